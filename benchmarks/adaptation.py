@@ -6,26 +6,22 @@ The folder `base` is the model that is adapted; --before is a test set of its ow
 All models translate both test sets with the settings in their own folders. The first seed of the experiment counts.
 """
 
-import argparse
 import json
 from pathlib import Path
 
 from benchmarks.quality import Experiment, experiment_options
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, run_script
 
 Lines = list[list[str]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     experiment_options(parser)
     parser.add_argument("--before", type=Path, required=True, metavar="FILES", help="test set of the base's domain")
     args = parser.parse_args()
-    run = describe_run() | ({"note": args.note} if args.note else {})
-    rows = [row | run for row in measure(Experiment(args), args.before)]
-    add_rows(args.json or RESULTS / f"{args.experiment.stem}.jsonl", rows)
-    print(report(rows))
+    keep(measure(Experiment(args), args.before), args, args.experiment.stem)
     return 0
 
 

@@ -226,7 +226,7 @@ def encoder_only() -> str:
     end(column, "encoder_norm", "logits of the pieces to predict")
     panel = mask_panel(400, 200, "every position sees all others", everything, ["s1", "s2", "s3", "s4", "s5", "</s>"])
     about = "Encoder-only: a text is read in both directions"
-    return drawing(570, about, "encoder_only.py: EncoderOnly", [*column.parts, *panel])
+    return drawing(570, about, "encoder_decoder.py: EncoderOnly", [*column.parts, *panel])
 
 
 DRAWINGS = {"encoder-decoder": encoder_decoder, "decoder-only": decoder_only, "encoder-only": encoder_only}

@@ -11,13 +11,12 @@ shared machine drifts: a ratio is taken within a round.
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, run_script, spread
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, ratios, run_script, spread
 from nmt.config import ModelConfig
 from nmt.fields import require
 from nmt.model.build import build_generative_model
@@ -35,7 +34,7 @@ VOCAB = 8000
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--family", choices=["encoder-decoder", "decoder-only"], default="encoder-decoder")
     parser.add_argument("--d-model", type=int, default=512, help="width of the models; heads are 64 wide")
     parser.add_argument(
@@ -46,8 +45,6 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=60, help="pieces that are decoded")
     parser.add_argument("--length", type=int, default=25, help="pieces of a source, and of a target in training")
     parser.add_argument("--rounds", type=int, default=2, help="times that each row is measured")
-    file = RESULTS / "attention_cache.jsonl"
-    parser.add_argument("--json", type=Path, metavar="FILE", default=file, help="gets the rows")
     args = parser.parse_args()
     require(args.d_model % 64 == 0 and args.d_model > 0, f"--d-model is {args.d_model}: take a multiple of 64")
     torch.set_num_threads(1)
@@ -59,10 +56,7 @@ def main() -> int:
         for kind, model in models.items():
             speeds[kind].append((decoding_speed(model, args), training_speed(model, args)))
             print(f"round {number}, {kind}: {speeds[kind][-1][0]:,.0f} tokens/s decoded", file=sys.stderr, flush=True)
-    run = describe_run()
-    rows = [row(kind, models, speeds, args) | run for kind in KINDS]
-    print(report(rows))
-    add_rows(args.json, rows)
+    keep((row(kind, models, speeds, args) for kind in KINDS), args)
     return 0
 
 

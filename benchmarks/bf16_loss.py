@@ -19,24 +19,19 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, add_rows, describe_run, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, run_script
 from nmt.config import Config
 from nmt.config.recipes import load_config
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
-from nmt.model import dropout
+from nmt.model import layers
 from nmt.model.device import choose_device, choose_precision
 from nmt.training.data import TrainingData
 from nmt.training.loop import make_trainer
 from nmt.training.monitor import Window
 
-PRODUCTS = {
-    torch.ops.aten.mm.default,
-    torch.ops.aten.addmm.default,
-    torch.ops.aten.bmm.default,
-    torch.ops.aten.baddbmm.default,
-}
+PRODUCTS = {getattr(torch.ops.aten, name).default for name in ("mm", "addmm", "bmm", "baddbmm")}
 
 
 class RoundedProducts(TorchDispatchMode):
@@ -50,18 +45,17 @@ class RoundedProducts(TorchDispatchMode):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
     parser.add_argument("--config", type=Path, required=True, help="the recipe")
     parser.add_argument("--updates", type=int, default=1000)
     parser.add_argument("--every", type=int, default=250, help="updates between validations")
     parser.add_argument("--seeds", type=int, default=1, help="pairs of trainings, each from its own start")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "bf16_loss.jsonl", help="gets the rows")
     args = parser.parse_args()
     if args.seeds < 1:
         parser.error(f"--seeds is {args.seeds}: it must be at least 1")
-    dropout.TOLERANCE = 0.0
+    layers.TOLERANCE = 0.0
     config = load_config(args.config)
     config = replace(config, data=replace(config.data, corpus=args.corpus), name="run")
     with tempfile.TemporaryDirectory() as runs:
@@ -69,14 +63,11 @@ def main() -> int:
         prepared = prepare(None, config, Path(runs) / "run")
         seeds = [replace(config, training=replace(config.training, seed=seed)) for seed in range(1, args.seeds + 1)]
         curves = {dtype: [curve(seed, prepared, dtype, args) for seed in seeds] for dtype in ("fp32", "bf16")}
-    run = describe_run()
-    rows = [
-        {"benchmark": "bf16_loss", "updates": step, **{dtype: [one[step] for one in curves[dtype]] for dtype in curves}}
-        | run
-        for step in curves["fp32"][0]
-    ]
-    print(report(rows))
-    add_rows(args.json, rows)
+    rows: list[Row] = [{"benchmark": "bf16_loss", "updates": step} for step in curves["fp32"][0]]
+    for dtype, of_seeds in curves.items():
+        for row in rows:
+            row[dtype] = [losses[row["updates"]] for losses in of_seeds]
+    keep(rows, args)
     return 0
 
 

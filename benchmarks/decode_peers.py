@@ -215,20 +215,11 @@ def main() -> None:
         started = time.perf_counter()
         output = translate()
         best = min(best, time.perf_counter() - started)
-    (bleu,) = score(
-        tokenizer.decode_target(output), args.reference.read_text(encoding="utf8").splitlines(), metrics=["bleu"]
-    )
-    print(
-        json.dumps(
-            {
-                "sentences_per_second": len(sources) / best,
-                "bleu": bleu.value,
-                "tokens_per_second": sum(map(len, output)) / best,
-                "version": version(args.peer.split("-")[0]),
-                "mode": mode,
-            }
-        )
-    )
+    references = args.reference.read_text(encoding="utf8").splitlines()
+    (bleu,) = score(tokenizer.decode_target(output), references, metrics=["bleu"])
+    speeds = {"sentences_per_second": len(sources) / best, "tokens_per_second": sum(map(len, output)) / best}
+    about = {"version": version(args.peer.split("-")[0]), "mode": mode}
+    print(json.dumps({**speeds, "bleu": bleu.value, **about}))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, rounded, run_script, spread
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, ratios, rounded, run_script, spread
 from benchmarks.setup import peer_command
 
 if TYPE_CHECKING:
@@ -46,36 +46,20 @@ class Figures:
     mode: str = ""
 
 
-class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Defaults shown, line ends of the description kept."""
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Help)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, default=Path("runs/reference"), help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
-    parser.add_argument(
-        "--dtype",
-        action="append",
-        default=[],
-        help="of nmt: fp32, bf16, int8 or auto; with a shortlist: int8:8; with CUDA graphs: bf16:graphs; repeatable",
-    )
-    parser.add_argument(
-        "--setting",
-        action="append",
-        default=[],
-        metavar="BEAMxBATCH",
-        help=f"beam and batch size; repeatable; otherwise {' '.join(SETTINGS)}",
-    )
+    dtypes = "of nmt: fp32, bf16, int8 or auto; with a shortlist: int8:8; with CUDA graphs: bf16:graphs; repeatable"
+    parser.add_argument("--dtype", action="append", default=[], help=dtypes)
+    settings = f"beam and batch size; repeatable; otherwise {' '.join(SETTINGS)}"
+    parser.add_argument("--setting", action="append", default=[], metavar="BEAMxBATCH", help=settings)
     parser.add_argument("--sentences", type=int, default=0, help="of the test set, the first; 0: all")
     parser.add_argument("--repeats", type=int, default=2, help="times that a process translates, the best counts")
     parser.add_argument("--rounds", type=int, default=1, help="times that each row is measured")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
-    peers = f"{', '.join(PEERS)} or all: run in turn with nmt; repeatable"
-    parser.add_argument("--peer", action="append", default=[], choices=(*PEERS, "all"), metavar="PEER", help=peers)
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", default=RESULTS / "decode_speed.jsonl", help="gets the rows"
-    )
+    known = f"{', '.join(PEERS)} or all: run in turn with nmt; repeatable"
+    parser.add_argument("--peer", action="append", default=[], choices=(*PEERS, "all"), metavar="PEER", help=known)
     parser.add_argument("--profile", action="store_true", help="show where nmt's time goes, instead")
     parser.add_argument("--files", type=Path, help=argparse.SUPPRESS)  # the test set: be the process that is timed
     args = parser.parse_args()
@@ -86,16 +70,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         files = write_test_set(args, Path(folder))
         if args.profile:
-            return subprocess.run(
-                own_command(args, files, args.dtype[0] if args.dtype else "auto", "5x64"), check=False
-            ).returncode
+            command = own_command(args, files, args.dtype[0] if args.dtype else "auto", "5x64")
+            return subprocess.run(command, check=False).returncode
         rounds = [
             [figures for setting in args.setting or SETTINGS for figures in measure(args, files, setting)]
             for _ in range(args.rounds)
         ]
-    rows = make_rows(rounds)
-    print(report(rows))
-    add_rows(args.json, rows)
+    peers = {figures.system: figures.version for figures in rounds[0] if figures.version}
+    keep(make_rows(rounds), args, peers=peers)
     return 0
 
 
@@ -139,38 +121,15 @@ def command_of(peer: str, args: argparse.Namespace, files: Path, setting: str) -
     from nmt.translation.translator import find_model
 
     beam, batch = setting.split("x")
-    options = {
-        "--model": find_model(str(args.model)),
-        "--source": files / "source",
-        "--reference": files / "reference",
-        "--beam": beam,
-        "--batch": batch,
-        "--repeats": args.repeats,
-        "--threads": args.threads,
-    }
-    return [
-        *peer_command("benchmarks.decode_peers", "transformers"),
-        peer,
-        *(str(part) for pair in options.items() for part in pair),
-    ]
+    options = ["--model", find_model(str(args.model)), "--source", files / "source", "--reference", files / "reference"]
+    options += ["--beam", beam, "--batch", batch, "--repeats", args.repeats, "--threads", args.threads]
+    return [*peer_command("benchmarks.decode_peers", "transformers"), peer, *map(str, options)]
 
 
 def own_command(args: argparse.Namespace, files: Path, dtype: str, setting: str) -> list[str]:
-    options = {
-        "--model": args.model,
-        "--files": files,
-        "--dtype": dtype,
-        "--setting": setting,
-        "--repeats": args.repeats,
-        "--threads": args.threads,
-    }
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.decode_speed",
-        *(str(part) for pair in options.items() for part in pair),
-    ]
-    return [*command, "--profile"] if args.profile else command
+    options = ["--model", args.model, "--files", files, "--dtype", dtype, "--setting", setting]
+    options += ["--repeats", args.repeats, "--threads", args.threads, *["--profile"] * args.profile]
+    return [sys.executable, "-m", "benchmarks.decode_speed", *map(str, options)]
 
 
 def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
@@ -188,9 +147,8 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
     chosen: dict[str, Any] = {"cuda_graphs": True} if extra == "graphs" else {"shortlist": int(extra or 0)}
     search = SearchConfig(beam_size=beam, batch_size=batch, **chosen)
     translator = Translator.load(find_model(str(args.model)), precision=precision, search=search)
-    sources, references = (
-        (args.files / name).read_text(encoding="utf8").splitlines() for name in ("source", "reference")
-    )
+    texts = ((args.files / name).read_text(encoding="utf8") for name in ("source", "reference"))
+    sources, references = map(str.splitlines, texts)
     if args.profile:
         show_profile(translator, sources)
     best, output = float("inf"), [""]
@@ -226,7 +184,6 @@ def make_rows(rounds: list[list[Figures]]) -> list[Row]:
         for name in ("sentences_per_second", "tokens_per_second")
     }
     sentences, rows = speeds["sentences_per_second"], []
-    run = describe_run({figures.system: figures.version for figures in rounds[0] if figures.version})
     for number, row in enumerate(rounds[0]):
         ours = {
             other.dtype: ratios(sentences[index], sentences[number])
@@ -236,7 +193,7 @@ def make_rows(rounds: list[list[Figures]]) -> list[Row]:
         kind = {"benchmark": "decode_speed", "system": row.system, "dtype": row.dtype, "beam": row.beam}
         figures = {name: spread(series[number]) for name, series in speeds.items()}
         rest = {"batch": row.batch, "bleu": rounded(row.bleu), "rounds": len(rounds), "ratios": ours, "mode": row.mode}
-        rows.append(kind | rest | figures | run)
+        rows.append(kind | rest | figures)
     return rows
 
 

@@ -7,7 +7,6 @@ translation; where the model chose other words there, the text is counted as rew
 sentences. Each file is also translated by a translator that changes nothing: it must come back byte for byte.
 """
 
-import argparse
 import re
 import time
 from collections import Counter
@@ -16,8 +15,8 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.document_files import KINDS, Kind, texts
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, run_script
 from benchmarks.text_kinds import Sentence, lexicon, replaced, sentence_of, words
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
@@ -30,14 +29,12 @@ PAIR = re.compile(r"<([a-z0-9]+)[^<>]*>([^<>]*)</\1>")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, required=True, help="run or model folder")
     parser.add_argument("--corpus", default="phrasebook", help="as nmt.train's --data.corpus: its test sets are used")
     parser.add_argument("--lines", type=int, default=60, help="texts in each file")
     parser.add_argument("--kind", action="append", metavar="FORMAT", choices=[*KINDS], help="only this; repeatable")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and words")
-    parser.add_argument("--note", default="", help="remark for the rows")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "documents.jsonl", help="gets the rows")
     args = parser.parse_args()
     folder = require_model(args.model)
     info, _ = read_info(folder / "config.json")
@@ -55,10 +52,7 @@ def main() -> int:
         chosen = Random(args.seed).sample(suitable, min(args.lines, len(suitable)))
         figures = measure(name, KINDS[name], chosen, units_translator(translator))
         rows.append({"benchmark": "documents", "format": name, **figures})
-    run = describe_run() | ({"note": args.note} if args.note else {})
-    rows = [row | run for row in rows]
-    print(report(rows))
-    add_rows(args.json, rows)
+    keep(rows, args)
     return 0
 
 

@@ -8,7 +8,6 @@ trained model is exported to each format that can express it, which checks it; w
 converted is converted back, compared once more, trained for some steps on a corpus, and exported again.
 """
 
-import argparse
 import contextlib
 import json
 import sys
@@ -20,19 +19,19 @@ from typing import Any
 
 import torch
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, run_script
 from nmt.interop.convert import KINDS as CONVERTIBLE
 from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
-from nmt.interop.huggingface_check import Foreign
+from nmt.interop.huggingface_check import TransformersModel
 from nmt.interop.huggingface_layouts import choose_layout
 from nmt.train import main as train_command
 from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
 from tests.interop import foreign
-from tests.interop.parity import Twins, load_translator, train
+from tests.interop.parity import Twins, train_on_words
 
 KINDS: dict[str, tuple[Callable[..., Any], str, dict[str, Any], tuple[str, str]]] = {
     # name: how it is written, its tokenizer, settings, languages
@@ -46,19 +45,16 @@ BEAMS, LONGEST = 300, 100  # sentences, and the most pieces of a translation, in
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     text = "run or model folder of a model to export; may be repeated; default: none"
     parser.add_argument("--model", type=Path, action="append", default=[], help=text)
     parser.add_argument("--corpus", help="to train the model on that was exported and converted; default: none")
     parser.add_argument("--steps", type=int, default=200, help="of training each model that is converted; 0: none")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "doors.jsonl", help="gets the rows")
     args = parser.parse_args()
     torch.set_num_threads(1)
     rows = [row for kind in KINDS if args.steps for row in come_in(kind, args.steps)]
     rows += [row for model in args.model for row in go_out(require_model(model), args.corpus)]
-    rows = [{"benchmark": "doors", **row} | describe_run() for row in rows]
-    print(report(rows))
-    add_rows(args.json, rows)
+    keep(({"benchmark": "doors", **row} for row in rows), args)
     return 0
 
 
@@ -122,7 +118,7 @@ def there_and_back(model: Path, back: Path) -> Row:
 def equal_beams(model: Path, exported: Path, info: ModelInfo) -> Row:
     """The row of beam search here and in transformers, on the first sentences of a test set."""
     ours = Translator.load(model, "cpu", precision="fp32")
-    theirs = Foreign.load(exported, choose_layout(info.model, info.objective)[0], ours.model)
+    theirs = TransformersModel.load(exported, choose_layout(info.model, info.objective)[0], ours.model)
     search = replace(ours.search, guard=False, max_length=LONGEST, max_length_ratio=100.0)
     file = next((model.parent / "data").glob("test*.src"))
     found = ours.translate_n_best(file.read_text(encoding="utf8").splitlines()[:BEAMS], search, markup="none")
@@ -141,20 +137,13 @@ def row(door: str, model: str, compared: str, result: str, sentences: int) -> Ro
 
 def come_in(kind: str, steps: int) -> list[Row]:
     """The rows of a kind of model that is converted."""
-    import transformers
-
     write, tokenizer_kind, settings, (source, target) = KINDS[kind]
     german, english = foreign.sides()
-    with tempfile.TemporaryDirectory() as folder:
-        theirs, ours = Path(folder) / "theirs", Path(folder) / "ours"
-        model = write(theirs, **settings)
-        options = {"src_lang": source, "tgt_lang": target} if source else {}
-        tokenizer = getattr(transformers, tokenizer_kind).from_pretrained(theirs, **options)
-        train(model, tokenizer, list(zip(german, english, strict=True))[:500], steps)
-        model.save_pretrained(theirs)
-        convert(theirs, ours, kind, source, target)
-        forced = tokenizer.convert_tokens_to_ids(f"__{target}__" if kind == "M2M-100" else target) if target else None
-        pair = Twins(model, tokenizer, load_translator(ours), model.config.decoder_start_token_id, forced)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "theirs"
+        model = write(folder, **settings)
+        train_on_words(folder, model, tokenizer_kind, steps, source, target)
+        pair = Twins.convert(folder, model, tokenizer_kind, source, target)
         lines, references = german[500 : 500 + LINES], english[500 : 500 + LINES]
         beam = {"num_beams": 4, "early_stopping": False}
         results = {

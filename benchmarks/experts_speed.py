@@ -8,17 +8,15 @@ all experts are used about equally often. They run in turn, since the speed of a
 reads 64 pairs of 32 pieces; decoding takes 24 steps, of 64 sentences with 5 rows each, and of one row.
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, run_script, spread
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, ratios, run_script, spread
 from benchmarks.setup import REFERENCE
 from nmt.config import ModelConfig, TrainingConfig
 from nmt.config.recipes import load_config
@@ -34,14 +32,13 @@ VOCAB, PAIRS, LENGTH, STEPS = 8000, 64, 32, 24
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--experts", type=int, default=8, help="of a layer (default: 8)")
-    parser.add_argument("--chosen", type=int, default=2, help="experts that a piece uses (default: 2)")
-    parser.add_argument("--d-ff", type=int, default=512, help="width of an expert (default: 512)")
-    parser.add_argument("--dtype", action="append", choices=["fp32", "bf16", "int8"], help="repeatable (default: all)")
-    parser.add_argument("--rounds", type=int, default=5, help="times that each figure is measured (default: 5)")
-    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores (default)")
-    parser.add_argument("--json", type=Path, default=RESULTS / "experts_speed.jsonl", help="gets the rows")
+    parser = benchmark_parser(__doc__)
+    parser.add_argument("--experts", type=int, default=8, help="of a layer")
+    parser.add_argument("--chosen", type=int, default=2, help="experts that a piece uses")
+    parser.add_argument("--d-ff", type=int, default=512, help="width of an expert")
+    parser.add_argument("--dtype", action="append", choices=["fp32", "bf16", "int8"], help="repeatable; otherwise all")
+    parser.add_argument("--rounds", type=int, default=5, help="times that each figure is measured")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
     args = parser.parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
@@ -54,11 +51,7 @@ def main() -> int:
         "dense, as many parameters": replace(base, d_ff=args.d_ff * args.experts),
     }
     dtypes = args.dtype or ["fp32", "bf16", *(["int8"] if has_int8() else [])]
-    measured = [row for dtype in dtypes for row in measure(systems, dtype, args.rounds)]
-    run = describe_run()
-    rows = [row | run for row in measured]
-    print(report(rows))
-    add_rows(args.json, rows)
+    keep((row for dtype in dtypes for row in measure(systems, dtype, args.rounds)), args)
     return 0
 
 

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.fuzz_lines import fuzzed_line, json_line, pair_line
-from benchmarks.report import report
+from benchmarks.report import benchmark_parser, report
 from benchmarks.rows import RESULTS, add_rows, describe_run, rounded, run_script
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import encode_pairs
@@ -130,7 +130,7 @@ JOBS = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--lines", type=int, default=10_000, help="of all jobs together, about")
     parser.add_argument("--longest", type=int, default=10_000, help="characters; lengths are log-uniform")
     parser.add_argument("--long", type=int, default=1, help="lines of a million characters in each job")
@@ -139,8 +139,6 @@ def main() -> int:
     parser.add_argument("--memory", type=int, default=2000, metavar="MIB", help="most that a process may need")
     parser.add_argument("--seconds", type=int, default=1200, help="most processor seconds that a process may need")
     parser.add_argument("--failures", type=Path, default=Path("fuzz"), metavar="DIR", help="folder for failing lines")
-    parser.add_argument("--note", default="", help="remark for the rows")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "fuzz.jsonl", help="gets the rows")
     args = parser.parse_args()
     jobs = {name: JOBS[name] for name in args.job or JOBS}
     total = sum(job.share for job in jobs.values())
@@ -150,7 +148,7 @@ def main() -> int:
         for name, job in jobs.items():
             outcome = Fuzzing(name, job, Path(folder), args).run(round(args.lines * job.share / total))
             rows.append({"benchmark": "fuzz"} | asdict(outcome) | {"failures": len(outcome.failures)} | run)
-            add_rows(args.json, rows[-1:])  # at once, since a run may take hours
+            add_rows(args.json or RESULTS / "fuzz.jsonl", rows[-1:])  # at once, since a run may take hours
             print(f"{name}: {outcome.seconds:.0f} s", file=sys.stderr, flush=True)
     print(report(rows))
     return int(any(row["failures"] for row in rows))

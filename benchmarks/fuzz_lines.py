@@ -8,7 +8,7 @@ import json
 import sys
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -33,96 +33,31 @@ SINGLE = (
     "\u202e\u2066\u0301\u0345\ufe0f\u20e3\U0001f1e9\U0001f3fd\U000e0041\ud83d\udcff\U0010ffff"
 )
 FRAGMENTS = (*(mark.replace("␣", " ") for mark in MARKS.split()), *SINGLE, "👩\u200d🚀", "a\u0301\u0302\u0303")
-JSON_FRAGMENTS = (
-    '{"text": "',
-    '"}',
-    '{"',
-    '": ',
-    "[",
-    "]",
-    "}",
-    ",",
-    "null",
-    "NaN",
-    "1e999",
-    '"\\ud83d"',
-    "\\u00",
-    "9" * 400,
-)
-STRINGS = (
-    "must",
-    "must_not",
-    "prefix",
-    "id",
-    "translation",
-    "score",
-    "flags",
-    "error",
-    "",
-    "é",
-    "\ud83d",
-    "a\tb",
-    "text ",
-)
+JSON_FRAGMENTS = ('{"text": "', '"}', '{"', '": ', *"[]},", "null", "NaN", "1e999", '"\\ud83d"', "\\u00", "9" * 400)
+MEMBERS = ("must", "must_not", "prefix", "id", "translation", "score", "flags", "error")
+STRINGS = (*MEMBERS, "", "é", "\ud83d", "a\tb", "text ")
 
 
 def fuzzed_line(rng: Random, length: int) -> bytes:
     """A line of about this many characters."""
-    line = rng.choice(MAKERS)(rng, length)
+    made = rng.choice(MAKERS)(rng, length)
+    line = made if isinstance(made, bytes) else as_utf8(made)
     return line.replace(b"\n", b"")
 
 
-def random_bytes(rng: Random, length: int) -> bytes:
-    return rng.randbytes(length)
-
-
-def one_category(rng: Random, length: int) -> bytes:
-    return as_utf8("".join(rng.choices(rng.choice(categories()), k=length)))
-
-
-def all_categories(rng: Random, length: int) -> bytes:
-    """Words of characters of many categories."""
-    return as_utf8("".join(rng.choice(rng.choice(categories())) for _ in range(length)))
-
-
-def fragments(rng: Random, length: int) -> bytes:
-    return as_utf8(joined(rng, FRAGMENTS, length))
-
-
-def with_fragments(rng: Random, length: int) -> bytes:
+def with_fragments(rng: Random, length: int) -> str:
     """Sentences with some fragments."""
-    return as_utf8(joined(rng, [*SENTENCES, *rng.choices(FRAGMENTS, k=rng.randint(1, 5))], length))
+    return joined(rng, [*SENTENCES, *rng.choices(FRAGMENTS, k=rng.randint(1, 5))], length)
 
 
-def sentences(rng: Random, length: int) -> bytes:
-    return as_utf8(joined(rng, SENTENCES, length))
-
-
-def repeated(rng: Random, length: int) -> bytes:
+def repeated(rng: Random, length: int) -> str:
     """One to three fragments again and again, between two others: this shows patterns that take quadratic time."""
     first, last = rng.choices(FRAGMENTS, k=2)
     middle = "".join(rng.choices(FRAGMENTS, k=rng.randint(1, 3)))
-    return as_utf8(f"{first}{(middle * length)[:length]}{last}")
+    return f"{first}{(middle * length)[:length]}{last}"
 
 
-def pieces_of_json(rng: Random, length: int) -> bytes:
-    return as_utf8(joined(rng, [*JSON_FRAGMENTS, *SENTENCES], length))
-
-
-MAKERS: tuple[Callable[[Random, int], bytes], ...] = (
-    random_bytes,
-    one_category,
-    all_categories,
-    fragments,
-    with_fragments,
-    with_fragments,
-    sentences,
-    repeated,
-    pieces_of_json,
-)
-
-
-def joined(rng: Random, parts: "list[str] | tuple[str, ...]", length: int) -> str:
+def joined(rng: Random, parts: Sequence[str], length: int) -> str:
     """Parts in random order, with a blank between them or none, of about this length."""
     blank = rng.choice(("", " ", " "))
     text = blank.join(rng.choices(parts, k=min(length, 200)))
@@ -145,6 +80,19 @@ def categories() -> list[str]:
     return ["".join(characters) for characters in found.values()]
 
 
+MAKERS: tuple[Callable[[Random, int], str | bytes], ...] = (
+    lambda rng, length: rng.randbytes(length),
+    lambda rng, length: "".join(rng.choices(rng.choice(categories()), k=length)),
+    lambda rng, length: "".join(rng.choice(rng.choice(categories())) for _ in range(length)),
+    lambda rng, length: joined(rng, FRAGMENTS, length),
+    with_fragments,
+    with_fragments,
+    lambda rng, length: joined(rng, SENTENCES, length),
+    repeated,
+    lambda rng, length: joined(rng, (*JSON_FRAGMENTS, *SENTENCES), length),
+)
+
+
 def json_line(rng: Random, length: int) -> bytes:
     """A JSON line for `nmt.translate`, with other members; some are cut or no JSON."""
     text = fuzzed_line(rng, length).decode("utf-8", "surrogateescape")
@@ -163,20 +111,8 @@ def json_line(rng: Random, length: int) -> bytes:
 
 def member(rng: Random) -> Any:
     """The value of a member."""
-    simple: tuple[Any, ...] = (
-        None,
-        True,
-        -0.0,
-        1e308,
-        10**30,
-        "a",
-        "\ud800",
-        [],
-        {},
-        ["house", ["a", "the dog"]],
-        "The",
-    )
-    value = rng.choice(simple)
+    numbers = (None, True, -0.0, 1e308, 10**30)
+    value: Any = rng.choice((*numbers, "a", "\ud800", [], {}, ["house", ["a", "the dog"]], "The"))
     for _ in range(rng.randint(0, 3)):
         value = rng.choice(([value], {rng.choice(STRINGS): value}))
     return value

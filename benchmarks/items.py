@@ -9,7 +9,6 @@ item is in the right place if it stands at this translation or, instead of a wor
 word did. Lines whose translation has other words there than the plain one are counted as reworded.
 """
 
-import argparse
 import re
 import shlex
 from collections import Counter
@@ -19,8 +18,8 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.real_text import run_translate
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, run_script
 from benchmarks.text_kinds import Sentence, lexicon, replaced, sentence_of, words
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
@@ -50,14 +49,12 @@ class Case:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, required=True, help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus: its test sets are used")
     parser.add_argument("--lines", type=int, default=300, help="of each form")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and words")
     parser.add_argument("--options", default="", help="more options of nmt.translate, as one string")
-    parser.add_argument("--note", default="", help="remark for the rows")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "items.jsonl", help="gets the rows")
     args = parser.parse_args()
     folder = require_model(args.model)
     info, _ = read_info(folder / "config.json")
@@ -73,10 +70,7 @@ def main() -> int:
         outcomes = Counter(outcome(answer.text, form, case) for answer, case in zip(answers, cases, strict=True))
         figures = {name: outcomes[name] for name in OUTCOMES}
         rows.append({"benchmark": "items", "form": name, "lines": len(cases), **figures})
-    run = describe_run() | ({"note": args.note} if args.note else {})
-    rows = [row | run for row in rows]
-    print(report(rows))
-    add_rows(args.json, rows)
+    keep(rows, args)
     return 0
 
 

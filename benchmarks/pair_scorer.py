@@ -13,8 +13,6 @@ and from the share of true test pairs that are dropped.
 import argparse
 import re
 import shlex
-import subprocess
-import sys
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,11 +21,12 @@ from random import Random
 
 import torch
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, rounded, run_script
 from nmt.config import SearchConfig
 from nmt.data.cleaning import Pair
 from nmt.data.store.prepared import Prepared
+from nmt.train import main as train_command
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 
@@ -59,26 +58,6 @@ class Material:
     random: Random
 
 
-def shuffled(pair: Pair, material: Material) -> Pair:
-    return pair[0], material.random.choice(material.targets)
-
-
-def source_cut(pair: Pair, material: Material) -> Pair:
-    return half(pair[0], material.random), pair[1]
-
-
-def target_cut(pair: Pair, material: Material) -> Pair:
-    return pair[0], half(pair[1], material.random)
-
-
-def source_cut_with_mark(pair: Pair, material: Material) -> Pair:
-    return with_mark(half(pair[0], material.random), pair[0]), pair[1]
-
-
-def target_cut_with_mark(pair: Pair, material: Material) -> Pair:
-    return pair[0], with_mark(half(pair[1], material.random), pair[1])
-
-
 def wrong_number(pair: Pair, material: Material) -> Pair:
     """Replace a digit of the target."""
     places = [match.start() for match in re.finditer(r"\d", pair[1])]
@@ -104,31 +83,27 @@ def other_language(pair: Pair, material: Material) -> Pair:
     return pair[0], material.random.choice([pair[0], material.random.choice(material.sources)])
 
 
-def word_salad(pair: Pair, material: Material) -> Pair:
-    words = pair[1].split()
-    return pair[0], " ".join(material.random.sample(words, len(words)))
-
-
-def machine_made(pair: Pair, material: Material) -> Pair:
-    return pair[0], material.translations[pair[0]]
+def salad(text: str, random: Random) -> str:
+    words = text.split()
+    return " ".join(random.sample(words, len(words)))
 
 
 WAYS: dict[str, Callable[[Pair, Material], Pair]] = {
-    "the target of another pair": shuffled,
-    "source cut": source_cut,
-    "target cut": target_cut,
-    "source cut, full stop kept": source_cut_with_mark,
-    "target cut, full stop kept": target_cut_with_mark,
+    "the target of another pair": lambda pair, material: (pair[0], material.random.choice(material.targets)),
+    "source cut": lambda pair, material: (half(pair[0], material.random), pair[1]),
+    "target cut": lambda pair, material: (pair[0], half(pair[1], material.random)),
+    "source cut, full stop kept": lambda pair, material: (with_mark(half(pair[0], material.random), pair[0]), pair[1]),
+    "target cut, full stop kept": lambda pair, material: (pair[0], with_mark(half(pair[1], material.random), pair[1])),
     "another number": wrong_number,
     "another name": wrong_name,
     "target in the source's language": other_language,
-    "target's words in random order": word_salad,
-    "translation by a weak model": machine_made,
+    "target's words in random order": lambda pair, material: (pair[0], salad(pair[1], material.random)),
+    "translation by a weak model": lambda pair, material: (pair[0], material.translations[pair[0]]),
 }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--corpus", required=True, help="as nmt.train's --data.corpus")
     parser.add_argument("--source", default="de", help="as nmt.train's --data.source")
     parser.add_argument("--target", default="en", help="as nmt.train's --data.target")
@@ -138,19 +113,14 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
     parser.add_argument("--only", choices=MODELS, help="train only this model")
     parser.add_argument("--settings", default="", help="more options of nmt.train, for all models")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: results/pair_scorer.jsonl")
     args = parser.parse_args()
     runs = {name: train(name, args) for name in ([args.only] if args.only else MODELS)}
     if args.only:
         return 0
     torch.set_num_threads(args.threads)
-    note = (
-        f"{Path(args.corpus).name}, {args.source} and {args.target}; {args.steps:,} steps, weak: {args.weak_steps:,}."
-    )
-    about = {"note": note, **describe_run()}
-    rows = [row | about for row in measure(runs)]
-    add_rows(args.json or RESULTS / "pair_scorer.jsonl", rows)
-    print(report(rows))
+    about = f"{Path(args.corpus).name}, {args.source} and {args.target}; "
+    args.note = args.note or f"{about}{args.steps:,} steps, weak: {args.weak_steps:,}."
+    keep(measure(runs), args)
     return 0
 
 
@@ -162,8 +132,7 @@ def train(name: str, args: argparse.Namespace) -> Path:
         place = f"--data.source {args.source} --data.target {args.target} --name {run.name} --resume"
         length = f"--training.max_steps {steps} --training.threads {args.threads} --training.validation_sentences 100"
         words = shlex.split(f"{SETTINGS} {MODELS[name]} {place} {length} {args.settings}")
-        command = [sys.executable, "-m", "nmt.train", "--data.corpus", args.corpus, "--runs", str(args.runs), *words]
-        if subprocess.run(command, check=False).returncode:
+        if train_command(["--data.corpus", args.corpus, "--runs", str(args.runs), *words]):
             raise ValueError(f"{run.name} could not be trained")
     return run
 
@@ -211,9 +180,8 @@ def values_of(runs: dict[str, Path]) -> dict[str, Values]:
         return [translation.confidence if translation else 0.0 for translation in forced.score(pairs)]
 
     def lengths(pairs: Sequence[Pair]) -> list[float]:
-        return [
-            (min(sizes) + 1) / (max(sizes) + 1) for sizes in ((len(source), len(target)) for source, target in pairs)
-        ]
+        sizes = [sorted((len(source), len(target))) for source, target in pairs]
+        return [(shorter + 1) / (longer + 1) for shorter, longer in sizes]
 
     return {"scorer": quality, "translator": confidence, "lengths": lengths}
 

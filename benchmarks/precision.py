@@ -7,14 +7,13 @@ second of processor time, the best of the rounds: so other programs on the machi
 whole text.
 """
 
-import argparse
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, rounded, run_script
 
 if TYPE_CHECKING:
     from nmt.config import SearchConfig
@@ -26,21 +25,17 @@ SENTENCES = {1: 40, 64: 192}  # timed, by batch size
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, action="append", required=True, help="run or model folder; repeatable")
     parser.add_argument("--source", type=Path, required=True, help="validation text")
     parser.add_argument("--reference", type=Path, required=True, help="its translation")
     parser.add_argument("--sentences", type=int, help="for BLEU; otherwise all")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "precision.jsonl", help="gets the rows")
     args = parser.parse_args()
     texts = (path.read_text(encoding="utf8").splitlines()[: args.sentences] for path in (args.source, args.reference))
     sources, references = texts
     rows = [row for model in args.model for row in measure(model, sources, references, args.rounds)]
-    run = {"rounds": args.rounds, **describe_run()}
-    rows = [{"benchmark": "precision", **row, **run} for row in rows]
-    print(report(rows))
-    add_rows(args.json, rows)
+    keep(({"benchmark": "precision", **row, "rounds": args.rounds} for row in rows), args)
     return 0
 
 

@@ -23,28 +23,26 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, rounded, run_script
 from benchmarks.setup import PEERS, peer_command
 
 REPEATED = 50  # one pair in so many occurs again
-LOADED = 3.0  # seconds in which batches are made
 BATCH_TOKENS = 4096
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("corpora", nargs="*", help="prefixes of files of pairs (.de and .en)")
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the made corpora")
     parser.add_argument("--characters", default="10000000", help="as nmt.prepare's --tokenizer.sample_characters")
-    parser.add_argument("--note", default="", help="a sentence about the run, for the table")
     parser.add_argument("--workers", default="0", help="as nmt.prepare's (default: one for each core)")
     parser.add_argument("--sockeye", action="store_true", help="beside it, the preparation of Sockeye")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: of the table, in results")
+    parser.add_argument("--seconds", type=float, default=3.0, help="in which batches are made")
     parser.add_argument("--only", choices=[*ALONE], help=argparse.SUPPRESS)  # in a process of its own
     args = parser.parse_args()
     if args.only:
-        print(json.dumps(ALONE[args.only](Path(args.corpora[0]))))
+        print(json.dumps(ALONE[args.only](Path(args.corpora[0]), args.seconds)))
         return 0
     if not args.corpora:
         parser.error("name at least one corpus, such as corpora/tatoeba/train")
@@ -52,13 +50,12 @@ def main() -> int:
         peer_command("sockeye.prepare_data", "sockeye")  # says so now if it is not installed
     table = "prepare_peers" if args.sockeye else "prepare_speed"
     versions = {"Sockeye": PEERS["sockeye"][0].removeprefix("sockeye==")} if args.sockeye else {}
-    rows, run = [], {"note": args.note, **describe_run(versions)}
+    rows: list[Row] = []
     for size in args.pairs:
         with tempfile.TemporaryDirectory() as folder:
-            rows.append({"benchmark": table, **measure(Path(folder), args, size), **run})
+            rows.append({"benchmark": table, **measure(Path(folder), args, size)})
             print(json.dumps(rows[-1]))
-    add_rows(args.json or RESULTS / f"{table}.jsonl", rows)
-    print(report(rows))
+    keep(rows, args, peers=versions)
     return 0
 
 
@@ -73,7 +70,9 @@ def measure(folder: Path, args: argparse.Namespace, size: int) -> Row:
     row |= {"prepare": {"seconds": seconds, "memory": memory, "pairs_a_second": rounded(size / seconds)}}
     row["stored"] = sum(file.stat().st_size for file in (folder / "run" / "data").glob("*.safetensors"))
     for only in ALONE if args.sockeye else [*ALONE][:2]:
-        found, seconds, memory = watched("benchmarks.prepare_speed", "--only", only, folder / "run")
+        found, seconds, memory = watched(
+            "benchmarks.prepare_speed", "--only", only, folder / "run", "--seconds", args.seconds
+        )
         row[only] = {**json.loads(found.splitlines()[-1]), "process_seconds": seconds, "memory": memory}
     return row
 
@@ -130,13 +129,12 @@ def resident(pid: int) -> int:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
-def load(run: Path) -> dict[str, Any]:
-    """Load prepared data as training does, and make batches."""
+def load(run: Path, seconds: float) -> dict[str, Any]:
+    """Load prepared data as training does, and make batches for some seconds."""
     from nmt.config import TrainingConfig
     from nmt.data.store.prepared import Prepared
-    from nmt.training.data import TrainingData
+    from nmt.training.data import Feed, TrainingData
     from nmt.training.distributed import SINGLE_PROCESS
-    from nmt.training.feed import Feed
 
     started = time.perf_counter()
     model: Any = SimpleNamespace(sequence_lengths=lambda *lengths: list(lengths))  # an encoder–decoder's
@@ -148,12 +146,12 @@ def load(run: Path) -> dict[str, Any]:
     for planned in feed.planned:
         feed.make(planned)
         loaded += len(planned.index_B)
-        if (ended := time.perf_counter()) > first + LOADED:
+        if (ended := time.perf_counter()) > first + seconds:
             break
     return {"seconds": rounded(first - started), "pairs_a_second": rounded(loaded / (ended - first))}
 
 
-def encode(run: Path) -> dict[str, Any]:
+def encode(run: Path, seconds: float) -> dict[str, Any]:
     """Encode the pairs of the corpus by datasets.map, with as many processes as there are cores."""
     import datasets
 
@@ -175,7 +173,7 @@ def encode(run: Path) -> dict[str, Any]:
     return {"seconds": rounded(time.perf_counter() - started)}
 
 
-def sockeye(run: Path) -> dict[str, Any]:
+def sockeye(run: Path, seconds: float) -> dict[str, Any]:
     """Cut the pairs of the corpus into pieces with SentencePiece, and let Sockeye prepare them, on all cores."""
     from sentencepiece import SentencePieceProcessor
 

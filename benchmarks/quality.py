@@ -24,14 +24,14 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script, spread
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, run_script, spread
 
 STEPS, SENTENCES = 10, 200  # of a round of training and of decoding
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     experiment_options(parser)
     parser.add_argument("--only", action="append", default=[], metavar="VARIANT", help="train only this; repeatable")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of the speeds; 0: none")
@@ -43,10 +43,8 @@ def main() -> int:
     if args.only:
         return 0
     speeds = experiment.speeds(args.rounds) if args.rounds else {}
-    run = describe_run() | ({"note": args.note} if args.note else {})
-    rows = [experiment.row(variant) | speeds.get(variant, {}) | run for variant in experiment.variants]
-    add_rows(args.json or RESULTS / f"{experiment.name}.jsonl", rows)
-    print(report(rows))
+    rows = [experiment.row(variant) | speeds.get(variant, {}) for variant in experiment.variants]
+    keep(rows, args, experiment.name)
     return 0
 
 
@@ -56,8 +54,6 @@ def experiment_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
     parser.add_argument("--corpus", help="instead of the experiment's")
     parser.add_argument("--folder", action="append", default=[], metavar="NAME=DIR", help="a folder; repeatable")
-    parser.add_argument("--note", default="", help="remark for the rows")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: results/EXPERIMENT.jsonl")
 
 
 class Experiment:

@@ -19,8 +19,8 @@ from itertools import groupby
 from pathlib import Path
 from random import Random
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, last_run, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, last_run, run_script
 from benchmarks.text_kinds import Case, Kind, Sentence, lexicon, make_kinds, sentence_of
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
@@ -46,22 +46,18 @@ Translate = Callable[[Sequence[str]], list[Answer]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, default=Path("runs/de-en-phrasebook"), help="run or model folder")
-    parser.add_argument(
-        "--corpus", default="phrasebook", help="as nmt.train's --data.corpus: its first test set is used"
-    )
+    corpora = "as nmt.train's --data.corpus: its first test set is used"
+    parser.add_argument("--corpus", default="phrasebook", help=corpora)
     parser.add_argument("--source", metavar="LANGUAGE", help="default: the model's")
     parser.add_argument("--target", metavar="LANGUAGE", help="default: the model's")
     parser.add_argument("--lines", type=int, default=100, help="of each kind")
     parser.add_argument("--kind", action="append", metavar="KIND", help="only this; repeatable")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and places")
     parser.add_argument("--options", default="", help="more options of nmt.translate, as one string")
-    parser.add_argument(
-        "--before", type=Path, metavar="FILE", help="rows of an earlier run, to be shown beside this one"
-    )
-    parser.add_argument("--note", default="", help="remark for the rows")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "real_text.jsonl", help="gets the rows")
+    earlier = "rows of an earlier run, to be shown beside this one"
+    parser.add_argument("--before", type=Path, metavar="FILE", help=earlier)
     parser.add_argument("--answers", type=Path, metavar="FILE", help="write every line with its translation there")
     args = parser.parse_args()
     folder = require_model(args.model)
@@ -79,13 +75,11 @@ def main() -> int:
     cases = {name: make_cases(name, kinds[name], sentences, args) for name in args.kind or kinds}
     answers = measure(translate, cases)
     by_kind = {kind: list(found) for kind, found in groupby(answers, lambda answer: answer["kind"])}
-    run = describe_run() | ({"note": args.note} if args.note else {})
-    rows = [row_of(kind, found) | run for kind, found in by_kind.items()]
+    rows = [row_of(kind, found) for kind, found in by_kind.items()]
     if args.before:
         before = {row["kind"]: {name: row[name] / row["lines"] for name in FIGURES} for row in last_run(args.before)}
         rows = [row | ({"before": before[row["kind"]]} if row["kind"] in before else {}) for row in rows]
-    print(report(rows))
-    add_rows(args.json, rows)
+    keep(rows, args)
     if args.answers:
         args.answers.write_text("".join(f"{json.dumps(answer, ensure_ascii=False)}\n" for answer in answers))
     return 0
@@ -93,19 +87,10 @@ def main() -> int:
 
 def run_translate(folder: Path, options: Sequence[str], lines: Sequence[str]) -> list[Answer]:
     """Translate lines with the command, in fp32."""
-    command = [
-        sys.executable,
-        "-m",
-        "nmt.translate",
-        "--model",
-        str(folder),
-        "--format",
-        "jsonl",
-        "--precision",
-        "fp32",
-    ]
+    command = [sys.executable, "-m", "nmt.translate", "--model", str(folder)]
+    command += ["--format", "jsonl", "--precision", "fp32", *options]
     given = "".join(json.dumps({"text": line}) + "\n" for line in lines)
-    done = subprocess.run([*command, *options], input=given, stdout=subprocess.PIPE, encoding="utf8", check=False)
+    done = subprocess.run(command, input=given, stdout=subprocess.PIPE, encoding="utf8", check=False)
     require(done.returncode == 0, f"nmt.translate ended with exit status {done.returncode}")
     objects = [json.loads(line) for line in done.stdout.splitlines()]
     return [Answer(made.get("translation", ""), tuple(made.get("flags", ["error"]))) for made in objects]

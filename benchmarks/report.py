@@ -6,31 +6,16 @@ These pages have `<!-- table: NAME -->` and `<!-- end -->` on lines of their own
 the table of the last run in results/NAME.jsonl.
 """
 
+import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.rows import RESULTS, Row, last_run, run_script
+from benchmarks.rows import RESULTS, Row, add_rows, describe_run, last_run, run_script
 from benchmarks.tables import NAMES, TABLES, listed
 
 DOCS = Path(__file__).parent.parent / "docs"
-TOLD = (
-    "attention",
-    "crossings",
-    "large-corpora",
-    "distillation",
-    "documents",
-    "documents-office",
-    "experts",
-    "families",
-    "fine-tuning",
-    "markup",
-    "precision",
-    "pretraining",
-    "serving",
-    "terminology",
-)
-PAGES = [Path(__file__).with_name("README.md"), *(DOCS / f"{page}.md" for page in TOLD)]
+PAGES = [Path(__file__).with_name("README.md"), *sorted(DOCS.glob("*.md"))]
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
@@ -48,6 +33,33 @@ def with_tables(text: str, results: Path) -> str:
         return f"<!-- table: {place[1]} -->\n{report(last_run(results / f'{place[1]}.jsonl'))}\n<!-- end -->"
 
     return PLACE.sub(replace, text)
+
+
+class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Defaults shown, line ends of the description kept."""
+
+
+def benchmark_parser(about: str | None) -> argparse.ArgumentParser:
+    """A parser with the options that all benchmarks have."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=Help)
+    parser.add_argument("--note", default="", help="remark for the rows")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; otherwise a file of results/")
+    return parser
+
+
+def keep(
+    measured: Iterable[Row], args: argparse.Namespace, name: str = "", peers: Mapping[str, str] | None = None
+) -> None:
+    """Add what was measured to the file of --json, with the run and its note, and print the table.
+
+    Args:
+        name: of the file in results/ if there is no --json; otherwise that of the benchmark.
+        peers: versions of the other systems, by name.
+    """
+    run = describe_run(peers) | ({"note": args.note} if args.note else {})
+    rows = [row | run for row in measured]
+    add_rows(args.json or RESULTS / f"{name or rows[0]['benchmark']}.jsonl", rows)
+    print(report(rows))
 
 
 def report(rows: Sequence[Row]) -> str:

@@ -26,12 +26,12 @@ from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, rounded, run_script
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, default=Path("runs/reference"), help="run or model folder")
     parser.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="text to translate, line by line")
     parser.add_argument(
@@ -44,21 +44,14 @@ def main() -> int:
     parser.add_argument("--backend", default="pytorch", help="as nmt.serve's --backend")
     parser.add_argument("--beam-size", type=int, default=5)
     parser.add_argument("--port", type=int, help="of another service with LibreTranslate's API: measured in turn")
-    parser.add_argument("--note", default="", help="remark for the rows")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: in benchmarks/results")
     parser.add_argument("--direct", action="store_true", help=argparse.SUPPRESS)  # be the process that calls directly
     args = parser.parse_args()
     lines = [line for line in args.sentences.read_text(encoding="utf8").splitlines() if line.strip()]
     if args.direct:
         print(json.dumps(time_directly(args, lines)))
         return 0
-    run = describe_run() | ({"note": args.note} if args.note else {})
-    measured = (
-        (measure_memory(args, lines, cache) for cache in ("on", "off")) if args.requests else measure(args, lines)
-    )
-    rows = [row | run for row in measured]
-    print(report(rows))
-    add_rows(args.json or RESULTS / f"{rows[0]['benchmark']}.jsonl", rows)
+    of_memory = (measure_memory(args, lines, cache) for cache in ("on", "off"))
+    keep(of_memory if args.requests else measure(args, lines), args)
     return 0
 
 

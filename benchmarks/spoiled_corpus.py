@@ -31,32 +31,6 @@ Spoil = Callable[[random.Random, Sequence[Pair], int], Pair]
 SEED, HELD_OUT = 1, 1000
 
 
-def other_pair(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
-    """Two sentences that have nothing to do with each other."""
-    return pairs[i][0], rng.choice(pairs)[1]
-
-
-def neighbour(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
-    """Lines that slipped by one."""
-    return pairs[i][0], pairs[(i + 1) % len(pairs)][1]
-
-
-def copy(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
-    """The source on both sides."""
-    return pairs[i][0], pairs[i][0]
-
-
-def half(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
-    """The second half of the target is missing."""
-    words = pairs[i][1].split()
-    return pairs[i][0], " ".join(words[: max(1, len(words) // 2)])
-
-
-def one_more(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
-    """The target has another sentence after its own."""
-    return pairs[i][0], f"{pairs[i][1]} {rng.choice(pairs)[1]}"
-
-
 def wrongly_decoded(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
     """UTF-8 that was read as Latin-1, twice, on both sides. Quotes make sure that something is read wrongly."""
     both = (f"„{text}“" for text in pairs[i])
@@ -64,33 +38,36 @@ def wrongly_decoded(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
     return source, target
 
 
-def other_numbers(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
-    """A number that only the source has, and another one that only the target has."""
-    return f"{rng.randrange(10, 999)} {pairs[i][0]}", f"{pairs[i][1]} {rng.randrange(10, 999)}"
-
-
-def page(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
-    """Parts of web pages around the target."""
-    return pairs[i][0], f"Home | Login | {pairs[i][1]} | www.example.com/p?id={rng.randrange(10**6)} | © 2019"
+def half(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
+    words = pairs[i][1].split()
+    return pairs[i][0], " ".join(words[: max(1, len(words) // 2)])
 
 
 def stutter(rng: random.Random, pairs: Sequence[Pair], i: int) -> Pair:
-    """A target that repeats its first words."""
     words = pairs[i][1].split()
     return pairs[i][0], " ".join([*words[:2] * rng.randrange(4, 12), *words[2:]])
 
 
 WAYS: dict[str, Spoil] = {
-    "other pair": other_pair,
-    "slipped by one": neighbour,
-    "copy": copy,
+    # Two sentences that have nothing to do with each other.
+    "other pair": lambda rng, pairs, i: (pairs[i][0], rng.choice(pairs)[1]),
+    "slipped by one": lambda rng, pairs, i: (pairs[i][0], pairs[(i + 1) % len(pairs)][1]),
+    "copy": lambda rng, pairs, i: (pairs[i][0], pairs[i][0]),
     "half": half,
-    "one more sentence": one_more,
+    "one more sentence": lambda rng, pairs, i: (pairs[i][0], f"{pairs[i][1]} {rng.choice(pairs)[1]}"),
     "wrongly decoded": wrongly_decoded,
-    "other numbers": other_numbers,
-    "parts of pages": page,
+    # One that only the source has, and one that only the target has.
+    "other numbers": lambda rng, pairs, i: (
+        f"{rng.randrange(10, 999)} {pairs[i][0]}",
+        f"{pairs[i][1]} {rng.randrange(10, 999)}",
+    ),
+    "parts of pages": lambda rng, pairs, i: (
+        pairs[i][0],
+        f"Home | Login | {pairs[i][1]} | www.example.com/p?id={rng.randrange(10**6)} | © 2019",
+    ),
     "repetition": stutter,
-}  # the tenth way, another language, takes its text from other files
+}
+"""The tenth way, another language, takes its text from other files."""
 
 
 def read_pairs(folder: Path, name: str, target: str = "en") -> list[Pair]:

@@ -8,7 +8,6 @@ of a kind is weighed by how often such lines occur in text that people wrote (`r
 lines" is the number of right translations that 1,000 lines of a genre lose, in the language and genre that lose most.
 """
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,21 +15,20 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.real_text import Answer, make_cases, right_sentences
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import RESULTS, Row, run_script
 from benchmarks.text_kinds import Case, lexicon, make_kinds
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
-from nmt.reading import edges, items, markup, spelling
-from nmt.reading.loop import Step, grow
-from nmt.reading.reading import Reading
+from nmt.reading import items, lines, spelling
+from nmt.reading.loop import Reading, Step, grow
 from nmt.reading.request import Request
 from nmt.translation import repair
 from nmt.translation.model_folder import read_info, require_model
 from nmt.translation.translator import Translator
 
 STEPS: dict[str, tuple[Step, ...]] = {
-    "marks around a line": (edges.inside,),
+    "marks around a line": (spelling.inside,),
     "quotes inside a line": (items.quotes,),
     "known words": (spelling.known_words,),
     "known characters": (spelling.readable,),
@@ -47,12 +45,11 @@ Outcome = tuple[bool, bool]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, default=Path("runs/de-en-phrasebook"))
     parser.add_argument("--corpus", default="phrasebook", help="as nmt.train's --data.corpus")
     parser.add_argument("--lines", type=int, default=30, help="of each kind")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "steps.jsonl", help="gets the rows")
     args = parser.parse_args()
     translator = Translator.load(args.model, "cpu", precision="fp32")
     info, _ = read_info(require_model(args.model) / "config.json")
@@ -72,9 +69,7 @@ def main() -> int:
             rows.append(row_of(f"retry: {name}", cases, usual, outcomes(translator, cases)))
     taken = {kind: [case for case in made if "<" in case.line or "&" in case.line] for kind, made in cases.items()}
     rows.append(row_of("mark-up", cases, usual, outcomes(translator, taken, markup="none")))
-    rows = [row | describe_run() for row in rows]
-    add_rows(args.json, rows)
-    print(report(rows))
+    keep(rows, args)
     return 0
 
 
@@ -99,8 +94,8 @@ def outcomes(translator: Translator, cases: Cases, markup: str = "auto") -> dict
 def takes(translator: Translator, case: Case, steps: Sequence[Step]) -> bool:
     """Whether one of the steps takes something from a line."""
     context = translator.context(translator.search, "auto")
-    whole = grow(Reading.of(Request(case.line)), (markup.mark_up, *repair.USUAL), context)
-    without = tuple(step for step in (markup.mark_up, *repair.USUAL) if step not in steps)
+    whole = grow(Reading.of(Request(case.line)), (lines.mark_up, *repair.USUAL), context)
+    without = tuple(step for step in (lines.mark_up, *repair.USUAL) if step not in steps)
     other = grow(Reading.of(Request(case.line)), without, context)
     return [leaf.text for leaf in whole.leaves()] != [leaf.text for leaf in other.leaves()]
 

@@ -18,8 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, rounded, run_script, spread
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, ratios, rounded, run_script, spread
 from nmt.commands.options import keep_what_is_loaded
 from nmt.files import model_in
 
@@ -28,16 +28,12 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--teacher", type=Path, required=True, metavar="DIR", help="run or model folder")
     parser.add_argument("--student", type=Path, required=True, metavar="DIR", help="run folder")
     parser.add_argument("--rounds", type=int, default=3, help="times that each translates")
-    parser.add_argument("--note", default="", help="remark for the rows")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "students.jsonl", help="gets the rows")
     args = parser.parse_args()
-    rows = measure(args)
-    add_rows(args.json, rows)
-    print(report(rows))
+    keep(measure(args), args)
     return 0
 
 
@@ -62,12 +58,11 @@ def measure(args: argparse.Namespace) -> list[Row]:
                 started = time.process_time()
                 outputs[number] = translator.translate(sources, search)
                 speeds[number].append(len(sources) / (time.process_time() - started))
-    run = describe_run() | ({"note": args.note} if args.note else {})
     rows = []
     for (about, _, _), speed, output in zip(systems, speeds, outputs, strict=True):
         scores = {s.name.lower(): rounded(s.value) for s in score(output, references, metrics=["bleu", "chrf"])}
         figures = {"sentences_per_second": spread(speed), "ratios": {"teacher": ratios(speed, speeds[0])}}
-        rows.append({"benchmark": "students", "rounds": args.rounds, **about, **scores, **figures, **run})
+        rows.append({"benchmark": "students", "rounds": args.rounds, **about, **scores, **figures})
     return rows
 
 

@@ -9,22 +9,21 @@ another form of it (`nmt.data.copies.hints.Forms`), as a glossary has them: a re
 A term is met if the translation has it as a whole word, and the reference's form if that is there.
 """
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, rounded, run_script
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
 from nmt.data.copies.hints import Forms, common_words
 from nmt.data.copies.word_links import TOKEN, Aligner
 from nmt.data.corpora import load_corpus
-from nmt.reading.hints import knows_hints
 from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.spelling import knows_hints
 from nmt.scoring.metrics import score
 from nmt.text.scripts import Phrase
 from nmt.translation.model_folder import read_info
@@ -45,12 +44,11 @@ class Case:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, action="append", required=True, help="run or model folder; several times")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus: its val set is used")
     parser.add_argument("--lines", type=int, default=10_000, help="most lines")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of words")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "terms.jsonl", help="gets the rows")
     args = parser.parse_args()
     translators = {path.name: Translator.load(find_model(str(path))) for path in args.model}
     info, _ = read_info(find_model(str(args.model[0])) / "config.json")
@@ -61,9 +59,7 @@ def main() -> int:
         for way in WAYS if knows_hints(translator.tokenizer) else WAYS[:-1]:
             for form in ("right", "other"):
                 rows.append({"benchmark": "terms", "model": name, **measure(translator, cases, way, form)})
-    rows = [row | describe_run() for row in rows]
-    add_rows(args.json, rows)
-    print(report(rows))
+    keep(rows, args)
     return 0
 
 

@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.report import report
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, ratios, spread
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, ratios, spread
 from benchmarks.setup import REFERENCE, TRAINERS, peer_command
 from benchmarks.train_peers import PAPER, clock_for, model_of
 
@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
     from nmt.training.loop import Trainer
 
-SPEED = re.compile(
-    r"^(?P<system>.+) (?P<dtype>fp32|bf16): (?P<tokens>[\d.]+) target tokens/s, "
-    r"(?P<sentences>[\d.]+) sentences/s",
-    re.MULTILINE,
-)
+SPEED = re.compile(r"^(.+) (fp32|bf16): ([\d.]+) target tokens/s, ([\d.]+) sentences/s", re.MULTILINE)
 # Rows of the square matrices whose product is this machine's peak, and products a try: a GPU needs more to be full.
 PEAK_ROWS, PEAK_PRODUCTS = {"cpu": 2048, "cuda": 8192}, {"cpu": 1, "cuda": 10}
 VALIDATE_EVERY = 500  # steps, as in reference.yaml
@@ -64,12 +60,8 @@ class Figures:
     """Of a peer."""
 
 
-class Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Defaults shown, line ends of the description kept."""
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=Help)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
     parser.add_argument("--model", choices=["reference", *PAPER], default="reference", help="its size")
     parser.add_argument("--compile", action="store_true", help="as nmt.train's --training.compile")
@@ -79,12 +71,8 @@ def main() -> int:
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padded positions")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores; 1: in processor time")
     parser.add_argument("--rounds", type=int, default=1, help="times that each system runs")
-    parser.add_argument(
-        "--peer", action="append", default=[], metavar="PEER", help=f"{', '.join(TRAINERS)} or a command; repeatable"
-    )
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", default=RESULTS / "train_speed.jsonl", help="gets the rows"
-    )
+    known = f"{', '.join(TRAINERS)} or a command; repeatable"
+    parser.add_argument("--peer", action="append", default=[], metavar="PEER", help=known)
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # the prepared run: be the process that is timed
     args = parser.parse_args()
     for name in ("steps", "warmup", "batch_tokens", "rounds"):
@@ -100,9 +88,8 @@ def main() -> int:
         ours = [sys.executable, "-m", "benchmarks.train_speed", *sys.argv[1:], "--run", str(Path(folder, "run"))]
         commands = [ours, *(command_of(peer, args, Path(folder, "run")) for peer in args.peer)]
         rounds = [[measure(command) for command in commands] for _ in range(args.rounds)]
-    rows = make_rows(rounds)
-    print(report(rows))
-    add_rows(args.json, rows)
+    peers = {figures.system: figures.version for figures in rounds[0] if figures.version}
+    keep(make_rows(rounds), args, peers=peers)
     return 0
 
 
@@ -135,16 +122,10 @@ def measure(command: list[str]) -> Figures:
     if process.returncode or not line:
         sys.exit(f"train_speed: {shlex.join(command)} ended with status {process.returncode} and no line of its speed")
     detail = DETAIL.search(output)
-    figures = Figures(
-        line["system"],
-        line["dtype"],
-        float(line["sentences"]),
-        float(line["tokens"]),
-        usage.ru_maxrss / 1024,
-        **(json.loads(detail[1]) if detail else {}),
-    )
     print(line[0], file=sys.stderr, flush=True)
-    return figures
+    system, dtype, tokens, sentences = line.groups()
+    more = json.loads(detail[1]) if detail else {}
+    return Figures(system, dtype, float(sentences), float(tokens), usage.ru_maxrss / 1024, **more)
 
 
 def time_training(args: argparse.Namespace) -> None:
@@ -159,13 +140,8 @@ def time_training(args: argparse.Namespace) -> None:
     from nmt.training.monitor import Window
 
     prepared = Prepared.load(args.run)
-    training = TrainingConfig(
-        batch_tokens=args.batch_tokens,
-        precision=args.dtype,
-        threads=args.threads,
-        learning_rate=1e-3,
-        compile=args.compile,
-    )
+    shared = {name: getattr(args, name) for name in ("batch_tokens", "threads", "compile")}
+    training = TrainingConfig(precision=args.dtype, learning_rate=1e-3, **shared)
     data = TrainingData.load(prepared)
     trainer = make_trainer(Config(model=model_of(args.model), training=training), data, args.run)
     clock = clock_for(args.threads)
@@ -233,7 +209,7 @@ def make_rows(rounds: list[list[Figures]]) -> list[Row]:
     """A row for each system; the ratios are nmt's speed to that of the system."""
     names = [name for name in asdict(rounds[0][0]) if name not in ("system", "dtype", "version")]
     speeds = {"ratios": "sentences_per_second", "token_ratios": "target_tokens_per_second"}
-    run, rows = describe_run({figures.system: figures.version for figures in rounds[0] if figures.version}), []
+    rows = []
     for number, first in enumerate(rounds[0]):
         series = {name: [getattr(figures[number], name) for figures in rounds] for name in names}
         ours = {name: [getattr(figures[0], name) for figures in rounds] for name in speeds.values()}
@@ -241,7 +217,7 @@ def make_rows(rounds: list[list[Figures]]) -> list[Row]:
         found = {kind: {"nmt": ratios(ours[name], series[name])} for kind, name in speeds.items()} if number else {}
         figures = {name: spread(values) for name, values in series.items() if None not in values}
         row = {"benchmark": "train_speed", "system": first.system, "dtype": first.dtype, "rounds": len(rounds)}
-        rows.append(row | figures | found | run)
+        rows.append(row | figures | found)
     return rows
 
 

@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nmt.commands.options import (
-    ADAPTER,
-    LM,
     Options,
     Parser,
     add_backend_option,
     add_device_options,
-    add_languages,
     add_search_options,
-    keep_what_is_loaded,
+    add_translator_options,
+    load_translator,
     require_lm,
     run_command,
 )
@@ -52,8 +50,7 @@ def make_evaluate_parser() -> Parser:
     parser.begin("Model and device")
     text = "Model or run folder. Without it, the newest finished run that translates."
     parser.add("--model", "DIR...", text)
-    add_languages(parser, "-language")
-    parser.add_table(ADAPTER | LM)
+    add_translator_options(parser, "-language")
     add_backend_option(parser)
     add_device_options(parser)  # as for translating: what is scored is what users get
     add_search_options(parser, *(f.name for f in fields(SearchConfig) if f.name != "n_best"))
@@ -96,7 +93,7 @@ def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evalu
 def evaluate_model(options: Options, metrics: "list[Metric]") -> "dict[str, Evaluation]":
     """Translate and score the test sets that the options name: the evaluation of each, by its name."""
     from nmt.scoring.evaluation import evaluate, read_test_sets
-    from nmt.translation.translator import Translator, find_model
+    from nmt.translation.translator import find_model
 
     require(len(options.model) <= 1, "--model is given twice, but one model is scored at a time")
     folder = find_model(options.model[0] if options.model else None)
@@ -104,14 +101,8 @@ def evaluate_model(options: Options, metrics: "list[Metric]") -> "dict[str, Eval
     files = {name: Path(options.save) / f"{name}.out" for name in tests} if "save" in options else {}
     existing = next((file for file in files.values() if file.exists()), None)
     require(existing is None, f"{existing} exists already: name another folder for --save, or delete the file")
-    translator = Translator.load(
-        folder, options.device, precision=options.precision, backend=options.backend, adapter=options.get("adapter")
-    )
     languages = [options.get(f"{side}_language", "") for side in ("source", "target")]
-    translator = translator.between(*languages) if any(languages) else translator
-    if "lm" in options:
-        translator.load_language_model(find_model(options.lm), options.precision)
-    keep_what_is_loaded()
+    translator = load_translator(options, [folder], *languages)
     search = override_search(replace(translator.search, n_best=1), options)
     require_lm(options, search)
     chosen = {"metrics": metrics, "search": search, "markup": options.markup}

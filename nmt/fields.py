@@ -153,22 +153,18 @@ def fit(value: Any, hint: Any, named: str) -> Any:
 
 def describe_type(hint: Any) -> str:
     """What a value of this type is, in words: `a whole number or null`."""
-    alternatives = get_args(hint) if get_origin(hint) in (Union, UnionType) else [hint]
-    names = [name for alternative in alternatives for name in describe_alternative(alternative)]
+    kinds = {int: ["a whole number"], float: ["a number"], str: ["text"], NoneType: ["null"], bool: ["true", "false"]}
+    names: list[str] = []
+    for kind in get_args(hint) if get_origin(hint) in (Union, UnionType) else [hint]:
+        if get_origin(kind) is Literal:
+            names += get_args(kind)
+        elif get_origin(kind) is tuple:
+            item = get_args(kind)[0]
+            shown = show_entry(item) if is_dataclass(item) else ", ".join(get_args(item)[:2]) or "a, b"
+            names.append(f"a list, such as '[{shown}]'")
+        else:
+            names += kinds.get(kind, [show_entry(kind) if is_dataclass(kind) else "names with numbers"])
     return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def describe_alternative(hint: Any) -> list[str]:
-    kinds: dict[Any, str] = {int: "a whole number", float: "a number", str: "text", NoneType: "null"}
-    if get_origin(hint) is Literal:
-        return list(get_args(hint))
-    if get_origin(hint) is tuple:
-        item = get_args(hint)[0]
-        shown = "a, b" if item is str else show_entry(item) if is_dataclass(item) else ", ".join(get_args(item)[:2])
-        return [f"a list, such as '[{shown}]'"]
-    if hint is bool:
-        return ["true", "false"]
-    return [kinds[hint] if hint in kinds else show_entry(hint) if is_dataclass(hint) else "names with numbers"]
 
 
 def differing(kind: Any, entry: Any) -> dict[str, Any]:

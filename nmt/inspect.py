@@ -11,7 +11,7 @@ from nmt.fields import require
 from nmt.messages import say
 
 if TYPE_CHECKING:
-    from nmt.translation.backend_speed import BackendSpeed
+    from nmt.translation.inspection import BackendSpeed
 
 MOST_LINES = 100  # that both ways of running a model translate
 EXAMPLES = """
@@ -83,7 +83,7 @@ def command(options: Options) -> int:
 def compare(folder: Path, exported: Path) -> "BackendSpeed":
     """Measure both ways to run a model on the sentences that exports are checked with."""
     from nmt.interop.export import real_lines
-    from nmt.translation.backend_speed import compare_backends
+    from nmt.translation.inspection import compare_backends
     from nmt.translation.model_folder import read_info, require_model
 
     model = require_model(folder)

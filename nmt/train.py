@@ -1,5 +1,6 @@
 """Command: train a translator. A corpus and a recipe flow in; a run folder flows out (see `nmt.training.run`)."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -15,21 +16,12 @@ python -m nmt.train --config recipes/modern.yaml --data.corpus my-corpus --data.
 
 OPTIONS = {"--resume": ("", "Continue a run that was stopped, if there is one.")}
 # What recipes and examples of the documentation change most; --help-all shows all settings.
-OFTEN_CHANGED = {"name"} | {
-    f"{section}.{field}"
-    for section, names in {
-        "data": ("corpus", "source", "target"),
-        "cleaning": ("profile",),
-        "tokenizer": ("vocab_size", "folder"),
-        "model": ("d_model", "n_heads", "d_ff", "encoder_layers", "decoder_layers", "dropout"),
-        "training": (
-            *("objective", "seed", "start_from", "max_steps", "max_minutes", "batch_tokens", "learning_rate"),
-            *("schedule", "warmup_steps", "validate_every", "device"),
-        ),
-        "search": ("beam_size",),
-    }.items()
-    for field in names
-}
+OFTEN_CHANGED = shlex.split("""
+    name data.corpus data.source data.target cleaning.profile tokenizer.vocab_size tokenizer.folder search.beam_size
+    model.d_model model.n_heads model.d_ff model.encoder_layers model.decoder_layers model.dropout
+    training.objective training.seed training.start_from training.max_steps training.max_minutes training.batch_tokens
+    training.learning_rate training.schedule training.warmup_steps training.validate_every training.device
+""")
 
 
 def make_train_parser() -> Parser:

@@ -9,15 +9,13 @@ from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING
 
 from nmt.commands.options import (
-    ADAPTER,
-    LM,
     Options,
     Parser,
     add_backend_option,
     add_device_options,
-    add_languages,
     add_search_options,
-    keep_what_is_loaded,
+    add_translator_options,
+    load_translator,
     require_lm,
     run_command,
 )
@@ -47,12 +45,6 @@ OUTPUT = {
     ),
     "--pictures": ("DIR", "Folder for pictures of the cross-attention of each line's translation, DIR/LINE.png."),
     "--verbose": ("", "Print model, device, precision and speed on stderr."),
-}
-MODELS = {
-    "--model": (
-        "DIR...",
-        "Model or run folder. Without it, the newest finished run that translates. Several models are an ensemble.",
-    )
 }
 SCORER = {
     "--scorer": (
@@ -120,9 +112,10 @@ def make_translate_parser() -> Parser:
     parser.begin("Documents")
     parser.add_table(DOCUMENTS)
     parser.begin("Model and device")
-    parser.add_table(MODELS)
-    add_languages(parser)
-    parser.add_table(ADAPTER | LM | SCORER)
+    text = "Model or run folder. Without it, the newest finished run that translates. Several models are an ensemble."
+    parser.add("--model", "DIR...", text)
+    add_translator_options(parser)
+    parser.add_table(SCORER)
     add_backend_option(parser)
     add_device_options(parser)
     parser.begin("Constraints on the translations of all lines")
@@ -147,7 +140,7 @@ def command(options: Options) -> int:
         names = [*options.files, *options.input] or ["-"]
         format_name = document_format(options, names)
         inputs = [stack.enter_context(open_input(name)) for name in names]
-        translator, languages = load_translator(options)
+        translator, languages = load_models(options)
         scorer = None
         if "scorer" in options:
             scorer = PairScorer.load(find_model(options.scorer), options.device, options.precision, languages)
@@ -175,26 +168,20 @@ def translate_lines(job: "Translating | Scoring", options: Options, names: list[
                 output.flush()
 
 
-def load_translator(options: Options) -> "tuple[Translator | None, tuple[str, str] | None]":
+def load_models(options: Options) -> "tuple[Translator | None, tuple[str, str] | None]":
     """The translator with its source and target language; None if only the quality of given translations is asked
     for: with --force-decode and --scorer, and without --model."""
     from nmt.translation.model_folder import read_info, settings_file
-    from nmt.translation.translator import Translator, find_model
+    from nmt.translation.translator import find_model
 
     if options.force_decode and "scorer" in options and not options.model:
         return None, None
     folders = [find_model(folder) for folder in options.model or [None]]
-    translator = Translator.load(
-        folders, options.device, precision=options.precision, backend=options.backend, adapter=options.get("adapter")
-    )
     source, target = options.get("source", ""), options.get("target", "")
-    translator = translator.between(source, target) if source or target else translator
-    if "lm" in options:
-        translator.load_language_model(find_model(options.lm), options.precision)
+    translator = load_translator(options, folders, source, target)
     if options.verbose:
         print(f"{', '.join(map(str, folders))}: {translator.describe()}", file=sys.stderr)
     info, _ = read_info(settings_file(folders[0]))
-    keep_what_is_loaded()
     return translator, (source or info.source, target or info.target)
 
 

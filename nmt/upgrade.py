@@ -9,13 +9,14 @@ from typing import Any
 from nmt.fields import require
 
 FORMAT = 3
-# Settings of training that were removed: their values where they are not used, and why.
+# Settings that were removed: their values where they are not used, and why.
 REMOVED_FROM_TRAINING: dict[str, tuple[Any, str]] = {
     "subword_sampling": (0, "since it didn't raise BLEU; set it to 0"),
     "source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
     "shard": (False, "since models that need it are beyond this toolkit; leave it out, and each process has the model"),
 }
-REMOVED = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
+REMOVED_FROM_DATA = {"variants": (0, "since it cost 0.8 BLEU of plain text; set it to 0, or use an older nmt")}
+REMOVED_FROM_DECODING = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
 
 
 def take_format(values: dict[str, Any], origin: object) -> int:
@@ -28,16 +29,13 @@ def take_format(values: dict[str, Any], origin: object) -> int:
 
 def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Convert the settings of a recipe or a run. Raises ValueError if a removed setting is in use."""
-    training = dict(settings.get("training") or {})
-    for name, (unused, reason) in REMOVED_FROM_TRAINING.items():
-        used = training.pop(name, unused)
-        require(used == unused, f"training.{name} is {used}: it was removed, {reason}")
-    settings = settings | ({"training": training} if settings.get("training") else {})
-    data = dict(settings.get("data") or {})
-    used = data.pop("variants", 0)
-    problem = f"data.variants is {used}: it was removed, since it cost 0.8 BLEU of plain text; set it to 0"
-    require(not used, f"{problem}, or use an older nmt")
-    settings = settings | ({"data": data} if "data" in settings else {})
+    settings = dict(settings)
+    for section, removed in (("training", REMOVED_FROM_TRAINING), ("data", REMOVED_FROM_DATA)):
+        if settings.get(section):
+            values = settings[section] = dict(settings[section])
+            for name, (unused, reason) in removed.items():
+                used = values.pop(name, unused)
+                require(used == unused, f"{section}.{name} is {used}: it was removed, {reason}")
     if not isinstance(settings.get("decoding"), dict):
         return settings
     search = upgrade_decoding(settings.pop("decoding"))
@@ -75,5 +73,5 @@ def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgrade_decoding(decoding: dict[str, Any]) -> dict[str, Any]:
-    search = {name: value for name, value in decoding.items() if name not in REMOVED}
+    search = {name: value for name, value in decoding.items() if name not in REMOVED_FROM_DECODING}
     return search | {"mbr": "chrf"} if search.get("mbr") == "bleu" else search

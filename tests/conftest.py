@@ -1,14 +1,19 @@
 """Settings of all tests: one CPU thread, so that results repeat and tests can share a machine; no hub, no make."""
 
 import os
+import shlex
 import signal
+import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 from hypothesis import settings
 
+from benchmarks.rows import Row, last_run
 from nmt.data.tokenizer import Tokenizer
 from nmt.translation.translator import Translator
 from tests import pretend
@@ -105,3 +110,19 @@ def model_folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory)
 def scorer_folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a pair scorer with random weights."""
     return save_scorer(tmp_path_factory.mktemp("scorer") / "model", tokenizer)
+
+
+@pytest.fixture
+def run_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Row]]:
+    """Runs a benchmark with the options of a command line in this process; gives the rows that it adds."""
+
+    def run(module: ModuleType, *options: object) -> list[Row]:
+        words = [
+            word for part in options for word in ([str(part)] if isinstance(part, Path) else shlex.split(str(part)))
+        ]
+        rows = tmp_path / "rows.jsonl"
+        monkeypatch.setattr(sys, "argv", [str(module.__file__), *words, "--json", str(rows)])
+        assert module.main() == 0
+        return last_run(rows)
+
+    return run

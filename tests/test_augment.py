@@ -4,7 +4,6 @@ import gzip
 import pickle
 import shutil
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from nmt.data.store.prepared import Prepared
 from nmt.files import check_sums
 from nmt.train import main as train
 from nmt.translation.translator import Translator
+from tests.data.corpus_files import write_corpus
 from tests.data.store.test_prepared import tree
 from tests.tiny import make_model, make_tokenizer, save_tiny
 
@@ -61,9 +61,7 @@ def save_model(folder: Path, source: str, target: str, seed: int) -> None:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus and tiny random models for both directions."""
     home = tmp_path_factory.mktemp("home")
-    for split, pairs in SPLITS.items():
-        write(home / "corpus" / f"{split}.de", [source for source, _ in pairs])
-        write(home / "corpus" / f"{split}.en", [target for _, target in pairs])
+    write_corpus(home / "corpus", **SPLITS)
     save_model(home / "forth", "de", "en", seed=1)
     save_model(home / "back", "en", "de", seed=2)
     return home
@@ -237,20 +235,16 @@ def test_a_part_that_comes_second_leaves_the_output_to_the_other(
 
 
 @pytest.mark.slow
-def test_processes_make_the_same_bytes(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("engine", ["processes", "ray"])
+def test_several_workers_make_the_same_bytes(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    if engine == "ray":
+        pytest.importorskip("ray")
     monkeypatch.setattr(augmentation, "PIECE", 2)
     assert main(arguments(home, tmp_path / "one", *both(home))) == 0
-    assert main(arguments(home, tmp_path / "two", *both(home), "--workers", "2")) == 0
+    assert main(arguments(home, tmp_path / "two", *both(home), "--engine", engine, "--workers", "2")) == 0
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
-def test_ray_makes_the_same_bytes(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(augmentation, "PIECE", 2)
-    assert main(arguments(home, tmp_path / "one", *both(home))) == 0
-    assert main(arguments(home, tmp_path / "ray", *both(home), "--engine", "ray", "--workers", "2")) == 0
-    assert tree(tmp_path / "ray") == tree(tmp_path / "one")
 
 
 def test_a_worker_process_loads_each_model_once(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,14 +359,10 @@ def test_text_in_one_language_is_read_as_training_text_is(
     more = tmp_path / "more.en.gz"
     lines = ["\ufeffA cat sleeps.", "A bird sings.", "", "A cow \udcff.", "A very long line, or so.", "A dog barks."]
     more.write_bytes(gzip.compress("\n".join(lines).encode("utf8", "surrogateescape")))
-    assert (
-        main(arguments(home, tmp_path / "out", *both(home), "--more-target", str(more), "--data.max_characters", "20"))
-        == 0
-    )
-    assert set(read(tmp_path / "out/train.en")) & {line.strip("\ufeff") for line in lines} == {
-        "A cat sleeps.",
-        "A dog barks.",
-    }
+    options = [*both(home), "--more-target", str(more), "--data.max_characters", "20"]
+    assert main(arguments(home, tmp_path / "out", *options)) == 0
+    found = set(read(tmp_path / "out/train.en")) & {line.strip("\ufeff") for line in lines}
+    assert found == {"A cat sleeps.", "A dog barks."}
     sentences, ledger = read_sentences(more, DataConfig(max_characters=20), {"A bird sings."})
     assert list(sentences) == ["A cat sleeps.", "A dog barks."]
     assert ledger.repaired == {"byte-order mark removed": 1}
@@ -387,14 +377,9 @@ def test_text_in_one_language_is_read_as_training_text_is(
 
 def test_pairs_that_are_repeated_on_purpose_stay_so(home: Path, tmp_path: Path) -> None:
     repeated = [*PAIRS, *PAIRS[:2]]
-    for side, language in enumerate(("de", "en")):
-        write(tmp_path / f"corpus/train.{language}", [pair[side] for pair in repeated])
-        for split in ("val", "test_a"):
-            write(tmp_path / f"corpus/{split}.{language}", [pair[side] for pair in SPLITS[split]])
-    assert (
-        main(arguments(tmp_path, tmp_path / "out", "--forward", str(home / "forth"), "--data.drop_duplicates", "false"))
-        == 0
-    )
+    write_corpus(tmp_path / "corpus", **SPLITS | {"train": repeated})
+    options = ["--forward", str(home / "forth"), "--data.drop_duplicates", "false"]
+    assert main(arguments(tmp_path, tmp_path / "out", *options)) == 0
     assert list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))[:6] == repeated
 
 
@@ -425,10 +410,7 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
         (["--forward", "back"], "translates from en to de, not from de to en"),
         (["--backward", "forth"], "translates from de to en, not from en to de"),
         (["--forward", "corpus"], "is not a model folder"),
-        (
-            ["--forward", "forth", "--more-target", "x"],
-            "--more-target needs a model that translates it: --backward DIR",
-        ),
+        (["--forward", "forth", "--more-target", "x"], "--more-target needs a model that translates it: --backward"),
         (["--forward", "forth", "--more-source", "nothing"], "nothing: No such file"),
         (["--forward", "forth", "--shortlist", "8"], "has no shortlist"),
         (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),

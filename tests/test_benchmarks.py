@@ -1,11 +1,14 @@
 """The benchmarks run and keep what they measured; tables and pictures are those of the kept rows."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+import venv
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
@@ -17,57 +20,58 @@ import torch
 from benchmarks import (
     adaptation,
     architectures,
+    attention_cache,
+    bf16_loss,
     decode_speed,
     deep,
     dirty_corpus,
     document_files,
     documents,
+    experts_speed,
     near_pairs,
     pair_scorer,
     picture_data,
     pictures,
     precision,
+    prepare_speed,
     quality,
     report,
     setup,
     students,
+    train_speed,
 )
-from benchmarks.rows import RESULTS, add_rows, last_run
+from benchmarks.rows import RESULTS, Row, add_rows, last_run
 from benchmarks.text_kinds import Sentence
 from nmt.config import ModelConfig, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import encode_pairs, train_tokenizer
 from nmt.decode.shortlist import learn_shortlist
 from nmt.documents.base import Answer, Unit
+from nmt.model import layers
 from nmt.model.build import build_model
+from nmt.prepare import main as prepare
+from nmt.train import main as train
 from nmt.training.monitor import Monitor
 from nmt.translation.model_folder import ModelInfo, load_model, save_model
+from tests.data.corpus_files import write_corpus
 from tests.tiny import needs_int8
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 NOUNS = [("Haus", "house"), ("Boot", "boat"), ("Kind", "child"), ("Tier", "animal"), ("Brot", "bread")]
 PEER = "print('loading …'); print('peer bf16: 20 target tokens/s, 2.0 sentences/s')"
-
-
-def write_corpus(folder: Path) -> Path:
-    folder.mkdir()
-    for split, sizes in (("train", range(20)), ("val", range(20, 22)), ("test", range(22, 24))):
-        for side, language in enumerate(("de", "en")):
-            (folder / f"{split}.{language}").write_text(
-                "".join(f"{noun[side]} {size}\n" for noun in NOUNS for size in sizes), encoding="utf8"
-            )
-    return folder
-
-
-def run(benchmark: str, folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    """Run a benchmark, which adds its rows to rows.jsonl in the folder."""
-    command = [sys.executable, "-m", f"benchmarks.{benchmark}", *options, "--json", str(folder / "rows.jsonl")]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+SMALL = "--tokenizer.vocab_size 290 --model.d_model 16 --model.n_heads 2 --model.d_ff 32"
+SPEEDS = [{"nmt": 10.0, "peer": 2.0}, {"nmt": 20.0, "peer": 10.0}]  # of two rounds
+Run = Callable[..., list[Row]]
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    return write_corpus(tmp_path / "corpus")
+    sizes = {"train": range(20), "val": range(20, 22), "test": range(22, 24)}
+    splits = {
+        split: [(f"{german} {n}", f"{english} {n}") for german, english in NOUNS for n in numbers]
+        for split, numbers in sizes.items()
+    }
+    return write_corpus(tmp_path / "corpus", **splits)
 
 
 def needs_peer(name: str) -> None:
@@ -75,52 +79,65 @@ def needs_peer(name: str) -> None:
         pytest.skip(f"{name} is not installed: make benchmark-setup")
 
 
-def test_train_speed_sets_nmt_beside_a_peer(corpus: Path, tmp_path: Path) -> None:
-    settings = shlex.split("--steps 2 --warmup 1 --batch-tokens 64 --threads 1 --rounds 2 --dtype fp32")
-    peer = f'{sys.executable} -c "{PEER}"'
-    result = run("train_speed", tmp_path, "--corpus", str(corpus), *settings, "--peer", peer)
-    assert result.returncode == 0, result.stderr
-    ours, theirs = last_run(tmp_path / "rows.jsonl")
-    assert (theirs["system"], theirs["dtype"], theirs["target_tokens_per_second"]["rounds"]) == (
-        "peer",
-        "bf16",
-        [20, 20],
-    )
+def test_train_speed_sets_nmt_beside_a_peer(
+    corpus: Path, tmp_path: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = "--steps 2 --warmup 1 --batch-tokens 64 --threads 1 --dtype fp32"
+    peer = shlex.quote(shlex.join([sys.executable, "-c", PEER]))
+    ours, theirs = run_benchmark(train_speed, settings, "--corpus", corpus, f"--peer {peer}")
+    assert (theirs["system"], theirs["dtype"], theirs["target_tokens_per_second"]["rounds"]) == ("peer", "bf16", [20])
     assert 0 < ours["peak_share"]["median"] < 1
     assert 0 <= ours["data_share"]["median"] < 1
     assert 0 < ours["whole_share"]["median"] < 1
-    assert ours["peak_memory_mib"]["max"] > theirs["peak_memory_mib"]["max"] > 1
-    speeds = ours["sentences_per_second"]
-    assert speeds["min"] <= speeds["median"] <= speeds["max"]
-    assert theirs["ratios"]["nmt"]["max"] == pytest.approx(speeds["max"] / 2, rel=1e-3)
+    speed = ours["sentences_per_second"]["median"]
+    assert theirs["ratios"]["nmt"]["median"] == pytest.approx(speed / 2, rel=1e-3)
     assert str(tmp_path) not in ours["command"], "private paths"
-    assert "peer bf16 | 2 | 20" in result.stdout
+    assert "peer bf16 | 2 | 20" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--rounds", "0"], "--rounds is 0: it must be at least 1"),
-        (["--corpus", "/nowhere"], "'/nowhere': there is no such folder or file"),
-        (["--batch-tokens", "2", "--model", "base"], "a batch has room for 2"),
-    ],
-)
-def test_train_speed_tells_a_mistake(corpus: Path, tmp_path: Path, options: list[str], told: str) -> None:
-    result = run("train_speed", tmp_path, "--corpus", str(corpus), "--dtype", "fp32", *options)
-    assert result.returncode != 0
-    assert told in " ".join(result.stderr.split())
-    assert "Traceback" not in result.stderr
+def test_speeds_of_several_rounds_are_compared_within_each() -> None:
+    training = [[train_speed.Figures(name, "fp32", n, 10 * n, 9) for name, n in speeds.items()] for speeds in SPEEDS]
+    first, second = train_speed.make_rows(training)
+    assert first["sentences_per_second"] == {"median": 15, "min": 10, "max": 20, "rounds": [10, 20]}
+    assert second["ratios"]["nmt"]["rounds"] == second["token_ratios"]["nmt"]["rounds"] == [5, 2]
+    assert "peak_share" not in first, "it wasn't measured"
+    decoding = [
+        [decode_speed.Figures(name, "fp32", 5, 64, n, 10 * n, 30.0) for name, n in speeds.items()] for speeds in SPEEDS
+    ]
+    first, second = decode_speed.make_rows(decoding)
+    assert (first["ratios"], second["ratios"]["fp32"]["rounds"]) == ({}, [5, 2])
 
 
-def test_experts_speed_sets_experts_beside_dense_layers(tmp_path: Path) -> None:
-    settings = shlex.split("--experts 4 --chosen 1 --d-ff 16 --rounds 1 --threads 1 --dtype fp32")
-    result = run("experts_speed", tmp_path, *settings)
-    assert result.returncode == 0, result.stderr
-    experts, active, total = last_run(tmp_path / "rows.jsonl")
+def test_train_speed_tells_a_mistake(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["train_speed.py", "--rounds", "0"])
+    with pytest.raises(SystemExit):
+        train_speed.main()
+    assert "--rounds is 0: it must be at least 1" in capfd.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["train_speed.py", "--corpus", "/nowhere"])
+    assert train_speed.main() == 2
+    assert "'/nowhere': there is no such folder or file" in capfd.readouterr().err
+    assert prepare(["--data.corpus", str(corpus), *SMALL.split(), "--runs", str(tmp_path), "--name", "run"]) == 0
+    run = ["--run", str(tmp_path / "run"), "--batch-tokens", "2", "--model", "base", "--dtype", "fp32"]
+    monkeypatch.setattr(sys, "argv", ["train_speed.py", *run])
+    with pytest.raises(SystemExit, match=r"train_speed: .* a batch has room for 2"):
+        train_speed.main()
+    with pytest.raises(SystemExit, match="train_speed: false ended with status 1"):
+        train_speed.measure(["false"])
+
+
+def test_experts_speed_sets_experts_beside_dense_layers(
+    run_benchmark: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, size in {"PAIRS": 2, "LENGTH": 4, "STEPS": 2}.items():
+        monkeypatch.setattr(experts_speed, name, size)
+    options = "--experts 4 --chosen 1 --d-ff 16 --rounds 1 --threads 1 --dtype fp32"
+    experts, active, total = run_benchmark(experts_speed, options)
     assert active["parameters"] < experts["parameters"]
     assert experts["parameters"] == pytest.approx(total["parameters"], rel=0.01)
     assert set(active["training_ratios"]) == set(total["rows_1_ratios"]) == {"experts"}
-    assert "| 4 experts, 1 chosen | fp32 |" in result.stdout
+    assert "| 4 experts, 1 chosen | fp32 |" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -136,16 +153,11 @@ def model(tmp_path: Path) -> Path:
 
 
 def test_students_stand_beside_their_teacher(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model: Path, tmp_path: Path, run_benchmark: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "data").mkdir()
-    for side, text in (("src", "Haus\nBoot\n"), ("tgt", "house\nboat\n")):
-        (tmp_path / "data" / f"test.{side}").write_text(text, encoding="utf8")
+    write_corpus(tmp_path / "data", "src", "tgt", test=NOUNS[:2])
     monkeypatch.setattr(students, "find_spec", lambda name: None)
-    options = f"--teacher {model} --student {tmp_path} --rounds 2 --json {tmp_path / 'rows.jsonl'}"
-    monkeypatch.setattr(sys, "argv", ["students.py", *options.split()])
-    assert students.main() == 0
-    rows = last_run(tmp_path / "rows.jsonl")
+    rows = run_benchmark(students, "--teacher", model, "--student", tmp_path, "--rounds 2")
     assert rows[0]["ratios"]["teacher"]["rounds"] == [1.0, 1.0]
     assert {row["model"] for row in rows} == {"teacher", "student"}
     assert {row["megabytes"] for row in rows} == {rows[0]["megabytes"]}
@@ -153,7 +165,12 @@ def test_students_stand_beside_their_teacher(
 
 
 def test_ways_to_adapt_a_model_are_set_beside_it(
-    model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model: Path,
+    corpus: Path,
+    tmp_path: Path,
+    run_benchmark: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     settings = (
         "--data.source de --data.target en --training.start_from {base} --tokenizer.folder {base} --model.d_model 16 "
@@ -166,10 +183,7 @@ def test_ways_to_adapt_a_model_are_set_beside_it(
     options = [str(file), "--runs", str(tmp_path), "--folder", f"base={model}"]
     monkeypatch.setattr(sys, "argv", ["quality.py", *options, "--only", "LoRA"])
     assert quality.main() == 0
-    before = ["--before", str(corpus / "test"), "--json", str(tmp_path / "rows.jsonl")]
-    monkeypatch.setattr(sys, "argv", ["adaptation.py", *options, *before])
-    assert adaptation.main() == 0
-    base, adapted = last_run(tmp_path / "rows.jsonl")
+    base, adapted = run_benchmark(adaptation, *options, "--before", corpus / "test")
     assert 0 < adapted["trained"] < sum(p.numel() for p in load_model(model)[0].parameters())
     assert adapted["megabytes"] < base["megabytes"]
     assert adapted["mebibytes"] > 100
@@ -177,24 +191,21 @@ def test_ways_to_adapt_a_model_are_set_beside_it(
 
 
 def test_decode_speed_sets_nmt_beside_a_peer(
-    model: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Path, corpus: Path, tmp_path: Path, run_benchmark: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(setup, "ENVIRONMENTS", tmp_path / "peers")
     monkeypatch.chdir(ROOT)
-    options = f"--model {model} --corpus {corpus} --dtype fp32 --dtype int8:9 --setting 2x4 --threads 1 --repeats 1"
-    options += f" --rounds 2 --peer ctranslate2-int8 --json {tmp_path / 'rows.jsonl'}"
-    monkeypatch.setattr(sys, "argv", ["decode_speed.py", *options.split()])
+    options = "--dtype fp32 --dtype int8:9 --setting 2x4 --threads 1 --repeats 1 --peer ctranslate2-int8"
     with pytest.raises(SystemExit, match="transformers is not installed: run make benchmark-setup"):
-        decode_speed.main()
+        run_benchmark(decode_speed, options, "--model", model, "--corpus", corpus)
     python = setup.python_of("transformers")
     python.parent.mkdir(parents=True)
     figures = {"sentences_per_second": 2.0, "tokens_per_second": 20.0, "bleu": 1.5, "version": "4.5"}
     python.write_text(f"#!/bin/sh\necho '{json.dumps(figures)}'\n")
     python.chmod(0o755)
-    assert decode_speed.main() == 0
-    fp32, int8, peer = last_run(tmp_path / "rows.jsonl")
+    fp32, int8, peer = run_benchmark(decode_speed, options, "--model", model, "--corpus", corpus)
     assert [row["dtype"] for row in (fp32, int8, peer)] == ["fp32", "int8:9", "int8"]
-    assert all((row["beam"], row["batch"], row["rounds"]) == (2, 4, 2) for row in (fp32, int8, peer))
+    assert all((row["beam"], row["batch"], row["rounds"]) == (2, 4, 1) for row in (fp32, int8, peer))
     assert peer["versions"]["ctranslate2"] == "4.5"
     assert peer["ratios"]["int8:9"]["max"] == pytest.approx(int8["sentences_per_second"]["max"] / 2, rel=1e-3)
     assert set(fp32["ratios"]) == {"int8:9"}
@@ -202,49 +213,45 @@ def test_decode_speed_sets_nmt_beside_a_peer(
 
 @needs_int8()
 def test_precisions_are_set_beside_each_other(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model: Path, tmp_path: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, lines in (("val.de", ["Ein Hund läuft."] * 3), ("val.en", ["A dog runs."] * 3)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
-    rows = tmp_path / "rows.jsonl"
-    files = f"--source {tmp_path / 'val.de'} --reference {tmp_path / 'val.en'} --json {rows}"
-    monkeypatch.setattr(sys, "argv", ["precision.py", *f"--model {model} --rounds 1 {files}".split()])
-    threads = torch.get_num_threads()
-    assert precision.main() == 0
-    torch.set_num_threads(threads)
-    beams = last_run(rows)
+    write_corpus(tmp_path, val=[("Ein Hund läuft.", "A dog runs.")] * 3)
+    texts = "--source", tmp_path / "val.de", "--reference", tmp_path / "val.en"
+    beams = run_benchmark(precision, "--rounds 1 --model", model, *texts)
     assert [row["beam"] for row in beams] == [5, 1]
     assert all(speed > 0 for row in beams for batch in row["speeds"].values() for speed in batch.values())
     assert "16 wide" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("benchmark", ["decode_speed", "real_text"])
-def test_a_missing_model_is_told(benchmark: str, tmp_path: Path) -> None:
-    result = run(benchmark, tmp_path, "--model", "/nowhere")
-    assert result.returncode != 0
-    assert result.stderr.startswith(f"{benchmark}: /nowhere: there is no such folder")
+def test_a_missing_model_is_told() -> None:
+    command = [sys.executable, "-m", "benchmarks.decode_speed", "--model", "/nowhere"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr.startswith("decode_speed: /nowhere: there is no such folder")
 
 
 @pytest.mark.parametrize("peers", [[], ["--sockeye"]])
-def test_preparation_is_set_beside_others(peers: list[str], corpus: Path, tmp_path: Path) -> None:
+def test_preparation_is_set_beside_others(
+    peers: list[str], corpus: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     if peers:
         needs_peer("sockeye")
-    result = run("prepare_speed", tmp_path, str(corpus / "train"), "--pairs", "1000", "--workers", "1", *peers)
-    assert result.returncode == 0, result.stderr
-    (row,) = last_run(tmp_path / "rows.jsonl")
+    options = [corpus / "train", "--pairs 1000 --workers 1 --seconds 0.2", *peers]
+    (row,) = run_benchmark(prepare_speed, *options)
     others = ["load", "map", *(["sockeye"] if peers else [])]
     assert all(row[name]["seconds"] > 0 and row[name]["memory"] > 1 << 20 for name in ("prepare", *others))
     assert row["load"]["pairs_a_second"] > 1000
-    assert "| 1,000 |" in result.stdout
+    assert "| 1,000 |" in capsys.readouterr().out
 
 
-def test_bf16_loss_compares_equal_updates(corpus: Path, tmp_path: Path) -> None:
+def test_bf16_loss_compares_equal_updates(
+    corpus: Path, tmp_path: Path, run_benchmark: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layers, "TOLERANCE", layers.TOLERANCE)  # the benchmark changes it
     recipe = tmp_path / "tiny.yaml"
     recipe.write_text("tokenizer: {vocab_size: 290}\nmodel: {d_model: 16, n_heads: 2, d_ff: 32}\n")
-    options = f"--corpus {corpus} --config {recipe} --updates 2 --every 1 --seeds 2 --threads 1"
-    result = run("bf16_loss", tmp_path, *options.split())
-    assert result.returncode == 0, result.stderr
-    rows = last_run(tmp_path / "rows.jsonl")
+    options = "--updates 2 --every 1 --seeds 2 --threads 1"
+    rows = run_benchmark(bf16_loss, options, "--corpus", corpus, "--config", recipe)
     assert [row["updates"] for row in rows] == [1, 2]
     for row in rows:
         assert len(set(row["fp32"])) == 2, "each seed has a start of its own"
@@ -252,29 +259,32 @@ def test_bf16_loss_compares_equal_updates(corpus: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("what", "lines"), [("curves", 3), ("decode", 5)])
-def test_deep_models_are_measured(what: str, lines: int, corpus: Path) -> None:
+def test_deep_models_are_measured(
+    what: str, lines: int, corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(deep, "NARROW", replace(deep.NARROW, d_model=16, d_ff=32, decoder_layers=2))
+    monkeypatch.setattr(deep, "RECIPE", replace(deep.RECIPE, d_model=16, d_ff=32))
     options = f"{what} --corpus {corpus} --steps 6 --rounds 1"
-    command = [sys.executable, "-m", "benchmarks.deep", *options.split()]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    table = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    monkeypatch.setattr(sys, "argv", ["deep.py", *options.split()])
+    assert deep.main() == 0
+    table = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert len(table) == 2 + lines
     figures = [cell for line in table[2:] for cell in line.strip("| ").split(" | ")[1:] if "million" not in cell]
     assert all(float(figure.replace(",", "")) > 0 for figure in figures)
 
 
 @pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only"])
-def test_attention_cache_compares_kinds_of_attention_with_the_first(family: str, tmp_path: Path) -> None:
+def test_attention_cache_compares_kinds_of_attention_with_the_first(
+    family: str, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     sizes = "--d-model 128 --layers 1 --batch 2 --beam 2 --steps 2 --length 4 --rounds 2"
-    result = run("attention_cache", tmp_path, *sizes.split(), "--family", family)
-    assert result.returncode == 0, result.stderr
-    rows = last_run(tmp_path / "rows.jsonl")
+    rows = run_benchmark(attention_cache, sizes, "--family", family)
     assert [row["cache_bytes"]["target"] for row in rows] == [1024, 1024, 512, (256 + 32) * 4, (128 + 32) * 4]
     assert rows[2]["cache_ratio"] == 0.5
     rounds = [row["decoding"]["rounds"] for row in rows]
     expected = sorted(a / b for a, b in zip(rounds[3], rounds[0], strict=True))
     assert sorted(rows[3]["decoding_ratios"]["multi-head"]["rounds"]) == pytest.approx(expected, rel=1e-3)
-    assert "| latent, half as wide |" in result.stdout
+    assert "| latent, half as wide |" in capsys.readouterr().out
 
 
 def test_a_training_step_of_layers_computed_twice_is_measured() -> None:
@@ -284,31 +294,37 @@ def test_a_training_step_of_layers_computed_twice_is_measured() -> None:
 
 
 @pytest.mark.parametrize("peer", ["transformers", "eole"])
-def test_a_peer_trains(peer: str, corpus: Path, tmp_path: Path) -> None:
+def test_a_peer_trains(peer: str, corpus: Path, run_benchmark: Run) -> None:
     needs_peer(peer)
-    settings = shlex.split("--steps 2 --warmup 1 --batch-tokens 64 --threads 1 --dtype fp32")
-    result = run("train_speed", tmp_path, "--corpus", str(corpus), *settings, "--peer", peer)
-    assert result.returncode == 0, result.stderr
-    row = last_run(tmp_path / "rows.jsonl")[1]
+    settings = "--steps 2 --warmup 1 --batch-tokens 64 --threads 1 --dtype fp32"
+    _, row = run_benchmark(train_speed, settings, "--corpus", corpus, "--peer", peer)
     assert row["system"] == peer
     assert row["target_tokens_per_second"]["median"] > row["sentences_per_second"]["median"] > 0
 
 
-def test_peers_translate_as_nmt_does(model: Path, corpus: Path, tmp_path: Path) -> None:
+def test_peers_translate_as_nmt_does(model: Path, corpus: Path, run_benchmark: Run) -> None:
     needs_peer("transformers")
-    options = f"--model {model} --corpus {corpus} --dtype fp32 --setting 1x4 --threads 1 --repeats 1 --peer all"
-    result = run("decode_speed", tmp_path, *options.split())
-    assert result.returncode == 0, result.stderr
-    rows = last_run(tmp_path / "rows.jsonl")
+    options = "--dtype fp32 --setting 1x4 --threads 1 --repeats 1 --peer all"
+    rows = run_benchmark(decode_speed, options, "--model", model, "--corpus", corpus)
     assert [row["system"] for row in rows] == ["nmt", "ctranslate2", "ctranslate2", "transformers"]
 
 
 def test_the_setup_makes_an_environment_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """With a pip that only looks for an impossible package: the real one takes seconds."""
     for name in ("ENVIRONMENTS", "REQUIREMENTS", "ROOT"):
         monkeypatch.setattr(setup, name, tmp_path)
     monkeypatch.setattr(setup, "PEERS", {"peer": []})
+    create = venv.create
+
+    def create_with_this_pip(folder: Path, clear: bool, with_pip: bool) -> None:
+        assert with_pip
+        create(folder, clear=clear)
+        [site] = folder.glob("lib/*/site-packages")
+        (site / "pip.py").write_text("import sys; sys.exit('/no/such' in open(sys.argv[-1]).read())")
+
+    monkeypatch.setattr(venv, "create", create_with_this_pip)
     (tmp_path / "peer.txt").write_text("# nothing\n")
     for told in ("Installing peer", "peer is installed already"):
         setup.make_environment("peer")
@@ -319,25 +335,27 @@ def test_the_setup_makes_an_environment_once(
         setup.make_environment("peer")
 
 
-def test_the_setup_trains_the_reference_once(corpus: Path, tmp_path: Path) -> None:
-    small = "--tokenizer.vocab_size 290 --model.d_model 16 --model.n_heads 2 --model.d_ff 32 --training.max_steps 2"
-    command = [sys.executable, "-m", "benchmarks.setup", "--peers", "", "--corpus", str(corpus)]
+def test_the_setup_trains_the_reference_once(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def become(python: str, command: list[str]) -> None:
+        assert command[:3] == [python, "-m", "nmt.train"]
+        assert train(command[3:]) == 0
+
+    monkeypatch.setattr(os, "execv", become)
+    small = [*SMALL.split(), "--training.max_steps", "2", "--training.threads", "1"]
+    argv = ["setup.py", "--peers", "", "--corpus", str(corpus), *small, "--runs", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", argv)
     for told in ("Training the tokenizer", "is finished"):
-        done = subprocess.run(
-            [*command, *small.split(), "--runs", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        assert told in done.stderr
+        setup.main()
+        assert told in capsys.readouterr().err
     settings = json.loads((tmp_path / "reference" / "report.json").read_text())["settings"]
     assert (settings["model"]["encoder_layers"], settings["model"]["dropout"]) == (3, 0.3)
 
 
-def test_a_pair_scorer_is_set_beside_a_translator_and_lengths(corpus: Path, tmp_path: Path) -> None:
-    small = "--tokenizer.vocab_size 290 --model.d_model 16 --model.n_heads 2 --model.d_ff 32"
-    steps = ["--steps", "2", "--weak-steps", "1", "--runs", str(tmp_path / "runs"), "--settings", small]
-    result = run("pair_scorer", tmp_path, "--corpus", str(corpus), *steps)
-    assert result.returncode == 0, result.stderr
-    true, *false = last_run(tmp_path / "rows.jsonl")
+def test_a_pair_scorer_is_set_beside_a_translator_and_lengths(corpus: Path, tmp_path: Path, run_benchmark: Run) -> None:
+    options = ["--steps 2 --weak-steps 1 --runs", tmp_path / "runs", "--settings", f"'{SMALL}'"]
+    true, *false = run_benchmark(pair_scorer, "--corpus", corpus, *options)
     assert [row["way"] for row in false] == [*pair_scorer.WAYS]
     assert (true["pairs"], true["note"]) == (10, "corpus, de and en; 2 steps, weak: 1.")
     assert all(row["pairs"] > 0 for row in false if row["way"] != "another name")
@@ -433,10 +451,8 @@ def test_the_course_of_a_run_is_kept(tmp_path: Path) -> None:
     assert "; busy<" in pictures.learning(rows)
 
 
-def test_the_attention_of_a_sentence_is_kept(model: Path, tmp_path: Path) -> None:
-    result = run("picture_data", tmp_path, "attention", str(model), "--line", "Haus Boot")
-    assert result.returncode == 0, result.stderr
-    [row] = last_run(tmp_path / "rows.jsonl")
+def test_the_attention_of_a_sentence_is_kept(model: Path, run_benchmark: Run) -> None:
+    [row] = run_benchmark(picture_data, "attention", model, "--line 'Haus Boot'")
     assert "".join(row["source"]) == "▁Haus▁Boot"
     assert len(row["weights"]) == len(row["target"])
     assert all(len(weights) == len(row["source"]) and 0 < sum(weights) <= 1.01 for weights in row["weights"])

@@ -33,6 +33,7 @@ from nmt.scoring.metrics import Score
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, load_model, save_model
 from tests import pretend
+from tests.data.corpus_files import write_corpus
 from tests.documents.office_samples import TMX, docx, run
 from tests.tiny import PAIRS, TINY, save_scorer
 
@@ -93,12 +94,9 @@ OTHERS = [command for command in READY if command not in TRAINING]
 EXAMPLES = [example for text in TEXTS.values() for example in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
 
 
-def write_pairs(folder: Path, languages: tuple[str, str], kind: str = "sentence") -> None:
-    folder.mkdir()
-    for split, start, n in (("train", 0, 60), ("val", 60, 5), ("test", 65, 5)):
-        for language in languages:
-            lines = [f"{language} {kind} {'abcdefghij'[i % 10]} {i}\n" for i in range(start, start + n)]
-            (folder / f"{split}.{language}").write_text("".join(lines), encoding="utf8")
+def write_pairs(folder: Path, *languages: str, kind: str = "sentence") -> None:
+    rows = [[f"{language} {kind} {'abcdefghij'[n % 10]} {n}" for language in languages] for n in range(70)]
+    write_corpus(folder, *languages, train=rows[:60], val=rows[60:65], test=rows[65:])
 
 
 def write_run(
@@ -116,9 +114,7 @@ def write_run(
     save_model(folder / "model", weights, tokenizer, info, "A test.\n", shortlist)
     config = Config(name=folder.name, data=DataConfig(source=source, target=target), model=model)
     (folder / "config.yaml").write_text(dump_config(config), encoding="utf8")
-    (folder / "data").mkdir()
-    for side, text in (("src", "Guten Morgen!\n"), ("tgt", "Good morning!\n")):
-        (folder / "data" / f"test.{side}").write_text(text, encoding="utf8")
+    write_corpus(folder / "data", "src", "tgt", test=[("Guten Morgen!", "Good morning!")])
     (folder / "report.json").write_text("{}", encoding="utf8")
 
 
@@ -128,11 +124,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     folder = tmp_path_factory.mktemp("docs")
     (folder / "recipes").symlink_to(ROOT / "recipes")
     for corpus in ("my-corpus", "my-corpus-more"):
-        write_pairs(folder / corpus, ("fi", "sv"))
+        write_pairs(folder / corpus, "fi", "sv")
     (folder / "my-corpus" / "train.quality").write_text("0.75\n" * 60, encoding="utf8")
-    write_pairs(folder / "translated", ("fi", "sv"), "made")
+    write_pairs(folder / "translated", "fi", "sv", kind="made")
     for corpus in ("corpus", "my-domain", "distilled"):
-        write_pairs(folder / corpus, ("de", "en"))
+        write_pairs(folder / corpus, "de", "en")
     texts = {
         "input.de": "Guten Morgen!\n\nWo ist der Bahnhof?\n",
         "input.fi": "Hyvää huomenta!\n",

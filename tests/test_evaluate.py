@@ -10,13 +10,13 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.evaluate import main
 from nmt.scoring.metrics import score
 from nmt.translation.translator import Translator
+from tests.data.corpus_files import write_corpus
 from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
 SOURCES, REFERENCES = map(list, zip(*PAIRS, strict=True))
 
 
 def write(path: Path, lines: list[str]) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return str(path)
 
@@ -25,9 +25,7 @@ def write(path: Path, lines: list[str]) -> str:
 def run(model_folder: Path, tmp_path: Path) -> Path:
     """A run folder with two test sets."""
     folder = tmp_path / "run"
-    for name, n in (("train", 1), ("test", 3), ("test_2", 1)):
-        write(folder / "data" / f"{name}.src", SOURCES[:n])
-        write(folder / "data" / f"{name}.tgt", REFERENCES[:n])
+    write_corpus(folder / "data", "src", "tgt", train=PAIRS[:1], test=PAIRS, test_2=PAIRS[:1])
     (folder / "model").symlink_to(model_folder)
     return folder
 
@@ -79,14 +77,8 @@ def test_translations_made_elsewhere_are_scored_without_a_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = ["A dog runs.", "Two men.", "There."]
-    files = [
-        "--hypothesis",
-        write(tmp_path / "out.en", REFERENCES),
-        "--reference",
-        write(tmp_path / "a.en", other),
-        "--reference",
-        write(tmp_path / "b.en", REFERENCES),
-    ]
+    files = ["--hypothesis", write(tmp_path / "out.en", REFERENCES), "--reference", write(tmp_path / "a.en", other)]
+    files += ["--reference", write(tmp_path / "b.en", REFERENCES)]
     assert main([*files, "--json", "-"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert found["test"] == "out.en"

@@ -12,8 +12,8 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.inspect import main
 from nmt.interop.export import export
 from nmt.model.build import build_model
-from nmt.translation import backend_speed
-from nmt.translation.backend_speed import BackendSpeed
+from nmt.translation import inspection
+from nmt.translation.inspection import BackendSpeed
 from nmt.translation.model_folder import ModelInfo, save_model
 from tests.tiny import SHORT, TINY
 
@@ -161,7 +161,7 @@ def test_the_faster_way_to_run_a_model_is_named(
 ) -> None:
     pytest.importorskip("ctranslate2")
     monkeypatch.setattr(inspect, "MOST_LINES", 4)
-    monkeypatch.setattr(backend_speed, "ROUNDS", 1)
+    monkeypatch.setattr(inspection, "BACKEND_ROUNDS", 1)
     (tmp_path / "lines").write_text(SENTENCE, encoding="utf8")
     export(model_folder, tmp_path / "out", "ctranslate2", check=tmp_path / "lines")
     assert main([str(model_folder), "--exported", str(tmp_path / "out"), "--json"]) == 0

@@ -7,8 +7,9 @@ import pytest
 
 from nmt import evaluate, train, translate
 from nmt.server.models import read_folder
-from nmt.training.report import describe
+from nmt.training.delivery import describe
 from nmt.translation.translator import Translator
+from tests.data.corpus_files import write_corpus
 
 WORDS = {
     "de": ["Hund", "Katze", "Haus", "Baum"],
@@ -29,11 +30,10 @@ training: {max_steps: 4, batch_tokens: 400, warmup_steps: 2, validate_every: 2, 
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run folder."""
     place = tmp_path_factory.mktemp("many")
-    (place / "corpus").mkdir()
     for split, size in SIZES.items():
-        for language, words in WORDS.items():
-            lines = [" ".join(words[(n >> shift) % 4] for shift in (0, 2, 4)) + f" {split}" for n in range(size)]
-            (place / "corpus" / f"{split}.{language}").write_text("\n".join(lines) + "\n")
+        numbers = [[(n >> shift) % 4 for shift in (0, 2, 4)] for n in range(size)]
+        rows = [[" ".join(words[n] for n in row) + f" {split}" for words in WORDS.values()] for row in numbers]
+        write_corpus(place / "corpus", *WORDS, **{split: rows})
     (place / "recipe.yaml").write_text(SETTINGS)
     options = ["--config", f"{place / 'recipe.yaml'}", "--data.corpus", f"{place / 'corpus'}", "--runs", f"{place}"]
     assert train.main([*options, "--name", "run"]) == 0

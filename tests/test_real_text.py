@@ -3,51 +3,41 @@
 import argparse
 import json
 import re
-import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from benchmarks import fuzz, fuzz_lines, real_text
-from benchmarks.rows import last_run
+from benchmarks.rows import Row
 from benchmarks.text_kinds import Sentence, lexicon, make_kinds, sentence_of
+from tests.data.corpus_files import write_corpus
 
 pytestmark = pytest.mark.slow
+Run = Callable[..., list[Row]]
 NOUNS = {"Haus": "house", "Boot": "boat", "Kind": "child", "Tier": "animal", "Brot": "bread"}
 
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    for split in ("train", "val", "test"):
-        pairs = [
-            (f"das {noun} {size}.", f"the {meaning} {size}.") for noun, meaning in NOUNS.items() for size in range(12)
-        ]
-        for side, language in enumerate(("de", "en")):
-            (tmp_path / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf8")
-    return tmp_path
-
-
-def run(monkeypatch: pytest.MonkeyPatch, module: Any, *options: object) -> int:
-    """Run a benchmark."""
-    monkeypatch.setattr(sys, "argv", [f"{module.__name__}.py", *map(str, options)])
-    return int(module.main())
+    pairs = [(f"das {noun} {size}.", f"the {meaning} {size}.") for noun, meaning in NOUNS.items() for size in range(12)]
+    return write_corpus(tmp_path, train=pairs, val=pairs, test=pairs)
 
 
 def test_real_text_needs_a_model_that_translates_plain_sentences(
-    model_folder: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+    model_folder: Path, corpus: Path, run_benchmark: Run
 ) -> None:
     with pytest.raises(ValueError, match="0 of 60 plain translations equal the reference, but 50 are needed"):
-        run(monkeypatch, real_text, "--model", model_folder, "--corpus", corpus)
+        run_benchmark(real_text, "--model", model_folder, "--corpus", corpus)
 
 
 def test_real_text_counts_what_is_right_flagged_and_silently_wrong(
     model_folder: Path,
     corpus: Path,
     tmp_path: Path,
+    run_benchmark: Run,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -58,14 +48,13 @@ def test_real_text_counts_what_is_right_flagged_and_silently_wrong(
         return [real_text.Answer(text, ("unsure",) if "\u00a0" in text else ()) for text in texts]
 
     monkeypatch.setattr(real_text, "run_translate", translate)
-    rows, answers = tmp_path / "rows.jsonl", tmp_path / "answers.jsonl"
-    options = ["--model", model_folder, "--corpus", corpus, "--lines", 30, "--json", rows, "--answers", answers]
-    for kind in ("two sentences", "list item •", "no-break space", "inline tags", "soft hyphen"):
-        options += ["--kind", kind]
-    for before in ([], ["--before", rows]):
-        assert run(monkeypatch, real_text, *options, *before) == 0
+    answers = tmp_path / "answers.jsonl"
+    kinds = ("two sentences", "list item •", "no-break space", "inline tags", "soft hyphen")
+    options = ["--lines 30", *(f"--kind '{kind}'" for kind in kinds), "--answers", answers]
+    for before in ([], ["--before", tmp_path / "rows.jsonl"]):
+        found = run_benchmark(real_text, "--model", model_folder, "--corpus", corpus, *options, *before)
         table = capsys.readouterr().out
-    figures = {row["kind"]: [row[name] for name in real_text.FIGURES] for row in last_run(rows)}
+    figures = {row["kind"]: [row[name] for name in real_text.FIGURES] for row in found}
     assert figures == {
         "two sentences": [0, 0, 0, 30],
         "list item •": [0, 0, 0, 30],
@@ -124,10 +113,8 @@ def test_real_text_knows_the_words_that_have_one_translation() -> None:
     assert "Rathaus" not in found
 
 
-def test_fuzzing_finds_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ["--lines", 60, "--long", 0, "--failures", tmp_path / "fuzz", "--json", tmp_path / "rows.jsonl"]
-    assert run(monkeypatch, fuzz, *options, "--job", "jsonl", "--job", "ids") == 0
-    for row in last_run(tmp_path / "rows.jsonl"):
+def test_fuzzing_finds_no_failure(tmp_path: Path, run_benchmark: Run) -> None:
+    for row in run_benchmark(fuzz, "--lines 60 --long 0 --job jsonl --job ids --failures", tmp_path / "fuzz"):
         assert row["failures"] == 0
         assert all(row[name] > 9 for name in ("lines", "characters", "peak_memory_mib"))
     assert not (tmp_path / "fuzz").exists()

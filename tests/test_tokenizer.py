@@ -12,6 +12,7 @@ import pytest
 from nmt import prepare
 from nmt.data.tokenizer import Tokenizer
 from nmt.tokenizer import main, make_tokenizer_parser
+from tests.data.corpus_files import write_corpus
 from tests.tiny import PAIRS
 
 ROOT = Path(__file__).parent.parent
@@ -24,10 +25,8 @@ TIDIED = "Der kleine Hund\n\n\nZwei Männer ☃ \ufffd\n\nam Tisch\n".encode()
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a corpus, the tokenizer `mine` of that corpus, and `separate`, with a model for each language."""
     place = tmp_path_factory.mktemp("place")
-    (place / "corpus").mkdir()
-    for n, language in enumerate(("de", "en")):
-        lines = [f"{pair[n]} {number}\n" for number in range(20) for pair in PAIRS]
-        (place / "corpus" / f"train.{language}").write_text("".join(lines), encoding="utf8")
+    pairs = [[f"{text} {number}" for text in pair] for number in range(20) for pair in PAIRS]
+    write_corpus(place / "corpus", train=pairs)
     (place / "text.de").write_text((place / "corpus" / "train.de").read_text("utf8"), encoding="utf8")
     (place / "input").write_bytes(INPUT)
     with pytest.MonkeyPatch.context() as patch:

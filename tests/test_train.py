@@ -19,6 +19,7 @@ from nmt import Translator
 from nmt.evaluate import main as evaluate_main
 from nmt.train import main
 from nmt.translate import main as translate_main
+from tests.data.corpus_files import write_corpus
 
 TIMED = {f"speed/{name}" for name in ("target_tokens_per_second", "sentences_per_second", "data_share")}
 ROOT = Path(__file__).parent.parent
@@ -37,12 +38,7 @@ SMALL = shlex.split("""
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    folder = tmp_path / "houses"
-    folder.mkdir()
-    for split, pairs in (("train", SENTENCES[:20]), ("val", SENTENCES[20:22]), ("test_a", SENTENCES[22:])):
-        for side, language in enumerate(("de", "en")):
-            (folder / f"{split}.{language}").write_text("".join(p[side] + "\n" for p in pairs), encoding="utf8")
-    return folder
+    return write_corpus(tmp_path / "houses", train=SENTENCES[:20], val=SENTENCES[20:22], test_a=SENTENCES[22:])
 
 
 def arguments(corpus: Path, *more: str) -> list[str]:

@@ -26,7 +26,7 @@ from nmt.config import DataConfig
 from nmt.config.names import describe_changes
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.cleaning.filters import digest
-from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
+from nmt.data.corpora import clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.store.engines import Engine, usable_cores
 from nmt.data.store.inputs import fingerprints
 from nmt.fields import lasting, require
@@ -101,7 +101,10 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
         pieces, ledgers = begin(plan, work)
         if in_parts:
             stack.close()  # others may work in the folder meanwhile
-        translate_missing(pieces, engine)
+        workers, on_gpu = engine.workers or usable_cores(), any(model.on_gpu for model in pieces.models)
+        is_alone = engine.kind != "ray" and workers == 1
+        sent = pieces if is_alone else pieces.for_workers(max(1, usable_cores() // workers))
+        replace(engine, gpus=int(on_gpu)).run(sent.translate, engine.share(sent.missing()), "Translating")
         if in_parts and not lock_again(stack, work, output):
             say(f"{output} is made by another part")
             return None
@@ -111,14 +114,6 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
             )
             return None
         return finish(plan, pieces, ledgers, output)
-
-
-def translate_missing(pieces: Pieces, engine: Engine) -> None:
-    """Translate this engine's share of the pieces that are missing."""
-    workers, on_gpu = engine.workers or usable_cores(), any(model.on_gpu for model in pieces.models)
-    if engine.kind == "ray" or workers > 1:
-        pieces = pieces.for_workers(max(1, usable_cores() // workers))
-    replace(engine, gpus=int(on_gpu)).run(pieces.translate, engine.share(pieces.missing()), "Translating")
 
 
 def lock_again(stack: ExitStack, work: Path, output: Path) -> bool:
@@ -132,10 +127,8 @@ def lock_again(stack: ExitStack, work: Path, output: Path) -> bool:
 
 
 def begin(plan: Plan, work: Path) -> tuple[Pieces, dict[str, Ledger]]:
-    """Read the text into a work folder, unless it is there already; also the ledgers of what was read.
-
-    Raises ValueError if the folder is not ours, or was begun with other settings.
-    """
+    """Read the text into a work folder, unless it is there already; also the ledgers of what was read. ValueError if
+    the folder is not ours, or was begun with other settings."""
     ours = (work / MARKER).is_file() or {path.name for path in work.iterdir()} <= {".lock"}
     require(ours, f"{work} exists, and nmt didn't make it: delete or move it")
     key = plan.key()
@@ -171,8 +164,11 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
     corpus = load_corpus(plan.config)
     for note in corpus.notes:
         say(note)
-    train, ledger, _ = clean_train(corpus, plan.config)
-    write_corpus(work / "pairs", corpus, train, plan.config)
+    train, ledger = clean_train(corpus, plan.config)
+    with whole_folder(work / "pairs") as draft:
+        for split, pairs in {"train": train, "val": corpus.val, **corpus.tests}.items():
+            files = [draft / f"{split}.{language}" for language in (plan.config.source, plan.config.target)]
+            write_pairs(files, pairs, "w")
     ledgers, counts = {"train": ledger}, list[int]()
     for backward in (False, True):
         files = plan.more[backward]
@@ -221,7 +217,9 @@ def finish(plan: Plan, pieces: Pieces, ledgers: dict[str, Ledger], output: Path)
             size = 0 if plan.only_new else ledgers["train"].kept
             for model in plan.models:
                 ledger = ledgers[model.name] = Ledger()
-                size += write_pairs(drafts, new_pairs(known, pairs_of(pieces, model), ledger), "a")
+                made_pairs = ((line, text) for line, texts in pieces.translations(model) for text in texts)
+                turned = ((text, line) for line, text in made_pairs) if model.backward else made_pairs
+                size += write_pairs(drafts, new_pairs(known, turned, ledger), "a")
         causes = "; ".join(f"{model.name}: {ledgers[model.name].causes()}" for model in plan.models)
         require(size > 0, f"no translation is usable ({causes}): take other models or another search")
     require_new(output)
@@ -232,13 +230,6 @@ def finish(plan: Plan, pieces: Pieces, ledgers: dict[str, Ledger], output: Path)
     instead = "" if plan.only_new else f" instead of {ledgers['train'].kept:,}"
     say(f"Ready: {output}, with {size:,} training pairs{instead}")
     return ledgers
-
-
-def pairs_of(pieces: Pieces, model: Model) -> Iterator[Pair]:
-    """The pairs of lines and their translations, in the direction of the corpus."""
-    for line, texts in pieces.translations(model):
-        for text in texts:
-            yield (text, line) if model.backward else (line, text)
 
 
 def read_pairs(files: Sequence[Path]) -> Iterator[Pair]:
@@ -298,10 +289,3 @@ def distil(
         if target:
             new.append((source, target))
     return new, ledger
-
-
-def write_corpus(folder: Path, corpus: Corpus, train: Sequence[Pair], config: DataConfig) -> None:
-    """Write a corpus folder, whole or not at all; OSError if the disk is full or may not be written to."""
-    with whole_folder(folder) as draft:
-        for split, pairs in {"train": train, "val": corpus.val, **corpus.tests}.items():
-            write_pairs([draft / f"{split}.{language}" for language in (config.source, config.target)], pairs, "w")

@@ -45,7 +45,10 @@ def translate_file(
     started = time.perf_counter()
     with require_whole_gzip(name_of(file)):
         data = b"".join(iter(lambda: file.read(1 << 20), b""))
-    document = read_document(data, format_name, document_options(options, languages))
+    source, target = languages
+    columns = tuple(column for given in options.columns for column in given.split(","))
+    chosen = {"columns": columns, "all_entries": options.all_entries, "encoding": options.get("encoding", "")}
+    document = read_document(data, format_name, Options(source=source, target=target, **chosen))
     translate = with_memories(job_translator(job), options, languages, job.remarks.say)
     with open_output(options.get("output"), [file]) as output:
         output.write(document.join(translate(document.units)))
@@ -54,13 +57,6 @@ def translate_file(
     job.lines, job.seconds = len(document.units), time.perf_counter() - started
     if not document.units:
         job.remarks.say("the document has no text to translate")
-
-
-def document_options(options: Any, languages: tuple[str, str]) -> Options:
-    columns = tuple(column for columns in options.columns for column in columns.split(","))
-    source, target = languages
-    encoding = options.get("encoding", "")
-    return Options(source=source, target=target, columns=columns, all_entries=options.all_entries, encoding=encoding)
 
 
 def job_translator(job: Translating) -> Translate:

@@ -77,11 +77,11 @@ class Generating:
             self.remarks.add(self.lines, problem)
         if not self.is_json:
             return [one_line(c.text) for c in found]
-        answers = [{"error": problem}] if problem else [self.continuation(c) for c in found]
+        if problem:
+            return [as_json(line.rest | {"error": problem})]
+        pieces = [members(self.lm, c.ids, c.token_log_probs) for c in found]
+        answers = [{"continuation": c.text, "ending": c.ending} | p for c, p in zip(found, pieces, strict=True)]
         return [as_json(line.rest | answer) for answer in answers]
-
-    def continuation(self, found: Continuation) -> dict[str, Any]:
-        return {"continuation": found.text, "ending": found.ending} | members(self.lm, found.ids, found.token_log_probs)
 
     def report(self) -> Iterator[str]:
         yield from self.remarks.report()

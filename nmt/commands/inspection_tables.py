@@ -10,19 +10,26 @@ from rich.table import Table
 from nmt.messages import show_value
 from nmt.translation.inspection import PAIRS, Part, Report, Weight
 
+SETTINGS = ("settings that differ from the defaults", "value", "default")
 OF = {"source": "a source position", "target": "a target position", "pair": "the pair"}
 
 
 def print_report(report: Report) -> None:
-    """Print the tables of weights and of FLOPs, then the facts."""
+    """Print the facts, the tables of weights and of FLOPs, and the settings that differ from the defaults."""
     console = Console(markup=False, highlight=False)
-    for table in (facts_table(report), weights_table(report), work_table(report)):
+    known, settings = plain_table("", ""), plain_table(*SETTINGS, right=2)
+    known.show_header = False
+    for name, value in facts(report).items():
+        known.add_row(name, shown(value))
+    for name, default in report.changed.items():
+        settings.add_row(name, shown(report.settings[name]), shown(default))
+    for table in (known, weights_table(report), work_table(report)):
         console.print(table)
         console.print()
     console.print(legend(report), soft_wrap=True)
     if report.changed:
         console.print()
-        console.print(settings_table(report))
+        console.print(settings)
 
 
 def plain_table(*columns: str, right: int = 0) -> Table:
@@ -93,21 +100,6 @@ def legend(report: Report) -> str:
         "positions. Exact is the sum over all products of matrices. Counted is what PyTorch computed for such a pair. "
         f"Training is a forward and a backward pass. Decoding is greedy, with a cache.{reads}"
     )
-
-
-def facts_table(report: Report) -> Table:
-    table = plain_table("", "")
-    table.show_header = False
-    for name, value in facts(report).items():
-        table.add_row(name, shown(value))
-    return table
-
-
-def settings_table(report: Report) -> Table:
-    table = plain_table("settings that differ from the defaults", "value", "default", right=2)
-    for name, default in report.changed.items():
-        table.add_row(name, shown(report.settings[name]), shown(default))
-    return table
 
 
 def facts(report: Report) -> dict[str, Any]:

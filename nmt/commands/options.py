@@ -14,12 +14,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import Any, Literal, NoReturn, get_args, get_origin
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin
 
 from nmt.config import Backend, Config, DecodingPrecision, SearchConfig
 from nmt.config.names import explain_unknown, first_sentence, long_help, sections, setting_types, short_help
 from nmt.fields import MAY_CHANGE, Metavar, WrongTypeError, annotations, fit, read_value, require
 from nmt.messages import say, show_value
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
 
 # Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
 PIPE_CLOSED = 141
@@ -261,24 +265,36 @@ def add_device_options(parser: Parser) -> None:
     parser.add("--precision", show_type(DecodingPrecision), text, DecodingPrecision, "auto")
 
 
-ADAPTER = {
+ADDITIONS = {
     "--adapter": (
         "DIR",
         "Adapter folder, or the run folder of an adapter, that is added to the weights of the model (LoRA). The model "
         "must be the one that the adapter was trained on.",
-    )
+    ),
+    "--lm": ("DIR", "Model or run folder of a language model of the target language, used with --lm-weight."),
 }
-LM = {"--lm": ("DIR", "Model or run folder of a language model of the target language, used with --lm-weight.")}
 
 
-def add_languages(parser: Parser, ending: str = "") -> None:
-    """Add the options --source and --target, with this ending, which are also called --from and --to."""
-    parser.add(
-        f"--source{ending} --from",
-        "LANGUAGE",
-        "Code of the source language, for a model that must be told it (NLLB, M2M-100).",
-    )
+def add_translator_options(parser: Parser, ending: str = "") -> None:
+    """Add --source and --target, with this ending, which are also called --from and --to, and what is added to a model.
+    `load_translator` follows them."""
+    text = "Code of the source language, for a model that must be told it (NLLB, M2M-100)."
+    parser.add(f"--source{ending} --from", "LANGUAGE", text)
     parser.add(f"--target{ending} --to", "LANGUAGE", "Code of the target language, for a model that knows several.")
+    parser.add_table(ADDITIONS)
+
+
+def load_translator(options: Options, folders: Sequence[Path], source: str, target: str) -> "Translator":
+    """The translator that options ask for, between these languages, with its adapter and its language model."""
+    from nmt.translation.translator import Translator, find_model
+
+    how = {"precision": options.precision, "backend": options.backend, "adapter": options.get("adapter")}
+    translator = Translator.load(folders, options.device, **how)
+    translator = translator.between(source, target) if source or target else translator
+    if "lm" in options:
+        translator.load_language_model(find_model(options.lm), options.precision)
+    keep_what_is_loaded()
+    return translator
 
 
 def require_lm(options: Mapping[str, Any], search: SearchConfig) -> None:

@@ -6,46 +6,20 @@ The docstring of a dataclass is its heading in --help, and the docstring of a fi
 value, and MAY_CHANGE if the value may change when a run is resumed. Nothing here imports torch, so that --help is fast.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from nmt.config.cleaning import CleaningConfig
-from nmt.config.data import DataConfig, TokenizerConfig, text_of
-from nmt.config.lora import LoraConfig
+from nmt.config.data import DataConfig, TokenizerConfig
 from nmt.config.model import ModelConfig
-from nmt.config.noise import NoiseConfig
 from nmt.config.search import MAX_HYPOTHESES, Backend, DecodingPrecision, SearchConfig
-from nmt.config.training import METRICS, ObjectiveName, Precision, TrainingConfig
+from nmt.config.training import OBJECTIVES, LoraConfig, NoiseConfig, ObjectiveName, Precision, TrainingConfig
 from nmt.fields import MAY_CHANGE, Folder, Metavar, require
 from nmt.files import require_plain_name
 
-__all__ = [
-    "FAMILIES",
-    "MAX_HYPOTHESES",
-    "METRICS",
-    "Backend",
-    "CleaningConfig",
-    "Config",
-    "DataConfig",
-    "DecodingPrecision",
-    "LoraConfig",
-    "ModelConfig",
-    "NoiseConfig",
-    "ObjectiveName",
-    "Precision",
-    "SearchConfig",
-    "TokenizerConfig",
-    "TrainingConfig",
-]
-
-
-FAMILIES: dict[ObjectiveName, tuple[str, ...]] = {  # of models that can learn each objective
-    "translation": ("encoder-decoder", "decoder-only"),
-    "lm": ("decoder-only",),
-    "mlm": ("encoder-only",),
-    "denoise": ("encoder-decoder",),
-    "pair": ("encoder-only",),
-}
+__all__ = ["MAX_HYPOTHESES", "OBJECTIVES", "Backend", "DecodingPrecision", "ObjectiveName", "Precision"]
+__all__ += ["CleaningConfig", "Config", "DataConfig", "LoraConfig", "ModelConfig", "NoiseConfig", "SearchConfig"]
+__all__ += ["TokenizerConfig", "TrainingConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,13 +44,19 @@ class Config:
     def __post_init__(self) -> None:
         if self.name:
             require_plain_name(self.name, "name")
-        self.require_fitting_languages()
+        objective = self.training.objective
+        if self.data.many_to_many:
+            problem = f"data.many_to_many needs training.objective translation: it is {objective}"
+            require(objective == "translation", problem)
+            require(self.tokenizer.joint, "data.many_to_many needs one vocabulary: set tokenizer.joint to true")
+            problem = "data.many_to_many doesn't go with training.teacher: a teacher knows one pair of languages"
+            require(not self.training.teachers, problem)
+        if self.data.text == "auto":
+            object.__setattr__(self, "data", replace(self.data, text=OBJECTIVES[objective].text))
         known = self.data.corpus_names
         for name in (name for stage in self.training.stages for name in stage.weights):
             problem = f"training.stages gives a weight to {name}, but the corpora are called {', '.join(known)}"
             require(name in known, f"{problem}: take one of these names")
-        if self.data.text == "auto" and not self.data.many_to_many:
-            self.data.require_languages(text_of(self.training.objective))
         one_vocabulary = f"data.text is {self.data.text}, which needs tokenizer.joint true"
         require(self.tokenizer.joint or self.data.unit == "pair", one_vocabulary)
         if self.model.one_vocabulary and not self.tokenizer.joint:
@@ -88,30 +68,11 @@ class Config:
             problem = "training.freeze names embeddings: without them, a batch that skips all layers has no gradient"
             require("embeddings" not in self.training.freeze, f"{problem}. Set model.layer_drop to 0")
         self.lora.check(self.training, self.model)
-        self.noise.check_use(self.training.objective)
-        self.require_fitting_family()
-
-    @property
-    def temperature(self) -> float:
-        """The number that training.mixing_temperature means."""
-        usual = 5.0 if len(self.data.many_to_many) > 2 else 1.0
-        return usual if self.training.mixing_temperature == "auto" else self.training.mixing_temperature
-
-    def require_fitting_languages(self) -> None:
-        """Raise ValueError if the settings don't fit a model of several languages."""
-        if self.data.many_to_many:
-            objective = self.training.objective
-            problem = f"data.many_to_many needs training.objective translation: it is {objective}"
-            require(objective == "translation", problem)
-            require(self.tokenizer.joint, "data.many_to_many needs one vocabulary: set tokenizer.joint to true")
-            problem = "data.many_to_many doesn't go with training.teacher: a teacher knows one pair of languages"
-            require(not self.training.teachers, problem)
-
-    def require_fitting_family(self) -> None:
-        """Raise ValueError if the model's family can't learn training.objective."""
-        objective, family = self.training.objective, self.model.family
-        families = FAMILIES[objective]
+        self.noise.check_use(objective)
+        family, families = self.model.family, OBJECTIVES[objective].families
         problem = f"training.objective {objective} needs model.family {' or '.join(families)}"
         require(family in families, f"{problem}: it is {family}")
         absent = {"decoder-only": "encoder", "encoder-only": "decoder"}.get(family, "")
         require(absent not in self.training.freeze, f"training.freeze names {absent}: model.family {family} has none")
+        if objective == "lm":  # it has no source whose attention could be anything else
+            object.__setattr__(self, "model", replace(self.model, source_attention="causal"))

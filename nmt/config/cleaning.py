@@ -11,38 +11,11 @@ Share = Annotated[float | None, Range(0, 1)]
 Most = Annotated[int | None, Range(1)]
 
 # What a profile sets; other settings are off. The table in docs/cleaning.md shows what each profile is worth.
-PROFILES: dict[Profile, dict[str, Any]] = {
-    "none": {},
-    "gentle": {"unicode": True, "copies": "long", "letters": 0.3, "script": 0.5, "contamination": True},
-    "crawled": {
-        "unicode": True,
-        "copies": "long",
-        "letters": 0.5,
-        "script": 0.5,
-        "language": True,
-        "numbers": 0.5,
-        "addresses": True,
-        "repetition": True,
-        "word_characters": 60,
-        "words": 150,
-        "alike": True,
-        "contamination": True,
-    },
-    "strict": {
-        "unicode": True,
-        "copies": "all",
-        "letters": 0.6,
-        "script": 0.8,
-        "language": True,
-        "numbers": 1.0,
-        "addresses": True,
-        "repetition": True,
-        "word_characters": 40,
-        "words": 100,
-        "alike": True,
-        "contamination": True,
-    },
-}
+GENTLE = {"unicode": True, "copies": "long", "letters": 0.3, "script": 0.5, "contamination": True}
+FOR_CRAWLED = {"letters": 0.5, "language": True, "numbers": 0.5, "addresses": True, "repetition": True, "alike": True}
+CRAWLED = GENTLE | FOR_CRAWLED | {"word_characters": 60, "words": 150}
+STRICT = {"copies": "all", "letters": 0.6, "script": 0.8, "numbers": 1.0, "word_characters": 40, "words": 100}
+PROFILES: dict[Profile, dict[str, Any]] = {"none": {}, "gentle": GENTLE, "crawled": CRAWLED, "strict": CRAWLED | STRICT}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +76,6 @@ class CleaningConfig:
     @property
     def values(self) -> dict[str, Any]:
         """The value of each filter that is on, by its name: the profile's, or what was set instead."""
-        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "profile"}
-        merged = PROFILES[self.profile] | {name: value for name, value in own.items() if value is not None}
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "profile"}
+        merged = PROFILES[self.profile] | {name: value for name, value in given.items() if value is not None}
         return {name: value for name, value in merged.items() if value not in (False, "keep")}

@@ -10,19 +10,8 @@ from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
 # Not of nmt.augment and nmt.tokenizer:
-ONLY_OF_RUNS = {
-    "data.many_to_many",
-    "data.more",
-    "data.licence",
-    "data.max_pieces",
-    "data.weights",
-    "data.scorer",
-    "data.least_quality",
-    "data.typos",
-    "data.placeholders",
-    "data.hints",
-    "cleaning.near",
-}
+ONLY_OF_RUNS = {"data.many_to_many", "data.more", "data.licence", "data.max_pieces", "data.weights", "cleaning.near"}
+ONLY_OF_RUNS |= {"data.scorer", "data.least_quality", "data.typos", "data.placeholders", "data.hints"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,20 +128,21 @@ class DataConfig:
     hints: Probability = 0.0
     """Share of training pairs with a copy whose source has translations of some words (terms)."""
 
-    def require_languages(self, text: str) -> None:
-        """Raise ValueError if source and target are the same language, and this value of `text` needs both."""
-        same = f"data.source and data.target are both {self.source!r}: they must differ"
-        one = text in ("source", "target")
-        require(one or self.source != self.target, f"{same}, unless data.text is source or target")
-
     def __post_init__(self) -> None:
-        if self.text != "auto" and not self.many_to_many:  # what auto stands for, `Config` knows
-            self.require_languages(self.text)
+        if self.text in ("pairs", "both") and not self.many_to_many:  # what auto stands for, `Config` knows
+            same = f"data.source and data.target are both {self.source!r}: they must differ"
+            require(self.source != self.target, f"{same}, unless data.text is source or target")
         several = [("many_to_many", code) for code in self.many_to_many]
         for name, code in (("source", self.source), ("target", self.target), *several):
             is_code = re.fullmatch(r"[\w-]+", code) is not None
             require(is_code, f"data.{name} is {code!r}: it must be a language code such as de, pt-BR or zh_Hans")
-        self.check_many_to_many()
+        codes = self.many_to_many
+        listed = f"data.many_to_many is [{', '.join(codes)}]"
+        require(len({*codes}) == len(codes) != 1, f"{listed}: name at least two languages, each once")
+        for name in ("scorer", "placeholders", "hints"):
+            used = bool(codes) and bool(getattr(self, name))
+            require(not used, f"{listed}, and data.{name} is for one pair of languages: leave it out")
+        require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")
         names = self.corpus_names
         require(len({*names}) == len(names), f"the corpora are called {', '.join(names)}: give each a name of its own")
         require(self.unit == "pair" or not self.more, f"data.more needs pairs, but data.text is {self.text}")
@@ -164,20 +154,11 @@ class DataConfig:
         problem = f"data.weights is {self.weights}, a language"
         require(self.weights not in self.languages, f"{problem}: name a column of numbers")
         check_bounds("data", self)
-        scorable = self.scorer == "" or self.unit == "pair"
         for name in ("typos", "placeholders", "hints"):
             fits = self.unit == "pair" or not getattr(self, name)
             require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
+        scorable = self.scorer == "" or self.unit == "pair"
         require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")
-
-    def check_many_to_many(self) -> None:
-        codes = self.many_to_many
-        listed = f"data.many_to_many is [{', '.join(codes)}]"
-        require(len(set(codes)) == len(codes) != 1, f"{listed}: name at least two languages, each once")
-        for name in ("scorer", "placeholders", "hints"):
-            used = bool(codes) and bool(getattr(self, name))
-            require(not used, f"{listed}, and data.{name} is for one pair of languages: leave it out")
-        require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")
 
     def of(self, entry: CorpusConfig) -> "DataConfig":
         """The settings with which a corpus of data.more is read by itself."""
@@ -210,14 +191,8 @@ class DataConfig:
     @property
     def unit(self) -> Literal["pair", "text"]:
         """What the corpus consists of: pairs, or texts without translations. auto means pairs where training and its
-        objective play no part; a run never has auto (see `nmt.data.resolve`)."""
+        objective play no part; `Config` never has auto."""
         return "pair" if self.text in ("auto", "pairs") else "text"
-
-
-def text_of(objective: str) -> Text:
-    """The value of data.text that auto stands for, with this training objective."""
-    texts: dict[str, Text] = {"lm": "target", "mlm": "both", "denoise": "both"}
-    return texts.get(objective, "pairs")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -163,31 +163,22 @@ class ModelConfig:
         check_use("model", self, self.attention == "latent", "model.attention latent", LATENT)
         check_use("model", self, self.share_layers > 1, "model.share_layers above 1", ["sharing"])
         check_use("model", self, self.experts > 0, "model.experts above 0", EXPERTS)
-        self.require_possible_experts()
-        if self.attention == "latent":
-            self.check_latent_attention()
-        else:
-            fits = self.positions != "rotary" or self.d_head % 2 == 0
-            require(fits, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
-
-    def require_possible_experts(self) -> None:
         n, chosen = self.experts, self.experts_per_token
         require(n == 0 or chosen <= n, f"model.experts_per_token is {chosen}, and model.experts {n}: it can't be more")
         # Grouped matrix products need rows of a multiple of 16 bytes, 8 numbers of bfloat16.
         aligned = self.d_model % 8 == self.d_ff % 8 == 0
         widths = f"model.d_model is {self.d_model} and model.d_ff {self.d_ff}"
         require(n == 0 or aligned, f"{widths}: with model.experts, both must be multiples of 8")
-
-    def check_latent_attention(self) -> None:
-        """Raises ValueError for settings that latent attention can't have."""
-        width, positions = self.rotary_width, self.positions
-        require(width is None or width % 2 == 0, f"model.rotary_width is {width}: it must be even")
-        message = f"model.rotary_width is {width}, and model.positions is {positions}: take rotary, or leave it out"
-        require(width is None or positions == "rotary", message)
-        message = (
-            "model.qk_norm is true, but latent attention never computes keys of each head in decoding: set it to false"
-        )
-        require(not self.qk_norm, message)
+        if self.attention == "heads":
+            fits = self.positions != "rotary" or self.d_head % 2 == 0
+            require(fits, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
+            return
+        rotary, positions = self.rotary_width, self.positions
+        require(rotary is None or rotary % 2 == 0, f"model.rotary_width is {rotary}: it must be even")
+        message = f"model.rotary_width is {rotary}, and model.positions is {positions}: take rotary, or leave it out"
+        require(rotary is None or positions == "rotary", message)
+        message = "model.qk_norm is true, but latent attention never computes keys of each head in decoding"
+        require(not self.qk_norm, f"{message}: set it to false")
 
     @property
     def one_vocabulary(self) -> bool:

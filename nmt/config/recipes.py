@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from nmt.config import FAMILIES, Config
+from nmt.config import OBJECTIVES, Config
 from nmt.config.names import explain_unknown, sections, setting_types
 from nmt.fields import read_value, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
@@ -23,7 +23,7 @@ def make_config(given: Mapping[str, Any], recipe: Path | None = None) -> Config:
     """
     values = (read_settings(recipe) if recipe else {}) | {n: v for n, v in given.items() if n in setting_types()}
     # An objective that only another family can learn chooses that family, unless the settings name one.
-    families = FAMILIES.get(values.get("training.objective", "translation"), ())
+    families = OBJECTIVES[values.get("training.objective", "translation")].families
     if len(families) == 1:
         values.setdefault("model.family", families[0])
     made = {name: make_section(name, values) for name in sections()}
@@ -69,8 +69,8 @@ def by_dotted_names(settings: Mapping[str, Any]) -> dict[str, Any]:
         members = value if isinstance(value, dict) and (value or name in sections()) else {"": value}
         values |= {f"{name}.{field}" if field != "" else str(name): member for field, member in members.items()}
     types = setting_types()
-    for name in values:
-        require(name in types, explain_unknown(name, list(types)))
+    if unknown := [name for name in values if name not in types]:
+        raise ValueError(explain_unknown(unknown[0], list(types)))
     return {name: read_value(value, types[name][0], name) for name, value in values.items()}
 
 

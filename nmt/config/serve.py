@@ -20,8 +20,7 @@ class ServeConfig:
     """Whether a model is loaded with the first request for it, instead of at the start."""
 
     workers: Count = 0
-    """Number of batches that are translated at the same time; 0 takes one for each core, up to 8, and one on
-    a GPU."""
+    """Number of batches that are translated at the same time; 0 takes one for each core, up to 8, and one on a GPU."""
 
     batch_tokens: Size = 4096
     """Maximum size of a batch: sentences times the pieces of the longest one, as estimated from its length."""

@@ -1,9 +1,10 @@
-"""Settings of training."""
+"""Settings of training, of adapters that are trained, and of the noise of pretraining."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
+from nmt.config.model import ModelConfig
 from nmt.fields import (
     MAY_CHANGE,
     Count,
@@ -21,15 +22,30 @@ from nmt.fields import (
 
 Precision = Literal["auto", "fp32", "bf16"]
 ObjectiveName = Literal["translation", "lm", "mlm", "denoise", "pair"]
-BestMetric = Literal["auto", "bleu", "chrf", "loss", "nll", "perplexity", "accuracy"]
+
+
+class ObjectiveTraits(NamedTuple):
+    """What goes with an objective."""
+
+    families: tuple[str, ...]
+    """Families of models that can learn it; a single one is chosen by it."""
+    text: Literal["pairs", "target", "both"]
+    """What it learns from, unless data.text says otherwise."""
+    metrics: tuple[str, ...]
+    """What validation measures."""
+    label_smoothing: float
+    """The usual value."""
+
+
 LOSSES = ("loss", "nll", "perplexity")
-METRICS: dict[ObjectiveName, tuple[str, ...]] = {  # of validation, by objective
-    "translation": (*LOSSES, "bleu", "chrf"),
-    "lm": LOSSES,
-    "mlm": (*LOSSES, "accuracy"),
-    "denoise": LOSSES,
-    "pair": (*LOSSES, "accuracy"),
+OBJECTIVES: dict[ObjectiveName, ObjectiveTraits] = {
+    "translation": ObjectiveTraits(("encoder-decoder", "decoder-only"), "pairs", (*LOSSES, "bleu", "chrf"), 0.1),
+    "lm": ObjectiveTraits(("decoder-only",), "target", LOSSES, 0.0),
+    "mlm": ObjectiveTraits(("encoder-only",), "both", (*LOSSES, "accuracy"), 0.0),
+    "denoise": ObjectiveTraits(("encoder-decoder",), "both", LOSSES, 0.1),
+    "pair": ObjectiveTraits(("encoder-only",), "pairs", (*LOSSES, "accuracy"), 0.0),
 }
+USUAL_SHARE = {"mlm": 0.15, "spans": 0.15, "infilling": 0.35}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +228,7 @@ class TrainingConfig:
     """Whether best_metric is measured on the first validation set or is the mean of all, if there are several. It
     decides the same for patience, stop_at, and the figures called validation/."""
 
-    best_metric: BestMetric = "auto"
+    best_metric: Literal["auto", "bleu", "chrf", "loss", "nll", "perplexity", "accuracy"] = "auto"
     """Validation score that decides which checkpoint is the best, and when training stops early. auto is bleu for
     translation and nll for other objectives; accuracy is for mlm and pair."""
 
@@ -242,9 +258,12 @@ class TrainingConfig:
         steps = [stage.step for stage in self.stages]
         problem = f"training.stages begin after the steps {', '.join(map(str, steps))}: each must be above the last one"
         require(all(before < now for before, now in pairwise(steps)), problem)
-        metrics = METRICS[self.objective]
+        metrics, label_smoothing = OBJECTIVES[self.objective][2:]
+        usual = {"best_metric": "bleu" if "bleu" in metrics else "nll", "label_smoothing": label_smoothing}
+        for name in (name for name in usual if getattr(self, name) == "auto"):
+            object.__setattr__(self, name, usual[name])
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
-        require(self.metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
+        require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
 
     @property
@@ -252,14 +271,86 @@ class TrainingConfig:
         """The folders in `teacher`."""
         return (self.teacher,) if isinstance(self.teacher, str) else self.teacher
 
-    @property
-    def smoothing(self) -> float:
-        """The number that label_smoothing means. The settings of a run record it."""
-        usual = 0.1 if self.objective in ("translation", "denoise") else 0.0
-        return usual if self.label_smoothing == "auto" else self.label_smoothing
 
-    @property
-    def metric(self) -> BestMetric:
-        """What best_metric means, if it is auto. The settings of a run record this (see `nmt.data.resolve`)."""
-        usual: BestMetric = "bleu" if self.objective == "translation" else "nll"
-        return usual if self.best_metric == "auto" else self.best_metric
+@dataclass(frozen=True, kw_only=True)
+class LoraConfig:
+    """Low-rank adapters (LoRA, Hu et al. 2022), which are trained in place of the weights of training.start_from."""
+
+    rank: Count = 0
+    """Rank of the matrix that is learned for each adapted matrix; 0 trains the weights themselves. 8 or 16 are usual.
+    The run then has a folder adapter/ besides the model folder, in which the adapter is added to the weights."""
+
+    alpha: Positive = 16.0
+    """Factor of adapters: alpha / rank times the learned matrix is added to a matrix. Twice the rank is usual."""
+
+    parts: Literal["all", "attention", "feed_forward"] = "all"
+    """Layers whose matrices get adapters: those of attention, of feed_forward, or of both (all)."""
+
+    def __post_init__(self) -> None:
+        check_bounds("lora", self)
+        check_use("lora", self, self.rank > 0, "lora.rank above 0", ["alpha", "parts"])
+
+    def check(self, training: TrainingConfig, model: ModelConfig) -> None:
+        """Raise ValueError for settings that don't go with adapters."""
+        if not self.rank:
+            return
+        require(bool(training.start_from), "lora.rank needs a trained model to adapt: give training.start_from")
+        problem = "lora.rank doesn't go with"
+        require(not training.freeze, f"{problem} training.freeze: adapters leave all weights as they are")
+        require(not training.compile, f"{problem} training.compile: switch it off")
+        require(not model.experts, f"{problem} model.experts: mixtures of experts have no adapters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseConfig:
+    """Noise of training.objective mlm, denoise and pair; other objectives have none."""
+
+    share: Annotated[float | None, Range(0.01, 0.99)] = None
+    """Share of the pieces of each text that are hidden, and at least one piece. Without a value, it is 0.15 for mlm and
+    spans and 0.35 for infilling."""
+
+    masked: Annotated[float, Range(0, 1)] = 0.8
+    """Share of the pieces hidden by mlm that are replaced by the mask piece, which is unk (Devlin et al. 2019, section
+    3.1)."""
+
+    random: Annotated[float, Range(0, 1)] = 0.1
+    """Share of the pieces hidden by mlm that are replaced by random pieces. The rest stay as they are."""
+
+    kind: Literal["spans", "infilling"] = "infilling"
+    """Noise of denoise, which replaces each hidden span by one mask piece. With infilling (Lewis et al. 2020, section
+    2.2) the model writes the whole text, and with spans (Raffel et al. 2020, section 3.1.4) only the hidden spans."""
+
+    mean_span: Annotated[float, Range(1, 100)] = 3.0
+    """Mean number of pieces in a hidden span of denoise. With infilling the lengths have a Poisson distribution, and an
+    empty span adds a mask piece."""
+
+    deletion: Probability = 0.0
+    """Probability with which infilling deletes each visible piece, without a mask piece in its place."""
+
+    permutation: Count = 0
+    """Number of places that infilling may move a piece at most (Lample et al. 2018, section 2.3); 0 keeps the order,
+    and 3 is usual. Pieces are moved before spans are hidden."""
+
+    false_pairs: Annotated[float, Range(0.01, 0.99)] = 0.5
+    """Share of the pairs that objective pair spoils, to teach the model to tell them from true pairs."""
+
+    def __post_init__(self) -> None:
+        check_bounds("noise", self)
+        total = self.masked + self.random
+        require(total <= 1, f"noise.masked and noise.random are {total:g} together: they can be 1 at most")
+        check_use("noise", self, self.kind == "infilling", "noise.kind infilling", ["deletion", "permutation"])
+
+    def check_use(self, objective: str) -> None:
+        """Raise ValueError for a setting that is used only with another objective."""
+        names = {
+            "mlm": ("share", "masked", "random"),
+            "denoise": ("share", "kind", "mean_span", "deletion", "permutation"),
+            "pair": ("false_pairs",),
+        }
+        for f in fields(self):
+            users = [name for name in names if f.name in names[name]]
+            check_use("noise", self, objective in users, f"training.objective {' or '.join(users)}", [f.name])
+
+    def share_of(self, objective: str) -> float:
+        """The share of hidden pieces for objective mlm or denoise."""
+        return self.share or USUAL_SHARE[self.kind if objective == "denoise" else objective]

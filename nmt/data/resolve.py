@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Config
-from nmt.config.data import text_of
 from nmt.config.recipes import make_config
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.messages import say
@@ -16,7 +15,7 @@ RECIPES = Path(__file__).parents[2] / "recipes"
 
 @dataclass(frozen=True)
 class ResolvedRun:
-    """A run whose name is known, and whose data.corpus, data.text and training.best_metric are not `auto`."""
+    """A run whose name is known, and whose data.corpus is not `auto`."""
 
     config: Config
     corpus: Corpus | None
@@ -34,29 +33,15 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
     """
     recipe = Path(given["config"]) if given.get("config") else None
-    data = settle(make_config(given, recipe)).data
+    data = make_config(given, recipe).data
     corpus = load_corpus(data) if data.corpus == "auto" else None
     name = corpus.name if corpus else str(corpus_name(data))
     if recipe is None and (RECIPES / f"{name}.yaml").is_file():
         recipe = RECIPES / f"{name}.yaml"
         say(f"Recipe: {recipe.name}")
-    config = settle(make_config(given, recipe))
+    config = make_config(given, recipe)
     corpus = corpus if config.data.text == data.text else None  # else the recipe asks for other text of it
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
-    return ResolvedRun(replace(config, data=data, name=config.name or run_name(config, name)), corpus)
-
-
-def settle(config: Config) -> Config:
-    """The settings with the values that auto stands for in data.text and in training. A language model is causal: it
-    has no source whose attention could be anything else."""
-    model = replace(config.model, source_attention="causal") if config.training.objective == "lm" else config.model
-    training = config.training
-    training = replace(training, best_metric=training.metric, label_smoothing=training.smoothing)
-    text = text_of(training.objective) if config.data.text == "auto" else config.data.text
-    return replace(config, data=replace(config.data, text=text), model=model, training=training)
-
-
-def run_name(config: Config, corpus: str) -> str:
-    """The name of a run that was given none: the languages of its text, the corpus and any special objective."""
     objective = config.training.objective
-    return "-".join([*config.data.languages, corpus, *([] if objective == "translation" else [objective])])
+    parts = [*config.data.languages, name, *([] if objective == "translation" else [objective])]
+    return ResolvedRun(replace(config, data=data, name=config.name or "-".join(parts)), corpus)

@@ -12,8 +12,9 @@ from typing import Any
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.config.data import CorpusConfig, last_part
-from nmt.data.cleaning import Cleaner, Ledger, Pair
-from nmt.data.cleaning.filters import HeldOut, Seen
+from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair
+from nmt.data.cleaning.filters import HeldOut
+from nmt.data.texts import Row
 from nmt.data.tokenizer import Start, Tokenizer
 from nmt.fields import require
 from nmt.vocabulary import UNK
@@ -72,28 +73,42 @@ def labels(sections: Sequence[Section]) -> list[str]:
     return [".".join(compress(parts, differ)) for parts in zip(names, directions, strict=True)]
 
 
-def ledger_for(sections: Sequence[Section], unit: str) -> Ledger:
-    """A ledger in which nothing is counted yet; if there are several sections, with one for each."""
-    parts = {section.name: Ledger(unit=unit) for section in sections} if len(sections) > 1 else {}
-    return Ledger(unit=unit, parts=parts)
+class Tally:
+    """Counts rows by section, if there are several, and keeps examples of those that are dropped."""
+
+    def __init__(self, sections: Sequence[Section], unit: str) -> None:
+        self.names, self.examples = [section.name for section in sections], Examples(EXAMPLES)
+        parts = {name: Ledger(unit=unit) for name in self.names} if len(sections) > 1 else {}
+        self.ledger = Ledger(unit=unit, parts=parts)
+
+    def count(self, row: Row) -> None:
+        self.ledger.count(self.names[row.corpus])
+
+    def drop(self, row: Row, cause: str) -> None:
+        self.ledger.drop(cause, part=self.names[row.corpus])
+        self.examples.add(cause, row.pair)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"ledger": self.ledger.as_dict(), "dropped": self.examples.by_cause()}
 
 
 def cleaners_for(
-    config: DataConfig, sections: Sequence[Section], cleaning: CleaningConfig, held_out: HeldOut, examples: int
+    config: DataConfig, sections: Sequence[Section], cleaning: CleaningConfig, held_out: HeldOut
 ) -> list[Cleaner]:
-    """For each section the cleaner of its direction and filters, which knows its languages; see `Cleaner`. All share
-    their examples, and those of a direction what they remember, so that no corpus repeats another one. What is held out
-    of one direction is held out of all."""
+    """For each section the cleaner of its direction and filters, which knows its languages; see `Cleaner`. Those of a
+    direction share what they remember, so that no corpus repeats another one. What is held out of one direction is held
+    out of all."""
     plain, made = replace(config, many_to_many=(), more=()), dict[tuple[tuple[str, str], CleaningConfig], Cleaner]()
     kinds = [(section.direction, section.cleaning or cleaning) for section in sections]
     for direction, filters in dict.fromkeys(kinds):
         of_direction = replace(plain, source=direction[0], target=direction[1])
-        made[direction, filters] = Cleaner(of_direction, filters, held_out, examples)
-    first, any_alike = made[kinds[0]], any(cleaner.drops_alike for cleaner in made.values())
-    remembered = {direction: (set[Pair](), Seen() if any_alike else None) for direction, _ in kinds}
+        made[direction, filters] = Cleaner(of_direction, filters, held_out)
+    any_alike = any(cleaner.drops_alike for cleaner in made.values())
+    remembered = {direction: (set[Pair](), set[bytes]() if any_alike else None) for direction, _ in kinds}
     for (direction, _), cleaner in made.items():
         cleaner.seen, cleaner.alike = remembered[direction]
-        cleaner.examples, cleaner.strict = first.examples, len(remembered) > 1
+        cleaner.strict = len(remembered) > 1
     return [made[kind] for kind in kinds]
 
 

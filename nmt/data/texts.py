@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nmt.data.cleaning import Pair
 
 if TYPE_CHECKING:
-    import pyarrow
     from pyarrow.parquet import ParquetWriter
 
 CHUNK = 1 << 17  # pairs in memory: about 60 MB
@@ -57,8 +56,8 @@ class Texts(Sequence[Pair]):
 
     @classmethod
     def of(cls, pairs: Iterable[Pair]) -> "Texts":
-        """Pairs whose origins are their numbers, from 1; the same object if they are `Texts` already."""
-        return pairs if isinstance(pairs, Texts) else cls(Row(a, b, 0, n) for n, (a, b) in enumerate(pairs, start=1))
+        """Pairs whose origins are their numbers, from 1."""
+        return cls(Row(a, b, 0, n) for n, (a, b) in enumerate(pairs, start=1))
 
     @classmethod
     def stored(cls, files: Sequence[Path], sizes: Sequence[int]) -> "Texts":
@@ -72,7 +71,7 @@ class Texts(Sequence[Pair]):
         if len(self.newest) >= CHUNK:
             self.folder = self.folder or tempfile.TemporaryDirectory(prefix="nmt-")
             file = Path(self.folder.name) / f"{len(self.files):05}.parquet"
-            write_rows(file, [self.newest])
+            write_rows(file, self.newest)
             self.files.append(file)
             self.in_files += len(self.newest)
             self.newest = []
@@ -83,7 +82,7 @@ class Texts(Sequence[Pair]):
         files = [Path(shutil.move(file, folder / file.name)) for file in self.files]
         if self.newest:
             files.append(folder / f"{len(files):05}.parquet")
-            write_rows(files[-1], [self.newest])
+            write_rows(files[-1], self.newest)
         return files
 
     def rows(self) -> Iterator[Row]:
@@ -97,11 +96,8 @@ class Texts(Sequence[Pair]):
     def __len__(self) -> int:
         return self.in_files + len(self.newest)
 
-    @overload
-    def __getitem__(self, n: int) -> Pair: ...
-    @overload
-    def __getitem__(self, n: slice) -> list[Pair]: ...
-    def __getitem__(self, n: int | slice) -> Pair | list[Pair]:
+    def __getitem__(self, n: Any) -> Any:
+        """A pair, or a list of the pairs of a slice."""
         if isinstance(n, slice):
             return list(islice(self, *n.indices(len(self))))
         return next(islice(self, range(len(self))[n], None))
@@ -111,50 +107,42 @@ class Texts(Sequence[Pair]):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]  # as of a list
 
-    def __repr__(self) -> str:
-        return f"Texts({list(islice(self, 10))}{', …' if len(self) > 10 else ''})"
-
-
-def table_of(rows: Sequence[Row], weighted: bool) -> "pyarrow.Table":
-    import pyarrow
-
-    columns = list(zip(*rows, strict=True)) or [()] * len(TYPES)
-    arrays = [
-        pyarrow.array(values, type=pyarrow.type_for_alias(name)) for values, name in zip(columns, TYPES, strict=True)
-    ]
-    last = len(TYPES) if weighted else -1
-    return pyarrow.Table.from_arrays(arrays[:last], names=list(Row._fields[:last]))
-
-
-def write_rows(file: Path, groups: Iterable[Sequence[Row]], *, weighted: bool = True) -> None:
-    """Write rows in groups. Without weights, they are read with the weight 1."""
-    with writer_of(file, weighted) as writer:
-        for rows in groups:
-            writer.write_table(table_of(rows, weighted), row_group_size=max(1, len(rows)))
+def write_rows(file: Path, rows: Iterable[Row], *, weighted: bool = True, at_once: int | None = None) -> None:
+    """Write rows in groups of `at_once`, CHUNK if it is None. Without weights, they are read with the weight 1."""
+    divide_rows(rows, lambda _: 0, [file], weighted=weighted, at_once=at_once)
 
 
 def divide_rows(
-    rows: Iterable[Row], place_of: Callable[[Row], int], files: Sequence[Path], *, weighted: bool = True
+    rows: Iterable[Row],
+    place_of: Callable[[Row], int],
+    files: Sequence[Path],
+    *,
+    weighted: bool = True,
+    at_once: int | None = None,
 ) -> None:
-    """Write each row into the file with the number that `place_of` gives it, CHUNK rows in memory at a time."""
+    """Write each row into the file with the number that `place_of` gives it; of the rest, see `write_rows`."""
+    import pyarrow
+
     rows = iter(rows)
     with ExitStack() as stack:
         writers = [stack.enter_context(writer_of(file, weighted)) for file in files]
-        while chunk := list(islice(rows, CHUNK)):
+        while chunk := list(islice(rows, at_once or CHUNK)):
             groups: list[list[Row]] = [[] for _ in files]
             for row in chunk:
                 groups[place_of(row)].append(row)
             for writer, group in zip(writers, groups, strict=True):
                 if group:
-                    writer.write_table(table_of(group, weighted), row_group_size=len(group))
+                    columns = dict(zip(writer.schema.names, zip(*group, strict=True), strict=False))
+                    writer.write_table(pyarrow.table(columns, writer.schema), row_group_size=len(group))
 
 
 def writer_of(file: Path, weighted: bool) -> "ParquetWriter":
+    import pyarrow
     from pyarrow.parquet import ParquetWriter
 
-    return ParquetWriter(file, table_of((), weighted).schema, compression="zstd")
+    kinds = zip(Row._fields, map(pyarrow.type_for_alias, TYPES), strict=True)
+    return ParquetWriter(file, pyarrow.schema(list(kinds)[: None if weighted else -1]), compression="zstd")
 
 
 def read_rows(file: Path) -> Iterator[Row]:

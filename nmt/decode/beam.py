@@ -10,7 +10,6 @@ rank among its F best any more: log-probabilities only fall, no length is above 
 0, so log_prob / length_divisor(limit) is an upper bound. Stopping early therefore changes no result.
 """
 
-from dataclasses import dataclass
 from math import ceil, fsum, inf
 
 import torch
@@ -18,13 +17,20 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
-from nmt.decode.begun import Begun
-from nmt.decode.fusion import Fusion, room
-from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis, length_divisor, longest_output
-from nmt.decode.rules import Rule, make_rules
+from nmt.decode.ensemble import Begun, least
+from nmt.decode.hypothesis import (
+    BAD_LOGITS,
+    NO_CONSTRAINTS,
+    AllConstraints,
+    Hypothesis,
+    forbidden_ids,
+    length_divisor,
+    longest_output,
+)
+from nmt.decode.rules import Fusion, make_rules
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
-from nmt.model.cache import Cache, SourceWeights
+from nmt.model.cache import SourceWeights
 from nmt.model.contract import Decoder, GenerativeModel
 from nmt.vocabulary import BOS, EOS
 
@@ -42,6 +48,7 @@ def search(
     options: SearchConfig,
     constraints: AllConstraints = (),
     language_model: Decoder | None = None,
+    stop: Stop | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the `options.n_best` best hypotheses of each sentence, best first and all different.
 
@@ -49,10 +56,15 @@ def search(
     other rules leave fewer, and NONE if they leave no way to end, e.g. a prefix that contains a forbidden phrase.
     Sources as in `Decoder.start`; `constraints`: one for each sentence, or none. `language_model`: has the same target
     vocabulary, can read texts without a source, and joins the search with the weight `options.lm_weight`.
-    Raises ValueError if logits are not numbers, or constraints need more positions than the model has.
+    Raises ValueError if logits are not numbers, or constraints need more positions than the model has; Stopped as
+    `stop` says.
     """
     constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
-    return Beams(model, src_BS, src_mask_BS, options, constraints, language_model if options.lm_weight else None).run()
+    beams = Beams(model, src_BS, src_mask_BS, options, constraints, language_model if options.lm_weight else None)
+    while beams.sentences_N.size(0):
+        check(stop)
+        beams.step()
+    return beams.hypotheses()
 
 
 @torch.inference_mode()
@@ -95,31 +107,9 @@ def best_continuations(scores_NK: Tensor, log_probs_NKV: Tensor, beam_size: int)
     return best_NK, place_NK
 
 
-@dataclass
-class Live:
-    """The sentences still in the batch: the same index means the same sentence in tensors, cache and rules."""
-
-    sentences_N: Tensor  # their indices among the B sentences
-    limits_N: Tensor  # most pieces of their translations, EOS not counted
-    tokens_NK: Tensor  # the newest token of each hypothesis
-    scores_NK: Tensor  # log-probabilities of the live hypotheses, after the rules; -inf in empty slots
-    free_N: Tensor  # the number of slots that no finished hypothesis has taken
-    worst_N: Tensor  # the score of the worst of the F best finished hypotheses; -inf if there are fewer
-    cache: Cache
-    rules: list[Rule]
-
-    def keep(self, index: Tensor) -> None:
-        """Keep the sentences with these indices (int64, rising), and drop the others."""
-        self.sentences_N, self.limits_N = self.sentences_N[index], self.limits_N[index]
-        self.tokens_NK, self.scores_NK = self.tokens_NK[index], self.scores_NK[index]
-        self.free_N, self.worst_N = self.free_N[index], self.worst_N[index]
-        self.cache.keep(index)
-        for rule in self.rules:
-            rule.keep(index)
-
-
 class Beams:
-    """A search in progress: the sentences still in the batch, and the steps and best hypotheses of all sentences."""
+    """A search in progress. In what is about the N sentences still in the batch (tensors, cache and rules), the same
+    index means the same sentence."""
 
     def __init__(
         self,
@@ -133,23 +123,29 @@ class Beams:
         n_sentences, device, beam_size = src_BS.size(0), src_BS.device, options.beam_size
         self.model, self.options, self.steps = model, options, 0
         lengths = (src_mask_BS.sum(1) - 1).tolist()
-        rooms = [room(model, n_source, language_model) for n_source in lengths]
+        rooms = [model.longest_target(n_source) for n_source in lengths]
+        if language_model is not None:  # it must read the targets, too
+            rooms = [least([most, language_model.longest_target(0)]) for most in rooms]
         sentences = zip(lengths, rooms, constraints, strict=True)
         self.limits = [longest_output(n_source, options, most, c) for n_source, most, c in sentences]
-        n_steps = max(self.limits) + 1
-        self.live = Live(
-            sentences_N=torch.arange(n_sentences, device=device),
-            limits_N=torch.tensor(self.limits, device=device),
-            tokens_NK=torch.full((n_sentences, 1), BOS, device=device),
-            scores_NK=torch.zeros(n_sentences, 1, device=device),
-            free_N=torch.full((n_sentences,), beam_size, device=device),
-            worst_N=torch.full((n_sentences,), -inf, device=device),
-            cache=model.start(src_BS, src_mask_BS, n_steps, beam_size),
-            rules=make_rules(options, self.limits, constraints, src_mask_BS),
-        )
+        self.min_length, n_steps = min([options.min_length, *self.limits]), max(self.limits) + 1
+        self.sentences_N = torch.arange(n_sentences, device=device)  # their indices among the B sentences
+        self.limits_N = torch.tensor(self.limits, device=device)  # most pieces of their translations, without EOS
+        self.tokens_NK = torch.full((n_sentences, 1), BOS, device=device)  # the newest token of each hypothesis
+        # Log-probabilities of the live hypotheses, after the rules; -inf in empty slots.
+        self.scores_NK = torch.zeros(n_sentences, 1, device=device)
+        # The number of slots that no finished hypothesis has taken.
+        self.free_N = torch.full((n_sentences,), beam_size, device=device)
+        # The score of the worst of the F best finished hypotheses; -inf if there are fewer.
+        self.worst_N = torch.full((n_sentences,), -inf, device=device)
+        self.cache = model.start(src_BS, src_mask_BS, n_steps, beam_size)
+        self.rules = make_rules(options, self.limits, constraints, src_mask_BS)
         if language_model is not None:
             size = (n_sentences, n_steps, beam_size)
-            self.live.rules.insert(0, Fusion(language_model, options.lm_weight, size, device))
+            self.rules.insert(0, Fusion(language_model, options.lm_weight, size, device))
+        # Pieces that are never written, and those that aren't before `min_length` pieces.
+        self.never_X = torch.tensor(forbidden_ids(options), device=device)
+        self.never_early_X = torch.cat([self.never_X, torch.tensor([EOS], device=device)])
         self.slots_K = torch.arange(beam_size, device=device)
         # For each step and slot: the continuation, as a place parent × V + token, and the model's log-probability.
         self.places_TBK = torch.zeros(n_steps, n_sentences, beam_size, dtype=torch.int64, device=device)
@@ -158,95 +154,74 @@ class Beams:
         self.best_BF = torch.full((n_sentences, options.n_best), -inf, device=device)
         self.ends_BF = torch.zeros(n_sentences, options.n_best, dtype=torch.int64, device=device)
 
-    def run(self, stop: Stop | None = None) -> list[list[Hypothesis]]:
-        """Take all steps. Raises Stopped as `stop` says, ValueError if logits are not numbers."""
-        while self.live.sentences_N.size(0):
-            check(stop)
-            self.step()
-        return self.hypotheses()
-
     def step(self) -> None:
         """Continue every live hypothesis by one token."""
-        own_NKV = self.log_probs()
-        ruled_NKV = self.apply_rules(own_NKV)
-        totals_NK, places_NK = self.choose(ruled_NKV)
-        self.record(totals_NK, places_NK, own_NKV)
-        self.end()
+        source_weights: SourceWeights = [] if any(rule.needs_attention for rule in self.rules) else None
+        own_NKV = self.model.step(self.tokens_NK, self.cache, source_weights).log_softmax(-1)
+        base_NKV = own_NKV
+        for rule in self.rules:
+            base_NKV = rule.combine(base_NKV, source_weights)
+        ruled_NKV = base_NKV if all(rule.only_forbids for rule in self.rules) else base_NKV.clone()
+        ruled_NKV.index_fill_(2, self.never_X if self.steps >= self.min_length else self.never_early_X, -inf)
+        for rule in self.rules:
+            rule.apply(ruled_NKV, base_NKV, self.steps)
+        if self.steps in self.limits:  # what has reached its limit can only end
+            full_N = self.limits_N == self.steps
+            eos_NK = ruled_NKV[full_N, :, EOS]
+            ruled_NKV[full_N] = -inf
+            ruled_NKV[full_N, :, EOS] = eos_NK
+        totals_NK, places_NK = best_continuations(self.scores_NK, ruled_NKV, self.options.beam_size)
+        for rule in self.rules:
+            rule.select(self.scores_NK, ruled_NKV, self.free_N, totals_NK, places_NK)
+        self.places_TBK[self.steps, self.sentences_N] = places_NK
+        self.log_probs_TBK[self.steps, self.sentences_N] = own_NKV.flatten(1).gather(1, places_NK)
+        parents_NK = places_NK // own_NKV.size(2)
+        self.tokens_NK = places_NK % own_NKV.size(2)
+        self.scores_NK = totals_NK.masked_fill_(self.slots_K >= self.free_N[:, None], -inf)
+        self.cache.reorder(parents_NK)
+        for rule in self.rules:
+            rule.advance(parents_NK, self.tokens_NK)
+        self.steps += 1
+        ended_NK = self.tokens_NK == EOS
+        if ended_NK.any():
+            self.end(ended_NK)
         self.drop_done()
 
-    def log_probs(self) -> Tensor:
-        """Return the model's log-probability of each piece after each hypothesis."""
-        live = self.live
-        source_weights: SourceWeights = [] if any(rule.needs_attention for rule in live.rules) else None
-        log_probs_NKV = self.model.step(live.tokens_NK, live.cache, source_weights).log_softmax(-1)
-        if source_weights is not None:
-            for rule in live.rules:
-                rule.observe(source_weights)
-        return log_probs_NKV
-
-    def apply_rules(self, own_NKV: Tensor) -> Tensor:
-        """Return the log-probabilities by which pieces are chosen."""
-        base_NKV = own_NKV
-        for rule in self.live.rules:
-            base_NKV = rule.combine(base_NKV)
-        ruled_NKV = base_NKV if all(rule.only_forbids for rule in self.live.rules) else base_NKV.clone()
-        for rule in self.live.rules:
-            rule.apply(ruled_NKV, base_NKV, self.steps)
-        return ruled_NKV
-
-    def choose(self, ruled_NKV: Tensor) -> tuple[Tensor, Tensor]:
-        """Return for each slot a continuation: its log-probability, -inf in slots that are not free, and its place."""
-        live = self.live
-        totals_NK, places_NK = best_continuations(live.scores_NK, ruled_NKV, self.options.beam_size)
-        for rule in live.rules:
-            rule.select(live.scores_NK, ruled_NKV, live.free_N, totals_NK, places_NK)
-        return totals_NK.masked_fill_(self.slots_K >= live.free_N[:, None], -inf), places_NK
-
-    def record(self, totals_NK: Tensor, places_NK: Tensor, own_NKV: Tensor) -> None:
-        """Store the chosen continuations, and bring the live hypotheses, the cache and the rules up to date."""
-        live, vocab_size = self.live, self.model.vocab_size
-        self.places_TBK[self.steps, live.sentences_N] = places_NK
-        self.log_probs_TBK[self.steps, live.sentences_N] = own_NKV.flatten(1).gather(1, places_NK)
-        parents_NK = places_NK // vocab_size
-        live.scores_NK, live.tokens_NK = totals_NK, places_NK % vocab_size
-        live.cache.reorder(parents_NK)
-        for rule in live.rules:
-            rule.advance(parents_NK, live.tokens_NK)
-        self.steps += 1
-
-    def end(self) -> None:
-        """Rank the hypotheses that end with EOS among the F best of their sentences, and empty their slots."""
-        live, n_best = self.live, self.options.n_best
-        ended_NK = live.tokens_NK == EOS
-        if not ended_NK.any():
-            return
-        scores_NK = live.scores_NK.masked_fill(~ended_NK, -inf) / length_divisor(self.steps, self.options)
-        live.free_N = live.free_N - (scores_NK > -inf).sum(1)
-        live.scores_NK.masked_fill_(ended_NK, -inf)
-        for rule in live.rules:
+    def end(self, ended_NK: Tensor) -> None:
+        """Rank the hypotheses that have ended among the F best of their sentences, and empty their slots."""
+        scores_NK = self.scores_NK.masked_fill(~ended_NK, -inf) / length_divisor(self.steps, self.options)
+        self.free_N = self.free_N - (scores_NK > -inf).sum(1)
+        self.scores_NK.masked_fill_(ended_NK, -inf)
+        for rule in self.rules:
             scores_NK = rule.rescore(scores_NK)
         ends_NK = ((self.steps - 1) * self.options.beam_size + self.slots_K).expand_as(scores_NK)
-        best_NF, index_NF = torch.cat([self.best_BF[live.sentences_N], scores_NK], dim=1).topk(n_best)
-        ends_NX = torch.cat([self.ends_BF[live.sentences_N], ends_NK], dim=1)
-        self.best_BF[live.sentences_N] = best_NF
-        self.ends_BF[live.sentences_N] = ends_NX.gather(1, index_NF)
-        live.worst_N = best_NF[:, -1]
+        best_NX = torch.cat([self.best_BF[self.sentences_N], scores_NK], dim=1)
+        best_NF, index_NF = best_NX.topk(self.options.n_best)
+        ends_NX = torch.cat([self.ends_BF[self.sentences_N], ends_NK], dim=1)
+        self.best_BF[self.sentences_N] = best_NF
+        self.ends_BF[self.sentences_N] = ends_NX.gather(1, index_NF)
+        self.worst_N = best_NF[:, -1]
 
     def drop_done(self) -> None:
         """Remove sentences that are done from the batch if they are many (see PACK); otherwise empty their slots."""
-        live = self.live
-        bound_N = live.scores_NK.amax(1) / length_divisor(live.limits_N + 1, self.options)
-        live_N = bound_N > live.worst_N  # False also if the logits, and so the bound, are not numbers
+        bound_N = self.scores_NK.amax(1) / length_divisor(self.limits_N + 1, self.options)
+        live_N = bound_N > self.worst_N  # False also if the logits, and so the bound, are not numbers
         n_live = int(live_N.sum())
         if n_live * PACK <= live_N.size(0) * (PACK - 1):
-            live.keep(live_N.nonzero()[:, 0])
+            kept = live_N.nonzero()[:, 0]
+            self.sentences_N, self.limits_N = self.sentences_N[kept], self.limits_N[kept]
+            self.tokens_NK, self.scores_NK = self.tokens_NK[kept], self.scores_NK[kept]
+            self.free_N, self.worst_N = self.free_N[kept], self.worst_N[kept]
+            self.cache.keep(kept)
+            for rule in self.rules:
+                rule.keep(kept)
         elif n_live < live_N.size(0):
-            live.scores_NK.masked_fill_(~live_N[:, None], -inf)
+            self.scores_NK.masked_fill_(~live_N[:, None], -inf)
 
     def hypotheses(self) -> list[list[Hypothesis]]:
         """Return the finished hypotheses of all sentences, best first."""
         require(not bool(self.log_probs_TBK[: self.steps].isnan().any()), BAD_LOGITS)
-        _, B, K = self.places_TBK.shape
+        (_, B, K), vocab_size = self.places_TBK.shape, self.model.vocab_size
         # Flat, since many small lists would make the garbage collector look through all objects of the process.
         places, log_probs = (table[: self.steps].flatten().tolist() for table in (self.places_TBK, self.log_probs_TBK))
 
@@ -257,7 +232,7 @@ class Beams:
             for step in range(last, -1, -1):
                 at = (step * B + b) * K + slot
                 gains.append(log_probs[at])
-                slot, token = divmod(places[at], self.model.vocab_size)
+                slot, token = divmod(places[at], vocab_size)
                 ids.append(token)
             return Hypothesis(ids[:0:-1], score, fsum(gains), gains[::-1], finished=last < self.limits[b])
 

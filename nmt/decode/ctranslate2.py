@@ -23,7 +23,6 @@ from nmt.decode.hypothesis import (
     BAD_LOGITS,
     NO_CONSTRAINTS,
     AllConstraints,
-    CompiledConstraints,
     Hypothesis,
     forbidden_ids,
     length_divisor,
@@ -100,10 +99,6 @@ class CTranslate2Engine:
     def precision(self) -> str:
         return str(self.translator.compute_type)
 
-    @property
-    def vocab_size(self) -> int:
-        return len(self.target)
-
     def begun(self, source: Ids, target: Ids) -> "CTranslate2Engine":
         return replace(self, before=(source, target))
 
@@ -144,7 +139,10 @@ class CTranslate2Engine:
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
         constraints = constraints or [NO_CONSTRAINTS] * len(sources)
-        limits = [self.limit(*sentence, options) for sentence in zip(sources, constraints, strict=True)]
+        limits = [
+            longest_output(len(source), options, self.longest_target(len(source)), compiled)
+            for source, compiled in zip(sources, constraints, strict=True)
+        ]
         found = self.find(sources, options, constraints, max(limits), stop)
         # The library has one limit for a batch. The few sentences that go beyond their own limit are searched again.
         for n, limit in enumerate(limits):
@@ -164,9 +162,6 @@ class CTranslate2Engine:
 
         rows = zip(found, constraints, limits, strict=True)
         return [[hypothesis(*each, c.prefix, limit) for each in n_best] for n_best, c, limit in rows]
-
-    def limit(self, source: Ids, constraints: CompiledConstraints, options: SearchConfig) -> int:
-        return longest_output(len(source), options, self.longest_target(len(source)), constraints)
 
     def find(
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints, limit: int, stop: Stop | None

@@ -41,10 +41,6 @@ class Engine(Limited, Protocol):
     def precision(self) -> str: ...
 
     @property
-    def vocab_size(self) -> int:
-        """Number of target pieces."""
-
-    @property
     def shortlist(self) -> Shortlist | None: ...
 
     @property

@@ -5,18 +5,14 @@ A prompt's continuations depend on the seed and on the prompt alone (see `nmt.de
 Shapes: N prompts still in the batch, W continuations of each, P length of the longest prompt, V vocabulary.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import SearchConfig
-from nmt.decode.hypothesis import BAD_LOGITS, forbidden_ids
-from nmt.decode.sampling import random_numbers, sample_pieces
-from nmt.fields import require
+from nmt.decode.sampling import next_pieces, random_numbers
 from nmt.model.contract import PromptedModel
 from nmt.vocabulary import BOS, EOS
 
@@ -70,12 +66,16 @@ class Continuations:
     @torch.inference_mode()
     def step(self) -> list[NextPiece]:
         """Add a piece to every live continuation. Those that end with EOS, or have reached their limit, have ended."""
-        self.drop_ended()
+        live = {prompt for prompt, _ in self.live}
+        left = [n for n, prompt in enumerate(self.prompts_N) if prompt in live]
+        if len(left) < len(self.prompts_N):  # prompts whose continuations have all ended leave the batch
+            self.prompts_N = [self.prompts_N[n] for n in left]
+            left_N = torch.tensor(left, device=self.tokens_NW.device)
+            self.cache.keep(left_N)
+            self.tokens_NW = self.tokens_NW[left_N]
         logits_NWV = self.model.step(self.tokens_NW, self.cache)
-        require(bool(logits_NWV.isfinite().all()), BAD_LOGITS)
-        own_NWV = logits_NWV.log_softmax(-1)
-        logits_NWV[..., [*forbidden_ids(self.options), *[EOS] * (self.n_steps < self.options.min_length)]] = -math.inf
-        self.tokens_NW = self.choose(logits_NWV)
+        random_NW = None if self.random_TBW is None else self.random_TBW[self.n_steps, self.prompts_N]
+        self.tokens_NW, own_NWV = next_pieces(logits_NWV, self.n_steps, self.options, random_NW)
         log_probs_NW = own_NWV.gather(2, self.tokens_NW[:, :, None])[:, :, 0]
         self.n_steps += 1
         rows = zip(self.prompts_N, self.tokens_NW.tolist(), log_probs_NW.tolist(), strict=True)
@@ -87,18 +87,3 @@ class Continuations:
         ]
         self.live -= {(p, w) for p, w, piece, _ in added if piece == EOS or self.limits[p] == self.n_steps}
         return added
-
-    def choose(self, logits_NWV: Tensor) -> Tensor:
-        if self.random_TBW is None:
-            return logits_NWV.argmax(-1)
-        return sample_pieces(logits_NWV, self.random_TBW[self.n_steps, self.prompts_N], self.options)
-
-    def drop_ended(self) -> None:
-        """Remove the prompts from the batch whose continuations have all ended."""
-        live = {prompt for prompt, _ in self.live}
-        left = [n for n, prompt in enumerate(self.prompts_N) if prompt in live]
-        if len(left) < len(self.prompts_N):
-            self.prompts_N = [self.prompts_N[n] for n in left]
-            left_N = torch.tensor(left, device=self.tokens_NW.device)
-            self.cache.keep(left_N)
-            self.tokens_NW = self.tokens_NW[left_N]

@@ -15,7 +15,6 @@ Source: CUDA C++ Programming Guide, section CUDA Graphs; `torch.cuda.CUDAGraph`.
 import weakref
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
 from typing import Any, TypeGuard, cast
@@ -24,7 +23,7 @@ import torch
 from torch import Tensor
 
 from nmt.decode.sampling import MAX_SLOTS
-from nmt.model.cache import MASKED, Cache, CrossCache, KeysValues, SourceWeights, view
+from nmt.model.cache import MASKED, Cache, DecoderCache, KeysValues, SourceWeights, views
 from nmt.model.contract import Around, GenerativeModel
 from nmt.model.encoder_decoder import EncoderDecoder
 
@@ -54,11 +53,11 @@ def can_record(model: object) -> TypeGuard[EncoderDecoder]:
     return model.config.positions not in ("alibi", "relative") and not model.config.experts
 
 
-class Buffers(CrossCache):
-    """The memory of one batch at a time: a cache whose steps can be recorded. All numbers that change from step to step
-    are on the device."""
+class Buffers(DecoderCache):
+    """The memory of one batch at a time: a cache whose steps can be recorded, and what was recorded. All numbers that
+    change from step to step are on the device."""
 
-    def __init__(self, like: CrossCache, shape: Shape) -> None:
+    def __init__(self, like: DecoderCache, shape: Shape) -> None:
         """`like`: a cache with the width, the layers and the types that this one gets; `shape`: its largest shape."""
         n, n_source, length = self.largest = shape
         distinct: dict[int, Tensor] = {}  # layers of one block share the keys and values of the source
@@ -68,7 +67,7 @@ class Buffers(CrossCache):
         sources = [distinct[id(source)] for source in like.source_2NKSD]
         mask_N11S = sources[0].new_zeros(n, 1, 1, n_source)
         none_2NK0D = [t.new_empty(t.size(0), n, t.size(2), 0, t.size(4)) for t in like.target_2NKLD]
-        super().__init__(sources, mask_N11S, none_2NK0D, length, like.width, None)
+        super().__init__(none_2NK0D, length, like.width, source_2NKSD=sources, source_mask_N11S=mask_N11S)
         for target_2NKLD in self.target_2NKLD:
             target_2NKLD.zero_()  # a weight of zero hides no value that isn't a number
         self.whole = (self.source_2NKSD, mask_N11S, self.target_2NKLD, self.past_NWL)
@@ -77,8 +76,16 @@ class Buffers(CrossCache):
         self.position_1 = torch.zeros(1, dtype=torch.int64, device=device)
         self.slots_W = torch.arange(self.width, device=device)
         self.states_RM: Tensor | None = None
+        self.steps: dict[Shape, Callable[[], None]] = {}
+        """What computes a step of each shape again."""
+        self.tables: list[Tensor] = []
+        """Tables of positions that the steps read. Kept here, they stay in memory if the model takes longer ones."""
+        self.user: weakref.ref[RecordedCache] | None = None
+        """The batch that has the buffers now."""
+        self.pool: Any = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
+        """The memory of what steps compute in between. The steps share it, since they run one after another."""
 
-    def fill(self, cache: CrossCache) -> None:
+    def fill(self, cache: DecoderCache) -> None:
         """Begin with the sources of a batch."""
         sources, mask_N11S, _, past_NWL = self.whole
         n, n_source = cache.past_NWL.size(0), cache.source_2NKSD[0].size(3)
@@ -94,10 +101,10 @@ class Buffers(CrossCache):
         n, n_source, length = shape
         sources, mask_N11S, targets, past_NWL = self.whole
         slots = length * self.width
-        self.source = [view(source[:, :n, :, :n_source]) for source in sources]
+        self.source = views([source[:, :n, :, :n_source] for source in sources])
         self.source_mask_N11S = mask_N11S[:n, :, :, :n_source]
         self.target_2NKLD = [target[:, :n, :, :slots] for target in targets]
-        self.target = [view(target) for target in self.target_2NKLD]
+        self.target = views(self.target_2NKLD)
         self.past_NWL = past_NWL[:n, :, :slots]
 
     def grow(self, rows: int) -> None:
@@ -125,9 +132,8 @@ class Buffers(CrossCache):
 class RecordedCache:
     """The batch that uses the buffers now: a `Cache` with its own number of sentences."""
 
-    def __init__(self, recordings: "Recordings", n_sentences: int, n_source: int) -> None:
-        self.recordings, self.buffers = recordings, recordings.buffers
-        self.n_sentences, self.n_source, self.length = n_sentences, n_source, 0
+    def __init__(self, buffers: Buffers, n_sentences: int, n_source: int) -> None:
+        self.buffers, self.n_sentences, self.n_source, self.length = buffers, n_sentences, n_source, 0
 
     @property
     def shape(self) -> Shape:
@@ -146,21 +152,6 @@ class RecordedCache:
         self.n_sentences = sentences.size(0)
 
 
-@dataclass
-class Recordings:
-    """The buffers for one width, and what was recorded on them."""
-
-    buffers: Buffers
-    steps: dict[Shape, Callable[[], None]] = field(default_factory=dict)
-    """What computes a step of each shape again."""
-    tables: list[Tensor] = field(default_factory=list)
-    """Tables of positions that the steps read. Kept here, they stay in memory if the model takes longer ones."""
-    user: "weakref.ref[RecordedCache] | None" = None
-    """The batch that has the buffers now."""
-    pool: Any = field(default_factory=lambda: torch.cuda.graph_pool_handle() if torch.cuda.is_available() else None)
-    """The memory of what steps compute in between. The steps share it, since they run one after another."""
-
-
 class RecordedModel(Around):
     """A `Decoder` that computes what `model` does, with steps that are recorded where that is possible."""
 
@@ -168,7 +159,8 @@ class RecordedModel(Around):
 
     def __init__(self, model: EncoderDecoder) -> None:
         super().__init__(model)
-        self.recordings: dict[int, Recordings] = {}
+        self.buffers: dict[int, Buffers] = {}
+        """By width."""
         self.record = record if model.device.type == "cuda" else None  # without a GPU, each step is computed again
         self.lock = Lock()
 
@@ -180,20 +172,20 @@ class RecordedModel(Around):
             return cache
         (n, n_source), least = src_BS.shape, LEAST_LENGTH
         with self.lock:
-            found = self.recordings.get(width)
+            found = self.buffers.get(width)
             if found and found.user and found.user():
                 return cache  # another thread uses the buffers
-            held = found.buffers.largest if found else (0, 0, 0)
+            held = found.largest if found else (0, 0, 0)
             needed = rounded(n), rounded(n_source, least), rounded(max_length, least)
             shape = max(held[0], needed[0]), max(held[1], needed[1]), max(held[2], needed[2])
             if shape[0] * width * max(shape[1:]) > MAX_SLOTS:
                 return cache  # buffers for all sizes so far would take too much memory
             if not found or shape != held:
                 self.model.reserve(shape[2])
-                found = self.recordings[width] = Recordings(Buffers(cache, shape))
+                found = self.buffers[width] = Buffers(cache, shape)
             recorded = RecordedCache(found, n, n_source)
             found.user = weakref.ref(recorded)
-        found.buffers.fill(cache)
+        found.fill(cache)
         return recorded
 
     def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
@@ -203,7 +195,7 @@ class RecordedModel(Around):
         (n, rows), buffers, shape = tokens_NW.shape, cache.buffers, cache.shape
         buffers.tokens_NW[:n] = tokens_NW  # one row stands for all
         if source_weights is None:
-            self.replay(cache.recordings, shape)
+            self.replay(buffers, shape)
         else:
             buffers.look(shape)
             weights: list[Tensor] = []
@@ -212,17 +204,16 @@ class RecordedModel(Around):
         assert buffers.states_RM is not None
         return buffers.states_RM.view(-1, buffers.width, buffers.states_RM.size(1))[:n, :rows].flatten(0, 1)
 
-    def replay(self, recordings: Recordings, shape: Shape) -> None:
+    def replay(self, buffers: Buffers, shape: Shape) -> None:
         """Compute a step, and record it if it is the first one of its shape."""
-        if shape in recordings.steps:
-            recordings.steps[shape]()
+        if shape in buffers.steps:
+            buffers.steps[shape]()
             return
-        buffers = recordings.buffers
         buffers.look(shape)
         self.compute(buffers, shape)  # the first time, libraries prepare what can't be recorded
         if self.record is not None:
-            recordings.steps[shape] = self.record(partial(self.compute, buffers, shape), recordings.pool)
-            recordings.tables += [table for name, table in self.model.named_buffers() if name.endswith("table")]
+            buffers.steps[shape] = self.record(partial(self.compute, buffers, shape), buffers.pool)
+            buffers.tables += [table for name, table in self.model.named_buffers() if name.endswith("table")]
 
     def compute(self, buffers: Buffers, shape: Shape, weights: SourceWeights = None) -> None:
         states_RM = self.model.newest_states(buffers.tokens_NW[: shape[0]], buffers, weights)

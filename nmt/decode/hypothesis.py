@@ -8,7 +8,7 @@ from torch import Tensor
 
 from nmt.config import SearchConfig
 from nmt.decode.phrases import Automaton
-from nmt.decode.unfinished_word import UnfinishedWord
+from nmt.decode.surfaces import UnfinishedWord
 from nmt.fields import require
 from nmt.vocabulary import BOS, PAD, UNK
 
@@ -29,11 +29,6 @@ class CompiledConstraints:
     def fixed(self) -> tuple[int, ...]:
         """The pieces of the prefix before `word`."""
         return self.prefix[: self.word.n_before] if self.word else self.prefix
-
-    @property
-    def n_pieces(self) -> int:
-        """A number of pieces that is enough for the prefix and all required phrases."""
-        return len(self.prefix) + self.n_required
 
     @property
     def n_required(self) -> int:
@@ -85,11 +80,11 @@ def longest_output(
 ) -> int:
     """Return the most pieces that a translation may have, EOS not counted.
 
-    max(min(max_length_ratio * n_source + 10, max_length), min_length) + constraints.n_pieces, but at most `room`, which
-    the model has (None: no limit); ValueError if the constraints need more. (fairseq's `--max-len-a` and `--max-len-b`,
-    Ott et al. 2019, with bounds.)
+    max(min(max_length_ratio * n_source + 10, max_length), min_length) + what is enough for the constraints, but at most
+    `room`, which the model has (None: no limit); ValueError if the constraints need more. (fairseq's `--max-len-a` and
+    `--max-len-b`, Ott et al. 2019, with bounds.)
     """
-    limit, needed = int(options.max_length_ratio * n_source) + 10, constraints.n_pieces
+    limit, needed = int(options.max_length_ratio * n_source) + 10, len(constraints.prefix) + constraints.n_required
     limit = max(min(limit, options.max_length or limit), options.min_length) + needed
     if room is None:
         return limit

@@ -60,17 +60,14 @@ class Automaton:
         completes a forbidden phrase, breaks a character, or leads to a state from which no output can end."""
         if state not in self.rows:
             with self.lock:
-                self.rows[state] = self.new_row(state)
+                row_V = self.reader.row(state)
+                reached = distinct(row_V)
+                allowed = np.arange(max(reached) + 1, dtype=np.int32)
+                allowed[[after for after in reached if after == DEAD or self.is_hopeless(after)]] = BROKEN
+                allowed_V = allowed[row_V]
+                allowed_V[self.reader.surfaces.controls] = BROKEN
+                self.rows[state] = allowed_V
         return self.rows[state]
-
-    def new_row(self, state: int) -> NDArray[np.int32]:
-        row_V = self.reader.row(state)
-        reached = distinct(row_V)
-        allowed = np.arange(max(reached) + 1, dtype=np.int32)
-        allowed[[after for after in reached if after == DEAD or self.is_hopeless(after)]] = BROKEN
-        allowed_V = allowed[row_V]
-        allowed_V[self.reader.surfaces.controls] = BROKEN
-        return allowed_V
 
     def distances_after(self, state: int) -> NDArray[np.float32]:
         """For each piece (V,) how many more are needed before the output may end; inf if it is forbidden."""

@@ -14,19 +14,17 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import DecodingPrecision, SearchConfig
-from nmt.decode.beam import Beams, force_score
-from nmt.decode.begun import Begun
+from nmt.decode.beam import force_score, search
 from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import IdPair, Ids
-from nmt.decode.ensemble import Ensemble
-from nmt.decode.fusion import room, without_sources
+from nmt.decode.ensemble import Begun, Ensemble, least
 from nmt.decode.graphs import RecordedModel, record_models
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
-from nmt.model.contract import Decoder, GenerativeModel
+from nmt.model.contract import Decoder, GenerativeModel, without_sources
 from nmt.model.precision import with_precision
 from nmt.vocabulary import BOS, EOS, PAD
 
@@ -106,15 +104,12 @@ class TorchEngine:
         return self.models[0].device
 
     @property
-    def vocab_size(self) -> int:
-        return self.decoder.vocab_size
-
-    @property
     def longest_source(self) -> int | None:
         return self.decoder.longest_source
 
     def longest_target(self, n_source: int) -> int | None:
-        return room(self.decoder, n_source, self.language_model)
+        longest = self.decoder.longest_target(n_source)
+        return longest if self.language_model is None else least([longest, self.language_model.longest_target(0)])
 
     def fits(self, source: Ids, target: Ids) -> bool:
         longest = self.longest_source, self.decoder.longest_target(len(source))
@@ -138,16 +133,15 @@ class TorchEngine:
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
         decoder = (options.cuda_graphs and self.recorded_decoder) or self.decoder
-        constraints = constraints or [NO_CONSTRAINTS] * len(sources)
         if not options.shortlist:
-            return Beams(decoder, *batch, options, constraints, language_model).run(stop)
+            return search(decoder, *batch, options, constraints, language_model, stop)
         if self.shortlist is None:
             raise ValueError(f"search.shortlist is {options.shortlist}, but this model has no shortlist.safetensors")
         assert not any(c.prefix or c.phrases for c in constraints), "constraints are for the whole vocabulary"
         pieces_L = self.shortlist.pieces(batch[0], options.shortlist, joint=self.joint)
         here_L = pieces_L.to(self.device)
         small, small_lm = decoder.restricted(here_L), language_model and language_model.restricted(here_L)
-        n_best = Beams(small, *batch, options, constraints, small_lm).run(stop)
+        n_best = search(small, *batch, options, constraints, small_lm, stop)
         pieces = pieces_L.tolist()
         return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]
 

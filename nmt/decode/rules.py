@@ -16,25 +16,27 @@ import torch
 from torch import Tensor
 
 from nmt.config import SearchConfig
-from nmt.decode.hypothesis import AllConstraints, forbidden_ids
+from nmt.decode.hypothesis import AllConstraints
 from nmt.decode.phrases import BROKEN, Automaton
-from nmt.decode.unfinished_word import UnfinishedWord
-from nmt.vocabulary import EOS
+from nmt.decode.surfaces import UnfinishedWord
+from nmt.model.cache import SourceWeights
+from nmt.model.contract import Decoder, without_sources
+from nmt.vocabulary import BOS, EOS
 
 LEAST_COVERAGE = 1e-6  # of a source position, in the coverage penalty: the logarithm of 0 is -inf
 
 
 class Rule:
-    """The hooks of a rule, in the order in which `Beams.step` calls them. By default they change nothing."""
+    """The hooks of a rule, in the order in which `Beams` calls them. By default they change nothing."""
 
     only_forbids = True  # whether `apply` only sets log-probabilities to -inf; if not, it gets a copy of them
-    needs_attention = False  # whether the rule uses `observe`
+    needs_attention = False  # whether `combine` needs weights
 
-    def observe(self, source_weights: list[Tensor]) -> None:
-        """Read the step's attention to the source, (N, H, K, S) of each decoder layer."""
+    def combine(self, log_probs_NKV: Tensor, source_weights: SourceWeights) -> Tensor:
+        """Return the log-probabilities, at most 0, that `apply` starts from, made of the model's own.
 
-    def combine(self, log_probs_NKV: Tensor) -> Tensor:
-        """Return the log-probabilities, at most 0, that `apply` starts from, made of the model's own."""
+        `source_weights`: the step's attention to the source, (N, H, K, S) of each decoder layer, if a rule needs it.
+        """
         return log_probs_NKV
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
@@ -60,53 +62,50 @@ class Rule:
 def make_rules(
     options: SearchConfig, limits: Sequence[int], constraints: AllConstraints, mask_BS: Tensor
 ) -> list[Rule]:
-    """Return the rules in the order in which they apply: a later one wins over an earlier one."""
+    """Return the rules in the order in which they apply: a later one wins over an earlier one. (What holds for every
+    search stands in `Beams` itself: pieces that are never written, and the limits of lengths.)"""
     rules, device = list[Rule](), mask_BS.device
     no_pieces_NKT = torch.empty(len(limits), 1, 0, dtype=torch.int64, device=device)
     if options.repetition_penalty > 1:
         rules.append(RepetitionPenalty(no_pieces_NKT, options.repetition_penalty))
-    rules.append(ForbiddenPieces(min([options.min_length, *limits]), forbidden_ids(options), device))
     if options.no_repeat_ngram:
         rules.append(NoRepeatedNgrams(no_pieces_NKT, options.no_repeat_ngram))
     if any(c.phrases for c in constraints):
         rules.append(Phrases([c.phrases for c in constraints], limits))
-    if any(c.fixed for c in constraints):
+    if any(c.prefix for c in constraints):
         rules.append(Prefix([c.fixed for c in constraints], device))
     if any(c.word for c in constraints):
         deadlines = [limit - c.n_required for limit, c in zip(limits, constraints, strict=True)]
         rules.append(UnfinishedWords([c.word for c in constraints], deadlines))
-    rules.append(LongestLength(limits, device))
     if options.coverage_penalty:
         rules.append(Coverage(options.coverage_penalty, mask_BS))
     return rules
 
 
-class ForbiddenPieces(Rule):
-    """Control pieces are never written, nor is EOS before `min_length` pieces."""
+class Fusion(Rule):
+    """Shallow fusion (Gülçehre et al. 2015, section 4.1): adds the log-probabilities of a language model, times a
+    weight, to those of the translation model.
 
-    def __init__(self, min_length: int, forbidden: Sequence[int], device: torch.device) -> None:
-        self.min_length, self.forbidden = min_length, torch.tensor(forbidden, device=device)
-        self.forbidden_early = torch.tensor([*forbidden, EOS], device=device)
+    The language model reads each hypothesis as a text of its own, without the source.
+    """
 
-    def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
-        ruled_NKV.index_fill_(2, self.forbidden if step >= self.min_length else self.forbidden_early, -inf)
+    def __init__(self, model: Decoder, weight: float, cache_size: tuple[int, int, int], device: torch.device) -> None:
+        """`cache_size`: the numbers of sentences, of steps and of hypotheses."""
+        n_sentences, n_steps, beam_size = cache_size
+        self.model, self.weight = model, weight
+        self.cache = model.start(*without_sources(n_sentences, device), n_steps, beam_size)
+        self.tokens_NK = torch.full((n_sentences, 1), BOS, device=device)
 
+    def combine(self, log_probs_NKV: Tensor, source_weights: SourceWeights) -> Tensor:
+        return log_probs_NKV + self.weight * self.model.step(self.tokens_NK, self.cache).log_softmax(-1)
 
-class LongestLength(Rule):
-    """A hypothesis that has reached its sentence's length limit can only end."""
-
-    def __init__(self, limits: Sequence[int], device: torch.device) -> None:
-        self.limits, self.limits_N = set(limits), torch.tensor(limits, device=device)
-
-    def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
-        if step in self.limits:
-            full_N = self.limits_N == step
-            eos_NK = ruled_NKV[full_N, :, EOS]
-            ruled_NKV[full_N] = -inf
-            ruled_NKV[full_N, :, EOS] = eos_NK
+    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
+        self.cache.reorder(parents_NK)
+        self.tokens_NK = tokens_NK
 
     def keep(self, index: Tensor) -> None:
-        self.limits_N = self.limits_N[index]
+        self.cache.keep(index)
+        self.tokens_NK = self.tokens_NK[index]
 
 
 @dataclass
@@ -159,7 +158,7 @@ class Prefix(Rule):
     def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device) -> None:
         longest = max(map(len, prefixes))
         padded = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in prefixes]
-        self.pieces_NP = torch.tensor(padded, device=device)
+        self.pieces_NP = torch.tensor(padded, dtype=torch.int64, device=device)
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
         if step < self.pieces_NP.size(1):
@@ -311,9 +310,11 @@ class Coverage(Rule):
         self.weight, self.mask_NS = weight, src_mask_BS
         self.attended_NKS = torch.zeros(src_mask_BS.size(0), 1, src_mask_BS.size(1), device=src_mask_BS.device)
 
-    def observe(self, source_weights: list[Tensor]) -> None:
+    def combine(self, log_probs_NKV: Tensor, source_weights: SourceWeights) -> Tensor:
         """Add a step's attention: the mean of all heads of all blocks."""
-        self.attended_NKS = self.attended_NKS + torch.stack([weights.mean(1) for weights in source_weights]).mean(0)
+        of_layers = [weights.mean(1) for weights in source_weights or []]
+        self.attended_NKS = self.attended_NKS + torch.stack(of_layers).mean(0)
+        return log_probs_NKV
 
     def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
         self.attended_NKS = self.attended_NKS.gather(1, parents_NK[:, :, None].expand(-1, -1, self.mask_NS.size(1)))

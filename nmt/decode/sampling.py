@@ -72,10 +72,7 @@ def sample_part(
     for step in range(random_TBW.size(0)):
         check(stop)
         logits_NWV = model.step(tokens_NW, cache)
-        require(bool(logits_NWV.isfinite().all()), BAD_LOGITS)
-        own_NWV = logits_NWV.log_softmax(-1)
-        logits_NWV[..., [*forbidden_ids(options), *[EOS] * (step < options.min_length)]] = -math.inf
-        tokens_NW = sample_pieces(logits_NWV, random_TBW[step, sentences_N], options)
+        tokens_NW, own_NWV = next_pieces(logits_NWV, step, options, random_TBW[step, sentences_N])
         tokens_NW[ended_NW | (limits_N <= step)[:, None]] = EOS
         tokens_TBW[step, sentences_N] = tokens_NW
         log_probs_TBW[step, sentences_N] = own_NWV.gather(2, tokens_NW[:, :, None])[:, :, 0]
@@ -105,6 +102,18 @@ def random_numbers(sources: Sequence[Sequence[int]], limits: Sequence[int], opti
         numbers_TW = torch.rand(limit + 1, options.samples, generator=generator, dtype=torch.float64)
         numbers.append(pad(numbers_TW, (0, 0, 0, max(limits) - limit)))
     return torch.stack(numbers, dim=1)
+
+
+def next_pieces(
+    logits_NWV: Tensor, step: int, options: SearchConfig, random_NW: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Return the pieces (N, W) that are sampled with these numbers, or without numbers the most probable ones, and the
+    model's log-probabilities (N, W, V). The logits of what must not be written in this step change. ValueError if
+    logits are not numbers."""
+    require(bool(logits_NWV.isfinite().all()), BAD_LOGITS)
+    own_NWV = logits_NWV.log_softmax(-1)
+    logits_NWV[..., [*forbidden_ids(options), *[EOS] * (step < options.min_length)]] = -math.inf
+    return logits_NWV.argmax(-1) if random_NW is None else sample_pieces(logits_NWV, random_NW, options), own_NWV
 
 
 def sample_pieces(logits_NWV: Tensor, random_NW: Tensor, options: SearchConfig) -> Tensor:

@@ -1,4 +1,5 @@
-"""Output text byte by byte: the bytes that each piece of a vocabulary adds, and the characters that bytes make up.
+"""Output text byte by byte: the bytes that each piece of a vocabulary adds, the characters that bytes make up, and
+words that a prefix leaves unfinished.
 
 Shapes: V vocabulary, N prefixes of pieces that have the same length.
 """
@@ -6,7 +7,7 @@ Shapes: V vocabulary, N prefixes of pieces that have the same length.
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 
 import numpy as np
@@ -113,15 +114,8 @@ class Surfaces:
         """The bytes and the id of each piece, in the order of the bytes."""
         return sorted((added, piece) for piece, added in enumerate(self.surfaces))
 
-    def spelling(self, text: bytes) -> list[int]:
-        """The pieces that are exactly this text, which isn't empty."""
-        return self.between(text, text + b"\0")
-
-    def longer_than(self, text: bytes) -> list[int]:
-        """The pieces that begin with this text and go on."""
-        return self.between(text + b"\0", text + b"\xff")
-
     def between(self, first: bytes, end: bytes) -> list[int]:
+        """The pieces whose bytes are `first` or later in the order of bytes, and before `end`."""
         start, stop = (bisect_left(self.in_order, (bound,)) for bound in (first, end))
         return [piece for _, piece in self.in_order[start:stop]]
 
@@ -137,3 +131,40 @@ class Surfaces:
 def surface(piece: str) -> bytes:
     byte = BYTE_PIECE.fullmatch(piece)
     return bytes([int(byte[1], 16)]) if byte else piece.replace("▁", " ").encode()
+
+
+class UnfinishedWord:
+    """The end of a prefix, which may be the beginning of a longer word: the pieces that may write its text, however
+    they divide it. Its states are numbers of bytes written.
+
+    After "a do", the word "dog" may follow, but its pieces needn't begin with those of "do". Only the pieces before the
+    last word of a prefix are therefore fixed. Each piece after them writes a part of what is left of the prefix, or all
+    of it and more.
+    """
+
+    def __init__(self, surfaces: Surfaces, n_before: int, text: bytes) -> None:
+        """`n_before`: the number of pieces of the prefix before `text`, whose pieces are not fixed."""
+        self.n_before, self.end = n_before, len(text)
+        # For each state: the state after each piece that writes only this text, and the pieces that write more.
+        self.inside = [dict(self.parts(surfaces, text, state)) for state in range(self.end)]
+        rests = [text[state:] for state in range(self.end)]
+        self.beyond = [surfaces.between(rest + b"\0", rest + b"\xff") for rest in rests]
+        # The fewest pieces that are needed after each state.
+        self.needed = [math.inf] * self.end + [0.0]
+        for state in range(self.end - 1, -1, -1):
+            after = (self.needed[new] for new in self.inside[state].values())
+            self.needed[state] = 1.0 if self.beyond[state] else 1 + min(after, default=math.inf)
+
+    def parts(self, surfaces: Surfaces, text: bytes, state: int) -> Iterator[tuple[int, int]]:
+        for new in range(state + 1, min(state + surfaces.longest, self.end) + 1):
+            written = text[state:new]
+            yield from ((piece, new) for piece in surfaces.between(written, written + b"\0"))
+
+    def pieces(self, state: int, most: int) -> tuple[list[int], list[int]]:
+        """The pieces that may follow, if `most` pieces may take the text to its end: those that write only this text,
+        and those that write more."""
+        inside = [piece for piece, new in self.inside[state].items() if self.needed[new] < most]
+        return inside, self.beyond[state]
+
+    def after(self, state: int, piece: int) -> int:
+        return self.end if state == self.end else self.inside[state].get(piece, self.end)

@@ -6,9 +6,10 @@ Source: developer.android.com, "String resources", and its rules for escapes and
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from nmt.documents.base import Answer, Document, Options, Unit
-from nmt.documents.office import Part, Slot
+from nmt.documents.office import Slot, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece, lines
 from nmt.documents.xml_splice import Element, Text, Xml, escape, escape_cdata
 from nmt.fields import require
@@ -24,8 +25,7 @@ def read(data: bytes, options: Options) -> Document:
     require(
         xml.root.name == "resources", "the file isn't a file of Android strings: its first element is not <resources>"
     )
-    slots = [slot for name, element in strings(xml.root) if (slot := slot_of(xml, element, f"string {name}")).unit]
-    return Part(xml, slots)
+    return xml_document(xml, [slot_of(xml, element, f"string {name}") for name, element in strings(xml.root)])
 
 
 def strings(root: Element) -> Iterator[tuple[str, Element]]:
@@ -40,12 +40,19 @@ def strings(root: Element) -> Iterator[tuple[str, Element]]:
             yield from ((name, item) for item in element.elements if item.name == "item")
 
 
-def slot_of(xml: Xml, element: Element, place: str) -> "Slot":
-    parts = [one for one in element.children if not isinstance(one, Text) or one.cdata or one.value.strip()]
+def slot_of(xml: Xml, element: Element, place: str) -> Slot | Paragraph:
+    parts = [child for child in element.children if not isinstance(child, Text) or child.cdata or child.value.strip()]
     if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].cdata:
-        return Html(xml, parts[0], place)
+        inside = decode(parts[0].value)
+        unit = Unit(inside, markup=True, place=place) if any(map(str.isalpha, inside)) else None
+        return Slot(parts[0].start, unit, partial(put_cdata, xml, parts[0]))
     found = [] if REFERENCE.fullmatch(element.text) else list(pieces(element))
     return Paragraph(xml, found, place, lambda text: escape(encode(text)))
+
+
+def put_cdata(xml: Xml, section: Text, answer: Answer) -> None:
+    if answer.text != decode(section.value):
+        xml.replace(section.start, section.end, xml.encode(f"<![CDATA[{escape_cdata(encode(answer.text))}]]>"))
 
 
 def pieces(element: Element) -> Iterator[Piece]:
@@ -59,20 +66,6 @@ def pieces(element: Element) -> Iterator[Piece]:
             yield Piece("closes", ((child.inner_end, child.end),))
         elif isinstance(child, Element):
             yield Piece("mark", span)
-
-
-class Html:
-    """A CDATA section."""
-
-    def __init__(self, xml: Xml, text: Text, place: str) -> None:
-        self.xml, self.text, self.start = xml, text, text.start
-        inside = decode(text.value)
-        self.unit = Unit(inside, markup=True, place=place) if any(map(str.isalpha, inside)) else None
-
-    def put(self, answer: Answer) -> None:
-        if self.unit and answer.text != self.unit.text:
-            new = f"<![CDATA[{escape_cdata(encode(answer.text))}]]>"
-            self.xml.replace(self.text.start, self.text.end, self.xml.encode(new))
 
 
 def decode(written: str) -> str:

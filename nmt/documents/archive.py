@@ -168,12 +168,9 @@ def packed_anew(member: Member, data: bytes) -> tuple[bytes, bytes]:
     """The header and compressed bytes of a member with other contents, and its entry in the directory."""
     packer = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = data if member.method == STORED else packer.compress(data) + packer.flush()
+    sizes = zlib.crc32(data), len(packed), len(data)
+    _, made_by, version, flags, method, time, date, _, _, _, length, *rest = CENTRAL.unpack_from(member.entry)
     # The flag of a data descriptor, which would follow the data, is taken away: the header has the sizes.
-    flags = (member.flags & ~DESCRIPTOR).to_bytes(2, "little")
-    sizes = b"".join(number.to_bytes(4, "little") for number in (zlib.crc32(data), len(packed), len(data)))
-    old = member.entry
-    entry = old[:8] + flags + old[10:16] + sizes + old[28:]
-    name_length = int.from_bytes(old[28:30], "little")
-    name = old[CENTRAL.size : CENTRAL.size + name_length]
-    header = b"PK\3\4" + old[6:8] + flags + old[10:16] + sizes + old[28:30] + b"\0\0" + name
-    return header + packed, entry
+    shared = version, flags & ~DESCRIPTOR, method, time, date, *sizes, length
+    entry = CENTRAL.pack(b"PK\1\2", made_by, *shared, *rest) + member.entry[CENTRAL.size :]
+    return LOCAL.pack(b"PK\3\4", *shared, 0) + entry[CENTRAL.size : CENTRAL.size + length] + packed, entry

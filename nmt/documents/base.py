@@ -1,20 +1,25 @@
 """Documents: the bytes of a file flow in; its texts flow out as units to translate, and their answers go back into it.
 
 Nothing is written anew: what isn't translated is copied from the file, so that answers that change nothing give the
-same file, byte for byte. Each format is a module with `read`. The caller brings the translator.
+same file, byte for byte. The caller brings the translator.
 """
 
 import codecs
-import importlib
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from pathlib import PurePath
-from typing import AnyStr, NamedTuple, Protocol
+from pkgutil import resolve_name
+from typing import NamedTuple
 
 from nmt.config import SearchConfig
 from nmt.documents.archive import Limits
 from nmt.fields import require
 from nmt.reading.request import Request
+from nmt.text.edits import Edit, apply
 from nmt.text.markup import is_markup
 from nmt.text.suspicions import prose
 from nmt.translation.translator import Translator
@@ -62,58 +67,60 @@ class Options:
     """Of files that are zip files: office files and books."""
 
 
-class Document(Protocol):
+@dataclass(frozen=True)
+class Document:
     """A file that was read."""
 
-    @property
-    def units(self) -> Sequence[Unit]: ...
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """Remarks on the file for its user, such as subtitles that have become too long; complete after `join`."""
-        ...
+    data: bytes
+    units: Sequence[Unit]
+    write: Callable[[Sequence[Answer]], bytes]
+    """The file with these answers, one for each unit, and with what else a translated file needs, such as its language.
+    A unit whose answer changes nothing stays as it is, byte for byte."""
+    notes: list[str] = field(default_factory=list)
+    """Remarks on the file for its user, such as subtitles that have become too long; complete after `join`."""
 
     def join(self, answers: Sequence[Answer]) -> bytes:
         """The whole file with these answers; with answers equal to the units byte for byte as it was."""
-        ...
+        self.notes.clear()
+        is_changed = any(answer.text != unit.text for unit, answer in zip(self.units, answers, strict=True))
+        return self.write(answers) if is_changed else self.data
 
 
 class Format(NamedTuple):
-    """A format of files. Its module has `read(data: bytes, options: Options) -> Document`, which raises ValueError with
-    a sentence and the place for a file that is broken or hostile."""
+    """A format of files."""
 
     suffixes: tuple[str, ...]
-    module: str
+    reader: str
+    """The module and the function `read(data: bytes, options: Options) -> Document`, which raises ValueError with a
+    sentence and the place for a file that is broken or hostile."""
     media_type: str
 
 
-FORMATS = {
-    "csv": Format((".csv", ".tsv", ".tab"), "nmt.documents.table", "text/csv"),
-    "html": Format((".html", ".htm", ".xhtml"), "nmt.documents.html", "text/html"),
-    "json": Format((".json", ".arb"), "nmt.documents.json", "application/json"),
-    "md": Format((".md", ".markdown"), "nmt.documents.markdown", "text/markdown"),
-    "mo": Format((".mo", ".gmo"), "nmt.documents.mo", "application/x-gettext-translation"),
-    "po": Format((".po", ".pot"), "nmt.documents.po", "text/x-gettext-translation"),
-    "srt": Format((".srt",), "nmt.documents.subtitles", "application/x-subrip"),
-    "strings": Format((".strings",), "nmt.documents.strings", "text/plain"),
-    "txt": Format((".txt", ".text"), "nmt.documents.txt", "text/plain"),
-    "vtt": Format((".vtt",), "nmt.documents.subtitles", "text/vtt"),
-    "xcstrings": Format((".xcstrings",), "nmt.documents.xcstrings", "application/json"),
-    "yaml": Format((".yaml", ".yml"), "nmt.documents.yaml", "application/yaml"),
-}
 OFFICE, ODF = "application/vnd.openxmlformats-officedocument", "application/vnd.oasis.opendocument"
-FORMATS |= {
-    "android": Format(("strings.xml",), "nmt.documents.android", "application/xml"),
-    "docx": Format((".docx", ".docm", ".dotx"), "nmt.documents.docx", f"{OFFICE}.wordprocessingml.document"),
-    "epub": Format((".epub",), "nmt.documents.epub", "application/epub+zip"),
-    "odp": Format((".odp", ".otp"), "nmt.documents.odf", f"{ODF}.presentation"),
-    "ods": Format((".ods", ".ots"), "nmt.documents.odf", f"{ODF}.spreadsheet"),
-    "odt": Format((".odt", ".ott"), "nmt.documents.odf", f"{ODF}.text"),
-    "pptx": Format((".pptx", ".pptm", ".ppsx"), "nmt.documents.pptx", f"{OFFICE}.presentationml.presentation"),
-    "resx": Format((".resx",), "nmt.documents.resx", "application/xml"),
-    "tmx": Format((".tmx",), "nmt.documents.tmx", "application/x-tmx+xml"),
-    "xliff": Format((".xlf", ".xliff", ".mxliff"), "nmt.documents.xliff", "application/xliff+xml"),
-    "xlsx": Format((".xlsx", ".xlsm"), "nmt.documents.xlsx", f"{OFFICE}.spreadsheetml.sheet"),
+FORMATS = {
+    "csv": Format((".csv", ".tsv", ".tab"), "table:read", "text/csv"),
+    "html": Format((".html", ".htm", ".xhtml"), "html:read", "text/html"),
+    "json": Format((".json", ".arb"), "json:read", "application/json"),
+    "md": Format((".md", ".markdown"), "markdown:read", "text/markdown"),
+    "mo": Format((".mo", ".gmo"), "gettext:read_mo", "application/x-gettext-translation"),
+    "po": Format((".po", ".pot"), "gettext:read_po", "text/x-gettext-translation"),
+    "srt": Format((".srt",), "subtitles:read", "application/x-subrip"),
+    "strings": Format((".strings",), "strings:read", "text/plain"),
+    "txt": Format((".txt", ".text"), "txt:read", "text/plain"),
+    "vtt": Format((".vtt",), "subtitles:read", "text/vtt"),
+    "xcstrings": Format((".xcstrings",), "xcstrings:read", "application/json"),
+    "yaml": Format((".yaml", ".yml"), "yaml:read", "application/yaml"),
+    "android": Format(("strings.xml",), "android:read", "application/xml"),
+    "docx": Format((".docx", ".docm", ".dotx"), "openxml:read_docx", f"{OFFICE}.wordprocessingml.document"),
+    "epub": Format((".epub",), "epub:read", "application/epub+zip"),
+    "odp": Format((".odp", ".otp"), "odf:read", f"{ODF}.presentation"),
+    "ods": Format((".ods", ".ots"), "odf:read", f"{ODF}.spreadsheet"),
+    "odt": Format((".odt", ".ott"), "odf:read", f"{ODF}.text"),
+    "pptx": Format((".pptx", ".pptm", ".ppsx"), "openxml:read_pptx", f"{OFFICE}.presentationml.presentation"),
+    "resx": Format((".resx",), "resx:read", "application/xml"),
+    "tmx": Format((".tmx",), "tmx:read", "application/x-tmx+xml"),
+    "xliff": Format((".xlf", ".xliff", ".mxliff"), "xliff:read", "application/xliff+xml"),
+    "xlsx": Format((".xlsx", ".xlsm"), "openxml:read_xlsx", f"{OFFICE}.spreadsheetml.sheet"),
 }
 
 
@@ -130,7 +137,8 @@ def read_document(data: bytes, format_name: str, options: Options) -> Document:
     """Read a file; ValueError if it is broken, hostile, or has another format."""
     known = ", ".join(sorted(FORMATS))
     require(format_name in FORMATS, f"{format_name!r} is not a format of documents; known are {known}")
-    return importlib.import_module(FORMATS[format_name].module).read(data, options)
+    document: Document = resolve_name(f"nmt.documents.{FORMATS[format_name].reader}")(data, options)
+    return document
 
 
 def translate_document(data: bytes, format_name: str, translate: Translate, options: Options) -> bytes:
@@ -166,17 +174,11 @@ def has_words(text: str) -> bool:
     return any(map(str.isalpha, text)) and any(map(str.isalpha, prose(text)))
 
 
-def splice(whole: AnyStr, edits: Iterable[tuple[int, int, AnyStr]]) -> AnyStr:
-    """The text, or bytes, with these parts (start, end, what comes there instead) replaced. They don't overlap."""
-    parts: list[AnyStr] = []
-    position = 0
-    for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
-        assert start >= position
-        parts.append(whole[position:start])
-        parts.append(new)
-        position = end
-    parts.append(whole[position:])
-    return whole[:0].join(parts)
+def splice(text: str, edits: Iterable[Edit]) -> str:
+    """The text with these edits, in any order; those at one place are written in theirs."""
+    in_order = sorted(edits, key=lambda edit: edit[:2])
+    assert all(first[1] <= second[0] for first, second in pairwise(in_order)), "edits must not overlap"
+    return apply(text, in_order)
 
 
 @dataclass(frozen=True)
@@ -188,9 +190,21 @@ class Text:
     bom: bytes = b""
 
     def encode(self, text: str, errors: str = "replace") -> bytes:
-        """The bytes of a text. `errors`: what becomes of characters that the encoding lacks."""
+        """The bytes of a text. `errors`: what becomes of characters that the encoding lacks (of `str.encode`)."""
         clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # lone surrogates become U+FFFD
         return self.bom + clean.encode(self.encoding, errors)
+
+    def edited(self, edits: Iterable[Edit], errors: str = "replace") -> bytes:
+        """The bytes of the file with these edits of its text."""
+        return self.encode(splice(self.text, edits), errors)
+
+    @cached_property
+    def line_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self.text)]
+
+    def place(self, start: int) -> str:
+        """The line of a character, for remarks."""
+        return f"line {bisect_left(self.line_ends, start) + 1}"
 
 
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -226,28 +240,29 @@ class Slot:
     the slot stays as it is, with a note."""
 
 
-@dataclass(frozen=True)
-class TextDocument:
-    """A text file with slots, which are in order and don't overlap."""
+def text_document(
+    source: Text,
+    slots: Sequence[Slot],
+    changes: Sequence[Edit] = (),
+    errors: str = "replace",
+    notes: list[str] | None = None,
+) -> Document:
+    """A text file with slots, which don't overlap.
 
-    source: Text
-    slots: Sequence[Slot]
-    errors: str = "replace"
-    """How characters are written that the encoding of the file lacks (the argument of `str.encode`)."""
-    notes: list[str] = field(default_factory=list)
+    `changes`: edits of a translated file that depend on no answer. `errors`: how characters are written that the
+    encoding of the file lacks. `notes`: the list that slots add their remarks to.
+    """
+    notes = [] if notes is None else notes
 
-    @property
-    def units(self) -> list[Unit]:
-        return [slot.unit for slot in self.slots]
-
-    def join(self, answers: Sequence[Answer]) -> bytes:
-        edits = list[tuple[int, int, str]]()
-        self.notes.clear()
-        for slot, answer in zip(self.slots, answers, strict=True):
+    def write(answers: Sequence[Answer]) -> bytes:
+        edits = list(changes)
+        for slot, answer in zip(slots, answers, strict=True):
             if answer.text != slot.unit.text:
                 try:
                     require(bool(answer.text.strip()), "the translation is empty")
                     edits.append((slot.start, slot.end, slot.write(answer.text)))
                 except ValueError as error:
-                    self.notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")
-        return self.source.encode(splice(self.source.text, edits), self.errors)
+                    notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")
+        return source.edited(edits, errors)
+
+    return Document(source.encode(source.text), [slot.unit for slot in slots], write, notes)

@@ -5,9 +5,8 @@ Elements around words are pairs of tags; elements that hold a code are marks. Tw
 """
 
 from collections.abc import Iterator
-from itertools import accumulate
 
-from nmt.documents.paragraphs import Piece
+from nmt.documents.paragraphs import Piece, nests
 from nmt.documents.xml_splice import Element, Text, Xml, escape
 
 AROUND = frozenset("g mrk pc hi".split())  # noqa: SIM905
@@ -15,51 +14,41 @@ BEGINS, ENDS = frozenset("bpt bx sc sm".split()), frozenset("ept ex ec em".split
 PARTNER = ("rid", "startRef", "i", "id")  # attributes that name the pair, the most reliable first
 
 
-def content(xml: Xml, element: Element) -> list[Piece]:
-    """The pieces of a segment."""
-    return paired(list(pieces(element)))
+def content(element: Element) -> list[Piece]:
+    """The pieces of a segment, with marks that belong together as pairs of tags."""
+    kept = list[Piece]()
+    for piece in pieces(element):
+        begin = next((n for n, one in enumerate(kept) if one.field == "begin" and one.text == piece.text), -1)
+        if piece.field == "end" and begin >= 0 and nests(kept[begin:]):
+            kept[begin] = Piece("opens", kept[begin].spans)
+            piece = Piece("closes", piece.spans)
+        kept.append(piece)
+    return kept
 
 
 def pieces(element: Element) -> Iterator[Piece]:
     for child in element.children:
         span = ((child.start, child.end),)
-        kind = child.name.rpartition(":")[2] if isinstance(child, Element) else ""
         if isinstance(child, Text):
             yield Piece("words", span, child.value)
-        elif isinstance(child, Element) and kind in AROUND and child.children and not is_kept(child):
-            yield Piece("opens", ((child.start, child.inner),))
-            yield from pieces(child)
-            yield Piece("closes", ((child.inner_end, child.end),))
         elif isinstance(child, Element):
-            partner = next((child.attributes[name] for name in PARTNER if name in child.attributes), "")
-            yield Piece("mark", span, partner, field="begin" if kind in BEGINS else "end" if kind in ENDS else "")
+            kind, values = child.name.rpartition(":")[2], child.attributes
+            is_kept = values.get("translate") == "no" or values.get("mtype") == "protected"
+            if kind in AROUND and child.children and not is_kept:
+                yield Piece("opens", ((child.start, child.inner),))
+                yield from pieces(child)
+                yield Piece("closes", ((child.inner_end, child.end),))
+            else:
+                partner = next((values[name] for name in PARTNER if name in values), "")
+                yield Piece("mark", span, partner, field="begin" if kind in BEGINS else "end" if kind in ENDS else "")
 
 
-def is_kept(element: Element) -> bool:
-    """Whether the words in an element aren't translated."""
-    return element.attributes.get("translate") == "no" or element.attributes.get("mtype") == "protected"
-
-
-def paired(found: list[Piece]) -> list[Piece]:
-    """The pieces with marks that belong together as pairs of tags."""
-    kept = list[Piece]()
-    for piece in found:
-        begin = next((n for n, one in enumerate(kept) if one.field == "begin" and one.text == piece.text), -1)
-        if piece.field == "end" and begin >= 0:
-            depths = [*accumulate((one.kind == "opens") - (one.kind == "closes") for one in kept[begin:])]
-            if min(depths) >= 0 and not depths[-1]:
-                kept[begin] = Piece("opens", kept[begin].spans)
-                piece = Piece("closes", piece.spans)
-        kept.append(piece)
-    return kept
-
-
-def indentation(xml: Xml, element: Element) -> bytes:
-    """The blanks before an element, for one that is added after it."""
+def insert_after(xml: Xml, element: Element, new: bytes) -> None:
+    """Add an element after another one, with the same blanks before it."""
     siblings = element.parent.children if element.parent else []
     before = siblings[siblings.index(element) - 1] if element in siblings[1:] else None
     is_blank = isinstance(before, Text) and before.value.isspace()
-    return xml.data[before.start : before.end] if before and is_blank else b""
+    xml.replace(element.end, element.end, (xml.data[before.start : before.end] if before and is_blank else b"") + new)
 
 
 def written(xml: Xml, like: Element, name: str, values: dict[str, str], inside: bytes) -> bytes:

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-from nmt.documents.base import Document, Options, Slot, TextDocument, Unit, decode
+from nmt.documents.base import Document, Options, Slot, Unit, decode, text_document
 from nmt.fields import require
-from nmt.text.markup import READ, Segment, match_tags, parse, parse_inner, read_tags
+from nmt.text.markup import READ, Segment, parse, parse_inner, read_tags, without
 
 # Where the encoding stands, by the standard: in the first 1,024 bytes.
 CHARSET = re.compile(
@@ -20,7 +20,7 @@ SEEN = re.compile(rf"([\s/](?:{'|'.join(sorted(READ))})\s*+=\s*+)(?:\"[^\"]*+\"|
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding or declared(data))
-    return TextDocument(source, [*slots(source.text)], errors="xmlcharrefreplace")
+    return text_document(source, [*slots(source.text)], errors="xmlcharrefreplace")
 
 
 def declared(data: bytes) -> str:
@@ -34,33 +34,23 @@ def declared(data: bytes) -> str:
 
 def slots(text: str, start: int = 0, line: int = 1) -> Iterator[Slot]:
     """The slots of a text in HTML. `start`, `line`: where it begins in the file."""
-    outer, inner = parse(text).segments, parse_inner(text).segments
-    found = sorted([*((one.start, True, one) for one in outer), *((one.start, False, one) for one in inner)], key=first)
+    found = [*((segment, True) for segment in parse(text).segments)]
+    # An inner segment is mark-up if it is of a CDATA section; an attribute spells its quote first.
+    found += ((segment, next(iter(segment.spellings), "") == "&") for segment in parse_inner(text).segments)
     position = end = 0
-    for place, is_outer, segment in found:
-        if place >= end:  # attributes inside a segment are translated with it
-            line += text.count("\n", position, place)
-            position, end = place, place + len(segment.raw)
-            yield make_slot(segment, start + place, f"line {line}", is_markup=is_outer or in_cdata(segment))
+    for segment, is_markup in sorted(found, key=lambda item: item[0].start):
+        if segment.start < end:  # attributes inside a segment are translated with it
+            continue
+        line += text.count("\n", position, segment.start)
+        position, end, place = segment.start, segment.start + len(segment.raw), f"line {line}"
+        unit = Unit(segment.raw if is_markup else segment.flat.text, is_markup, place)
+        write = partial(same_tags, segment.raw) if is_markup else partial(attribute, segment)
+        yield Slot(start + position, start + end, unit, write)
 
 
-def first(found: tuple[int, bool, Segment]) -> int:
-    return found[0]
-
-
-def in_cdata(segment: Segment) -> bool:
-    """Whether an inner segment is mark-up: then it is of a CDATA section. An attribute spells its quote first."""
-    return next(iter(segment.spellings), "") == "&"
-
-
-def make_slot(segment: Segment, start: int, place: str, *, is_markup: bool) -> Slot:
-    if is_markup:
-        unit = Unit(segment.raw, markup=True, place=place)
-        return Slot(start, start + len(segment.raw), unit, partial(same_tags, segment.raw))
-    unit = Unit(segment.flat.text, place=place)
-    return Slot(
-        start, start + len(segment.raw), unit, lambda text: segment.finish(segment.spell(CONTROLS.sub(" ", text)))
-    )
+def attribute(segment: Segment, answer: str) -> str:
+    """An answer as it is written in an attribute, or in CDATA that isn't mark-up."""
+    return segment.finish(segment.spell(CONTROLS.sub(" ", answer)))
 
 
 def same_tags(source: str, answer: str) -> str:
@@ -74,8 +64,5 @@ def skeleton(text: str) -> tuple[Counter[str], int]:
     """The tags of a text without the attributes that are translated, and the number of pairs. A "<" that begins no tag
     counts as a tag."""
     tags = read_tags(text)
-    match_tags(tags)
-    ends = [0, *(tag.end for tag in tags)]
-    gaps = (text[end:start] for end, start in zip(ends, [*(tag.start for tag in tags), len(text)], strict=True))
     found = Counter(SEEN.sub(r"\1", text[tag.start : tag.end]) for tag in tags)
-    return found + Counter({"<": sum(gap.count("<") for gap in gaps)}), sum(bool(tag.partner) for tag in tags)
+    return found + Counter({"<": without(text, tags).count("<")}), sum(bool(tag.partner) for tag in tags)

@@ -6,10 +6,10 @@ these names are units.
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
-from nmt.documents.base import Document, Options, Slot, TextDocument, decode, has_words, text_unit
+from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
 
 TOKEN = re.compile(r'[ \t\r\n:,]*+([{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++)')
 
@@ -30,21 +30,13 @@ class Node:
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
-    write = writer(source.text)
-    slots, line, position = list[Slot](), 1, 0
-    for node in strings(parse(source.text)):
-        assert node.text is not None
-        line += source.text.count("\n", position, node.start)
-        position = node.start
-        if has_words(node.text) and (not options.columns or node.key in options.columns):
-            slots.append(Slot(node.start, node.end, text_unit(node.text, f"line {line}"), write))
-    return TextDocument(source, slots)
-
-
-def writer(source: str) -> Callable[[str], str]:
-    """A function that writes a string as the file does: in ASCII if it is so."""
-    ascii_only = source.isascii() and "\\u" in source
-    return lambda text: json.dumps(text, ensure_ascii=ascii_only)
+    write = partial(json.dumps, ensure_ascii=source.text.isascii() and "\\u" in source.text)
+    slots = [
+        Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write)
+        for node in strings(parse(source.text))
+        if has_words(node.text or "") and (not options.columns or node.key in options.columns)
+    ]
+    return text_document(source, slots)
 
 
 def parse(text: str) -> Node:

@@ -10,15 +10,17 @@ written as tags of HTML, since "**" can't stand everywhere.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from html import escape, unescape
+from itertools import accumulate
 from typing import Any
 
 from nmt.documents import html
-from nmt.documents.base import Document, Options, Slot, TextDocument, Unit, decode, has_words
-from nmt.documents.inline import Piece, answer_pieces, unit_text
-from nmt.documents.markdown_parser import TITLED, Place, make_parser, places_of
+from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document
+from nmt.documents.markdown_parser import TITLED, Piece, joined, make_parser, pieces_of
 from nmt.documents.txt import one_line
+from nmt.text.markup import read_tags
 
 FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?>(?:(?!\1|\.\.\.)[^\r\n]*+(?:\r\n?|\n))*)(?:\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
@@ -26,47 +28,36 @@ FRONT_MATTER = re.compile(
 NEWLINE = re.compile(r"\r\n?|\n")
 # What stays before a paragraph: the box of a task, the name of a footnote, of a box (:::), of a notice ([!NOTE]).
 PREFIX = re.compile(r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|:::+[^\n]*\n?|\[![A-Z]{1,20}\][ \t]*\n?")
-SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|]|\A(?:[-+=:]|\d+(?=[.)]))")
+SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|]|\A[-+=:]")
+NUMBER = re.compile(r"\A(\d+)(?=[.)])")  # with which a list would begin
+LINK = re.compile(r'<a id="(\d+)" title="([^"]*)">')
+BREAK = re.compile(r'<br id="(\d+)')
 HTML_TAGS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del"}
-
-
-@dataclass(frozen=True)
-class Block:
-    """The text of a paragraph, a heading or a cell."""
-
-    content: str
-    places: Sequence[int]
-    """Where each of its characters is in the file; at the end, where it ends."""
-    line: int
-    kind: str
 
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     matter = FRONT_MATTER.match(source.text)
-    start = matter.end() if matter else 0
-    n_lines = len(NEWLINE.findall(source.text[:start]))
-    body = Body(source.text[start:])
-    slots = [replace(slot, start=slot.start + start, end=slot.end + start) for slot in body.slots(n_lines)]
-    return TextDocument(source, slots)
+    return text_document(source, [*Body(source.text, matter.end() if matter else 0).slots()])
 
 
 class Body:
-    """A text in Markdown, parsed."""
+    """A text in Markdown, parsed from the character `start`."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, start: int) -> None:
         self.text, self.env = text, dict[str, Any]()
         self.parser = make_parser()
-        self.tokens = self.parser.parse(text, self.env)
-        ends = [match.span() for match in NEWLINE.finditer(text)]
-        self.lines = [*zip([0, *(end for _, end in ends)], [*(start for start, _ in ends), len(text)], strict=True)]
+        self.tokens = self.parser.parse(text[start:], self.env)
+        self.n_lines = len(NEWLINE.findall(text[:start]))  # before the body
+        ends = [match.span() for match in NEWLINE.finditer(text, start)]
+        self.lines = [*zip([start, *(end for _, end in ends)], [*(begin for begin, _ in ends), len(text)], strict=True)]
 
-    def slots(self, n_lines: int) -> Iterator[Slot]:
-        """The slots, in order. `n_lines`: of the file before the text."""
+    def slots(self) -> Iterator[Slot]:
+        """The slots, in order."""
         kind, cursor, row, is_underlined = "", 0, -1, False
         for token in self.tokens:
             if token.type == "html_block":
-                yield from self.html_slots(token, n_lines)
+                yield from self.html_slots(token)
             elif token.type != "inline":
                 kind = token.type.removesuffix("_open") if token.type.endswith("_open") else kind
                 is_underlined = token.markup in ("=", "-")
@@ -74,17 +65,16 @@ class Body:
                 cursor = self.lines[token.map[0]][0] if token.map[0] != row else cursor
                 row = token.map[0]
                 places, cursor = self.cell_places(token.content, cursor, self.lines[row][1])
-                yield from self.block_slots(Block(token.content, places, n_lines + row + 1, "cell"), token)
+                yield from self.block_slots(token, places, "cell")
             else:
-                places = self.line_places(token.content, token.map[0])
                 kind = "heading" if kind == "heading" and not is_underlined else "paragraph"
-                yield from self.block_slots(Block(token.content, places, n_lines + token.map[0] + 1, kind), token)
+                yield from self.block_slots(token, self.line_places(token.content, token.map[0]), kind)
 
-    def html_slots(self, token: Any, n_lines: int) -> Iterator[Slot]:
+    def html_slots(self, token: Any) -> Iterator[Slot]:
         start, end = self.lines[token.map[0]][0], self.lines[token.map[1] - 1][1]
         raw = self.text[start:end]
         if NEWLINE.sub("\n", raw).strip() == token.content.strip():  # not in a quotation
-            yield from html.slots(raw, start, n_lines + token.map[0] + 1)
+            yield from html.slots(raw, start, self.n_lines + token.map[0] + 1)
 
     def line_places(self, content: str, first: int) -> list[int]:
         """Where the characters of a block are in the file; none if this can't be said."""
@@ -106,37 +96,32 @@ class Body:
         if found < 0:
             return [], cursor
         after = self.text.find("|", found + len(raw), end)
-        places, place = list[int](), found
-        for character in content:
-            places.append(place)
-            place += 2 if character == "|" else 1
-        return [*places, place], after + 1 if after >= 0 else end
+        places = accumulate((2 if character == "|" else 1 for character in content), initial=found)
+        return [*places], after + 1 if after >= 0 else end
 
-    def block_slots(self, block: Block, token: Any) -> Iterator[Slot]:
-        """The slot of a block that has words."""
-        if not block.places:
+    def block_slots(self, token: Any, places: Sequence[int], kind: str) -> Iterator[Slot]:
+        """The slot of a paragraph, a heading or a cell, if it has words. `places`: where each of its characters is in
+        the file; at the end, where it ends."""
+        if not places:
             return
-        prefix = PREFIX.match(block.content)
+        prefix = PREFIX.match(token.content)
         start = prefix.end() if prefix else 0
-        found = places_of(token.children, block.content, start)
-        pieces = [self.piece(block, place) for place in found]
-        if not found or not has_words(" ".join(piece.raw for piece in pieces if piece.kind == "text")):
+        pieces = pieces_of(token.children, token.content, start)
+        if not pieces or not has_words(" ".join(piece.text for piece in pieces if piece.kind == "words")):
             return
-        is_plain = all(piece.kind == "text" for piece in pieces)
-        text = "".join(piece.raw for piece in pieces) if is_plain else unit_text(pieces)
-        unit = Unit(text, markup=not is_plain, place=f"line {block.line}")
-        begin, end = block.places[start], block.places[found[-1].end]
-        yield Slot(begin, end, unit, partial(self.write, block.kind, pieces, unit))
-
-    def piece(self, block: Block, place: Place) -> Piece:
-        if place.kind == "break":
-            return Piece("break", self.text[block.places[place.start] : block.places[place.end]])
-        return Piece(place.kind, place.text, place.title)
+        begin, end = places[start], places[pieces[-1].end]
+        for n, piece in enumerate(pieces):
+            if piece.kind == "break":
+                pieces[n] = replace(piece, text=self.text[places[piece.start] : places[piece.end]])
+        is_plain = all(piece.kind == "words" for piece in pieces)
+        text = "".join(piece.text for piece in pieces) if is_plain else unit_text(pieces)
+        unit = Unit(text, markup=not is_plain, place=f"line {self.n_lines + token.map[0] + 1}")
+        yield Slot(begin, end, unit, partial(self.write, kind, pieces, unit))
 
     def write(self, kind: str, pieces: Sequence[Piece], unit: Unit, answer: str) -> str:
         """An answer in Markdown; ValueError if it can't be written so."""
         answer = one_line(answer).strip().replace("\0", "\ufffd")
-        new = [Piece("text", answer)]
+        new = [Piece("words", answer)]
         if unit.markup:
             new = [*map(titled, answer_pieces(html.same_tags(unit.text, answer), pieces))]
         for is_escaped, has_html in ((False, False), (True, False), (True, True)):
@@ -152,43 +137,77 @@ class Body:
         tokens = self.parser.parse(f"# {content}" if kind == "heading" else content, dict(self.env))
         if [token.type for token in tokens[1:2]] != ["inline"] or len(tokens) != 3 or PREFIX.match(content):
             return False
-        found = places_of(tokens[1].children, tokens[1].content)
-        return outline(found, has_html) == outline(pieces, has_html)
+        return outline(pieces_of(tokens[1].children, tokens[1].content), has_html) == outline(pieces, has_html)
 
 
-def outline(pieces: Sequence[Piece] | Sequence[Place], has_html: bool) -> list[tuple[str, str]]:
-    """What must be the same when a text is read again; with HTML, only the texts, breaks and code."""
-    outlined = list[tuple[str, str]]()
+def numbers_of(pieces: Sequence[Piece]) -> Iterator[int]:
+    """The number of each piece's tag; both tags of a pair have the same."""
+    n, opened = 0, list[int]()
     for piece in pieces:
-        text = piece.raw if isinstance(piece, Piece) else piece.text
-        text = {"break": "", "text": re.sub("[ \t\n]+", " ", text)}.get(piece.kind, text)
-        if piece.kind == "text" and outlined and outlined[-1][0] == "text":
-            outlined[-1] = "text", outlined[-1][1] + text
-        elif not has_html or piece.kind not in ("open", "close", "html"):
-            outlined.append((piece.kind, text))
-    return outlined
+        n += piece.kind in ("opens", "mark", "break")
+        if piece.kind == "opens":
+            opened.append(n)
+        yield opened.pop() if piece.kind == "closes" else n
+
+
+def unit_text(pieces: Sequence[Piece]) -> str:
+    """The pieces as mark-up. A break is <br>, which ends a segment; a link with a title has it."""
+    parts, links = list[str](), set[int]()
+    for piece, n in zip(pieces, numbers_of(pieces), strict=True):
+        if piece.kind == "opens" and piece.title:
+            links.add(n)
+            parts.append(f'<a id="{n}" title="{escape(piece.title)}">')
+        else:
+            closing = "</a>" if n in links else f"</{n}>"
+            tags = {"opens": f"<{n}>", "closes": closing, "mark": f"<{n}/>", "break": f'<br id="{n}">'}
+            tags |= {"html": piece.text, "words": escape(piece.text, quote=False)}
+            parts.append(tags[piece.kind])
+    return "".join(parts)
+
+
+def answer_pieces(answer: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """The pieces of an answer that has the tags of its unit."""
+    numbered = [*zip(pieces, numbers_of(pieces), strict=True)]
+    marks = {(str(n), one.kind == "closes"): one for one, n in numbered if one.kind not in ("words", "html")}
+    position, links = 0, list[re.Match[str] | None]()
+    for tag in read_tags(answer):
+        if tag.start > position:
+            yield Piece("words", unescape(answer[position : tag.start]))
+        position = tag.end
+        raw = answer[tag.start : tag.end]
+        found = BREAK.match(raw)
+        name, title = found[1] if found else tag.name, ""
+        if tag.name == "a":
+            link = (links.pop() if links else None) if tag.closes else LINK.fullmatch(raw)
+            links += [] if tag.closes else [link]
+            name, title = (link[1], link[2]) if link else (name, "")
+        mark = marks.get((name, tag.closes), Piece("html", raw))
+        yield replace(mark, title=unescape(title)) if tag.closes else mark
+    if position < len(answer):
+        yield Piece("words", unescape(answer[position:]))
+
+
+def outline(pieces: Sequence[Piece], has_html: bool) -> list[tuple[str, str]]:
+    """What must be the same when a text is read again; with HTML, only the words, breaks and code."""
+    kept = [piece for piece in pieces if not has_html or piece.kind not in ("opens", "closes", "html")]
+    return [(piece.kind, "" if piece.kind == "break" else piece.text) for piece in joined(kept)]
 
 
 def part(piece: Piece, n: int, *, is_escaped: bool, has_html: bool) -> str:
     """A piece as it is written."""
-    if piece.kind == "text" and is_escaped:
-        return SPECIAL.sub(lambda match: escape(match[0], n), piece.raw)
-    if has_html and piece.kind in ("open", "close") and piece.raw in HTML_TAGS:
-        return f"<{'/' * (piece.kind == 'close')}{HTML_TAGS[piece.raw]}>"
-    return piece.raw
+    if piece.kind == "words" and is_escaped:
+        text = SPECIAL.sub(r"\\\g<0>", piece.text)
+        return NUMBER.sub(r"\1\\", text) if n == 0 else text
+    if has_html and piece.kind in ("opens", "closes") and piece.text in HTML_TAGS:
+        return f"<{'/' * (piece.kind == 'closes')}{HTML_TAGS[piece.text]}>"
+    return piece.text
 
 
 def titled(piece: Piece) -> Piece:
     """The closing mark of a link with its new title."""
-    match = TITLED.fullmatch(piece.raw) if piece.title else None
+    match = TITLED.fullmatch(piece.text) if piece.title else None
     if not match:
         return piece
-    quotes = piece.raw[match.end(1)], piece.raw[match.start(5) - 1]
+    quotes = piece.text[match.end(1)], piece.text[match.start(5) - 1]
     title = re.sub(rf"[\\&{''.join(map(re.escape, quotes))}]", r"\\\g<0>", piece.title)
-    return Piece(piece.kind, f"{match[1]}{quotes[0]}{title}{quotes[1]}{match[5]}")
-
-
-def escape(special: str, n: int) -> str:
-    if special.isdigit():
-        return f"{special}\\" if n == 0 else special
-    return f"\\{special}"
+    return replace(piece, text=f"{match[1]}{quotes[0]}{title}{quotes[1]}{match[5]}")

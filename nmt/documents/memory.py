@@ -13,7 +13,7 @@ from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
-from nmt.data.corpora.tmx import in_language, tmx_entries
+from nmt.data.corpora.bilingual_xml import entries_of, in_language
 from nmt.documents.base import Answer, Translate, Unit
 from nmt.fields import require
 
@@ -34,10 +34,9 @@ class Memory:
                 self.places[word].append(n)
 
     @classmethod
-    def load(cls, paths: Iterable[Path], source: str, target: str) -> "Memory":
+    def load(cls, paths: Sequence[Path], source: str, target: str) -> "Memory":
         """The entries of TMX files that have both languages; ValueError if none has."""
-        paths = list(paths)
-        entries = (entry for path in paths for entry in tmx_entries(path))
+        entries = (entry for path in paths for entry in entries_of(path, "TMX"))
         both = ((in_language(entry, source), in_language(entry, target)) for entry in entries)
         pairs = [(src, tgt) for src, tgt in both if src and tgt]
         names = ", ".join(map(str, paths))
@@ -61,16 +60,10 @@ class Memory:
 
     def candidates(self, text: str) -> list[str]:
         """The texts that share most words with this one; rare words count more."""
-        shared = Counter[int]()
-        for word in words(text):
-            places = self.places.get(word, ())
-            if len(places) <= FREQUENT:
-                for n in places:
-                    shared[n] += 1
-        return [
-            self.texts[n]
-            for n in nlargest(COMPARED, shared, key=lambda n: (shared[n], -abs(len(self.texts[n]) - len(text))))
-        ]
+        found = (self.places.get(word, ()) for word in words(text))
+        shared = Counter(n for places in found if len(places) <= FREQUENT for n in places)
+        most = nlargest(COMPARED, shared, key=lambda n: (shared[n], -abs(len(self.texts[n]) - len(text))))
+        return [self.texts[n] for n in most]
 
 
 def tidied(text: str) -> str:
@@ -82,12 +75,17 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower())) or {text}
 
 
-def with_memory(translate: Translate, memory: Memory, threshold: float = THRESHOLD) -> Translate:
-    """A translator that takes what it can from the memory."""
+def with_memory(
+    translate: Translate, memory: Memory, threshold: float = THRESHOLD, say: Callable[[str], None] = lambda remark: None
+) -> Translate:
+    """A translator that takes what it can from the memory. `say` takes remarks for the user."""
 
     def translate_rest(units: Sequence[Unit]) -> list[Answer]:
         known = [None if unit.markup else memory.find(unit.text, threshold) for unit in units]
         rest = iter(translate([unit for unit, answer in zip(units, known, strict=True) if not answer]))
+        for unit, answer in zip(units, known, strict=True):
+            if answer and answer.flags:
+                say(f"{unit.place}: fuzzy (the translation of a similar text in the memory)")
         return [answer or next(rest) for answer in known]
 
     return translate_rest
@@ -103,14 +101,5 @@ def with_memories(
     if not options.memory:
         return translate
     require(all(languages), "--memory: the model's folder doesn't name its two languages, so entries can't be found")
-    memory = Memory.load(map(Path, options.memory), *languages)
-    known = with_memory(translate, memory, int(threshold) / 100)
-
-    def translate_and_say(units: Sequence[Unit]) -> list[Answer]:
-        answers = known(units)
-        for unit, answer in zip(units, answers, strict=True):
-            if "fuzzy" in answer.flags:
-                say(f"{unit.place}: fuzzy (the translation of a similar text in the memory)")
-        return answers
-
-    return translate_and_say
+    memory = Memory.load([*map(Path, options.memory)], *languages)
+    return with_memory(translate, memory, int(threshold) / 100, say)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
-from nmt.documents.office import ArchiveDocument, Change, Part, attributes, read_xml, with_words
+from nmt.documents.office import Change, archive_document, attributes, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece
 from nmt.documents.xml_splice import Element, Text, Xml
 from nmt.fields import require
@@ -25,28 +25,23 @@ def read(data: bytes, options: Options) -> Document:
     archive = Archive(data, options.zip)
     require("content.xml" in archive, "the file isn't an OpenDocument file: it lacks content.xml")
     if "META-INF/manifest.xml" in archive:
-        listed = read_xml(archive, "META-INF/manifest.xml").root.walk()
+        listed = Xml(archive.read("META-INF/manifest.xml"), "META-INF/manifest.xml").root.walk()
         require(all(element.name != "manifest:encryption-data" for element in listed), ENCRYPTED)
     names = [name for name in ("content.xml", "styles.xml") if name in archive]
-    return ArchiveDocument(archive, {name: text_part(read_xml(archive, name), options.target) for name in names})
+    return archive_document(archive, {name: text_part(Xml(archive.read(name), name), options.target) for name in names})
 
 
-def text_part(xml: Xml, language: str) -> Part:
+def text_part(xml: Xml, language: str) -> Document:
     unseen = {style.attributes.get("style:name", "") for style in xml.root.walk() if is_unseen(style)}
-    paragraphs = [Paragraph(xml, joined(xml, list(pieces(one, unseen)))) for one in paragraphs_of(xml.root)]
-    return Part(xml, with_words(paragraphs), [*languages(xml, language), *cells(xml)])
+    found = (element for element in xml.root.walk(is_read) if element.name in ("text:p", "text:h") and is_read(element))
+    paragraphs = [Paragraph(xml, joined(xml, list(pieces(element, unseen)))) for element in found]
+    return xml_document(xml, paragraphs, changes(xml, language))
 
 
-def paragraphs_of(root: Element) -> Iterator[Element]:
-    stack = [root]
-    while stack:
-        element = stack.pop()
-        kept = element.name == "text:tracked-changes" or "table:formula" in element.attributes
-        if kept or element.attributes.get("office:value-type") in NOT_TEXT:
-            continue
-        if element.name in ("text:p", "text:h"):
-            yield element
-        stack += reversed(element.elements)
+def is_read(element: Element) -> bool:
+    """Whether the texts in an element are translated."""
+    is_kept = element.name == "text:tracked-changes" or "table:formula" in element.attributes
+    return not is_kept and element.attributes.get("office:value-type") not in NOT_TEXT
 
 
 def is_unseen(style: Element) -> bool:
@@ -95,19 +90,14 @@ def joined(xml: Xml, found: list[Piece]) -> list[Piece]:
     return kept
 
 
-def languages(xml: Xml, language: str) -> Iterator[Change]:
-    """The styles with a language get another one."""
+def changes(xml: Xml, language: str) -> Iterator[Change]:
+    """The styles with a language get another one. Cells that have their text a second time, as a value, lose the value:
+    it would hide the translation."""
     code, _, country = language.replace("_", "-").partition("-")
-    for element in xml.root.walk() if language else ():
-        if element.name == "style:text-properties" and element.attributes.get("fo:language", "zxx") not in (
-            "zxx",
-            "none",
-        ):
-            yield attributes(xml, element, {"fo:language": code, "fo:country": country or "none"})
-
-
-def cells(xml: Xml) -> Iterator[Change]:
-    """Cells that have their text a second time, as a value, lose the value: it would hide the translation."""
     for element in xml.root.walk():
-        if "office:string-value" in element.attributes and "table:formula" not in element.attributes:
+        values = element.attributes
+        is_style = element.name == "style:text-properties" and values.get("fo:language", "zxx") not in ("zxx", "none")
+        if language and is_style:
+            yield attributes(xml, element, {"fo:language": code, "fo:country": country or "none"})
+        elif "office:string-value" in values and "table:formula" not in values:
             yield attributes(xml, element, {"office:string-value": None})

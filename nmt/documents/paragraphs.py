@@ -9,7 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from html import escape as escape_html
 from html import unescape
+from itertools import accumulate, islice
 from typing import Literal
 
 from nmt.documents.base import Answer, Unit
@@ -43,25 +45,11 @@ class Piece:
     """Its bytes."""
     text: str = ""
     style: Style = PLAIN
+    """Of words, also of those in a pair of tags that have no other one."""
     ordered: bool = False
     """Whether the mark keeps its order among such marks: the beginning and the end of a bookmark, for example."""
     field: str = ""
     """What begins, separates or ends a field; its instruction is the text."""
-
-
-@dataclass
-class Code:
-    """What a number stands for: a mark, or a pair of tags around words, or (without spans) a style."""
-
-    opening: Spans = ()
-    closing: Spans | None = None
-    """None for a mark."""
-    style: Style = PLAIN
-    """Of the words inside that have no other one."""
-    ordered: bool = False
-
-
-Token = str | tuple[Literal["opens", "closes", "mark", "break"], int]
 
 
 class Paragraph:
@@ -74,18 +62,13 @@ class Paragraph:
         self.xml, self.spell = xml, write
         self.start, self.end = (pieces[0].spans[0][0], pieces[-1].spans[-1][1]) if pieces else (0, 0)
         self.before, inner, self.after = trimmed(collapsed(list(pieces)))
-        self.codes, self.breaks = dict[int, Code](), list[Piece]()
-        self.unit: Unit | None = None
+        self.codes = dict[int, list[Piece]]()  # what a number stands for: a mark, or a pair of tags
+        self.breaks = list[Piece]()
+        self.base, self.unit = main_style(inner), None
         if inner:
-            first, last = inner[0].text, inner[-1].text
-            self.lead, self.tail = first[: len(first) - len(first.lstrip(BLANKS))], last[len(last.rstrip(BLANKS)) :]
-            if len(inner) == 1:
-                self.base = inner[0].style
-                self.unit = Unit(first.strip(BLANKS), place=place)
-            else:
-                self.base = main_style(inner)
-                text = "".join(self.tagged(inner))
-                self.unit = Unit(text[len(self.lead) : len(text) - len(self.tail)], True, place)
+            text = "".join(self.tagged(inner)) if len(inner) > 1 else inner[0].text
+            self.unit = Unit(text.strip(BLANKS), len(inner) > 1, place)
+            self.lead, _, self.tail = text.partition(self.unit.text)
 
     def tagged(self, pieces: Sequence[Piece]) -> Iterator[str]:
         """The unit's text; makes the codes."""
@@ -96,32 +79,34 @@ class Paragraph:
                 yield "<br/>"
             elif piece.kind == "closes":
                 bases.pop()
-                self.codes[opened[-1]].closing = piece.spans
+                self.codes[opened[-1]].append(piece)
                 yield f"</{opened.pop()}>"
             elif piece.kind == "words" and (piece.style.key == bases[-1].key or is_punctuation(piece)):
-                yield marked_up(piece.text)
+                yield escape_html(piece.text, quote=False)
             else:
                 number = len(self.codes) + 1
-                self.codes[number] = code = Code(piece.spans, ordered=piece.ordered)
+                self.codes[number] = [piece]
                 if piece.kind == "mark":
                     yield f"<{number}/>"
                 elif piece.kind == "words":
-                    code.opening, code.closing, code.style = (), (), piece.style
+                    self.codes[number] = [Piece("opens", (), style=piece.style), Piece("closes", ())]
                     words = piece.text.strip(BLANKS)
                     lead, _, tail = piece.text.partition(words)
-                    yield f"{lead}<{number}>{marked_up(words)}</{number}>{tail}"
+                    yield f"{lead}<{number}>{escape_html(words, quote=False)}</{number}>{tail}"
                 else:
-                    code.style = main_style(inside(pieces, n))
+                    style = main_style(inside(pieces, n))
+                    self.codes[number] = [replace(piece, style=style)]
                     opened.append(number)
-                    bases.append(code.style)
+                    bases.append(style)
                     yield f"<{number}>"
 
     def render(self, text: str) -> bytes:
         """The bytes of the paragraph with this text of an answer."""
         assert self.unit
-        tokens = self.repaired(f"{self.lead}{text}{self.tail}") if self.unit.markup else [self.lead, text, self.tail]
-        before, after = ([self.copied(piece) for piece in pieces] for pieces in (self.before, self.after))
-        return b"".join([*before, *self.written(tokens), *after])
+        text = f"{self.lead}{text}{self.tail}"
+        pieces = self.repaired(text) if self.unit.markup else [words_of(text)]
+        before, after = (map(self.copied, pieces) for pieces in (self.before, self.after))
+        return b"".join([*before, *self.written(pieces), *after])
 
     def put(self, answer: Answer) -> None:
         """Write an answer into the file."""
@@ -129,36 +114,21 @@ class Paragraph:
         if answer.text != self.unit.text:
             self.xml.replace(self.start, self.end, self.render(answer.text))
 
-    def written(self, tokens: Sequence[Token]) -> Iterator[bytes]:
+    def written(self, pieces: Sequence[Piece]) -> Iterator[bytes]:
         styles, texts = [self.base], list[str]()
-        ordered = iter([code.opening for code in self.codes.values() if code.ordered])
-
-        def words() -> bytes:
-            text = "".join(texts)
-            texts.clear()
-            return styles[-1].before + self.xml.encode(self.spell(text)) + styles[-1].after if text else b""
-
-        for token in tokens:
-            if isinstance(token, str):
-                texts.append(token)
+        ordered = iter([code[0].spans for code in self.codes.values() if code[0].ordered])
+        for piece in (*pieces, Piece("mark", ())):  # which ends the last words
+            if piece.kind == "words" or (piece.kind == "break" and piece.text):
+                texts.append(piece.text)
                 continue
-            kind, number = token
-            if kind == "break" and self.breaks[number].text:
-                texts.append(self.breaks[number].text)
-                continue
-            yield words()
-            if kind == "break":
-                yield self.raw(self.breaks[number].spans)
-                continue
-            code = self.codes[number]
-            if kind == "closes":
+            if text := "".join(texts):
+                yield self.copied(words_of(text, styles[-1]))
+                texts.clear()
+            if piece.kind == "closes":
                 styles.pop()
-                yield self.raw(code.closing or ())
-            else:
-                yield self.raw(next(ordered) if code.ordered else code.opening)
-                if kind == "opens":
-                    styles.append(code.style)
-        yield words()
+            yield self.raw(next(ordered) if piece.ordered else piece.spans)
+            if piece.kind == "opens":
+                styles.append(piece.style)
 
     def copied(self, piece: Piece) -> bytes:
         """The bytes of a piece; of words or a line break that are a part of a text, written anew."""
@@ -169,35 +139,33 @@ class Paragraph:
     def raw(self, spans: Spans) -> bytes:
         return b"".join(self.xml.raw(start, end) for start, end in spans)
 
-    def repaired(self, text: str) -> list[Token]:
-        """The words and codes of an answer: each code once, nested, and lost ones at the end."""
-        tokens, opened, seen, n_breaks, position = list[Token](), list[int](), set[int](), 0, 0
+    def repaired(self, text: str) -> list[Piece]:
+        """The pieces of an answer: each code once, nested, and lost ones at the end."""
+        found, opened, seen, breaks, position = list[Piece](), list[int](), set[int](), iter(self.breaks), 0
         for match in TAG.finditer(text):
-            tokens.append(unescape(text[position : match.start()]))
+            found.append(words_of(unescape(text[position : match.start()])))
             position = match.end()
             number = int(match["number"] or 0)
-            code = self.codes.get(number)
+            code = self.codes.get(number, [])
             if not match["number"]:
-                tokens += [("break", n_breaks)] * (n_breaks < len(self.breaks))
-                n_breaks += 1
-            elif match["end"] and number in opened:
+                found += islice(breaks, 1)
+            elif match["end"]:
                 while number in opened:
-                    tokens.append(("closes", opened.pop()))
-            elif not match["end"] and code and number not in seen:
+                    found.append(self.codes[opened.pop()][1])
+            elif code and number not in seen:
                 seen.add(number)
-                tokens.append(("mark" if code.closing is None else "opens", number))
-                if code.closing is not None:
-                    opened.append(number)
-                    if match["empty"]:
-                        tokens.append(("closes", opened.pop()))
-        tokens.append(unescape(text[position:]))
-        tokens += [("closes", number) for number in reversed(opened)]
+                found += code if match["empty"] else code[:1]
+                opened += [number] if code[1:] and not match["empty"] else []
+        found.append(words_of(unescape(text[position:])))
+        found += (self.codes[number][1] for number in reversed(opened))
         for number, code in self.codes.items():
-            if number not in seen and code.closing is None:
-                tokens.append(("mark", number))
-            elif number not in seen and code.opening:
-                tokens += [("opens", number), ("closes", number)]
-        return tokens
+            if number not in seen and code[0].spans:
+                found += code
+        return found
+
+
+def words_of(text: str, style: Style = PLAIN) -> Piece:
+    return Piece("words", (), text, style)
 
 
 def lines(text: str, spans: Spans, style: Style = PLAIN) -> Iterator[Piece]:
@@ -209,36 +177,35 @@ def lines(text: str, spans: Spans, style: Style = PLAIN) -> Iterator[Piece]:
             yield Piece("words", spans, line, style)
 
 
-def marked_up(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def depths(pieces: Iterable[Piece]) -> list[int]:
+    """The number of pairs of tags around each piece; an opening tag is in its pair, a closing one after it."""
+    return [*accumulate((piece.kind == "opens") - (piece.kind == "closes") for piece in pieces)]
 
 
-def has_words(pieces: Sequence[Piece]) -> bool:
-    return any(piece.kind == "words" and any(map(str.isalpha, piece.text)) for piece in pieces)
+def nests(pieces: Sequence[Piece]) -> bool:
+    """Whether each tag has its partner among the pieces."""
+    found = depths(pieces)
+    return min(found) >= 0 and not found[-1]
 
 
 def inside(pieces: Sequence[Piece], n: int) -> Sequence[Piece]:
     """The pieces between an opening tag and its closing tag."""
-    depth = 0
-    for end in range(n, len(pieces)):
+    depth, end = 1, n
+    while depth:
+        end += 1
         depth += (pieces[end].kind == "opens") - (pieces[end].kind == "closes")
-        if not depth:
-            return pieces[n + 1 : end]
-    raise AssertionError("tags must match")
+    return pieces[n + 1 : end]
 
 
 def main_style(pieces: Sequence[Piece]) -> Style:
     """The style that needs fewest tags for the others, then the plainest one: of the words that are in no pair of tags,
     or of all words if there are none."""
-    numbers, styles, depth = Counter[bytes](), dict[bytes, Style](), 0
-    for is_deep in (False, True):
-        for piece in pieces:
-            depth += (piece.kind == "opens") - (piece.kind == "closes")
-            if piece.kind == "words" and (is_deep or not depth):
-                numbers[piece.style.key] += not is_punctuation(piece)
-                styles.setdefault(piece.style.key, piece.style)
-        if styles:
-            break
+    numbers, styles = Counter[bytes](), dict[bytes, Style]()
+    words = [(piece, depth) for piece, depth in zip(pieces, depths(pieces), strict=True) if piece.kind == "words"]
+    outer = [piece for piece, depth in words if not depth]
+    for piece in outer or [piece for piece, _ in words]:
+        numbers[piece.style.key] += not is_punctuation(piece)
+        styles.setdefault(piece.style.key, piece.style)
     return styles[max(numbers, key=lambda key: (numbers[key], -len(key)))] if styles else PLAIN
 
 
@@ -285,7 +252,7 @@ def is_punctuation(piece: Piece) -> bool:
 
 def trimmed(pieces: list[Piece]) -> tuple[list[Piece], list[Piece], list[Piece]]:
     """The pieces before, in and after the part with words: it begins and ends with words, or inside a pair of tags."""
-    if not has_words(pieces):
+    if not any(any(map(str.isalpha, piece.text)) for piece in pieces if piece.kind == "words"):
         return pieces, [], []
     start, end = 0, len(pieces)
     while True:

@@ -7,9 +7,8 @@ words into runs for reasons of their own (spelling, editing sessions): runs that
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 
-from nmt.documents.paragraphs import Piece, Spans, Style, lines, spans_of
+from nmt.documents.paragraphs import Piece, Spans, Style, lines, nests, spans_of
 from nmt.documents.xml_splice import Element, Xml
 
 # Elements whose contents are words of the paragraph around them.
@@ -89,12 +88,8 @@ class RunReader:
     def style(self, run: Element, properties: Element | None, text: Element) -> Style:
         """How words of a run are written."""
         before, after = self.around_text(text)
-        raw = key = b""
-        if properties:
-            raw, key = self.data(properties.start, properties.end), self.key(properties)
-            if self.language:
-                raw = self.in_language(properties, raw)
-        head, end = self.data(run.start, run.inner), self.data(run.inner_end, run.end)
+        key, raw = (self.key(properties), self.formatting(properties)) if properties else (b"", b"")
+        head, end = self.xml.data[run.start : run.inner], self.xml.data[run.inner_end : run.end]
         return Style(key, head + raw + before, after + end)
 
     def around_text(self, text: Element) -> tuple[bytes, bytes]:
@@ -104,24 +99,19 @@ class RunReader:
 
     def key(self, properties: Element) -> bytes:
         """The formatting without what nobody sees."""
-        kept = [self.data(child.start, child.end) for child in properties.elements if child.name not in UNSEEN]
+        kept = [self.xml.data[child.start : child.end] for child in properties.elements if child.name not in UNSEEN]
         attributes = UNSEEN_ATTRIBUTES.sub("", self.xml.tag(properties)).rstrip("/> ").partition(" ")[2]
         return b"".join([self.xml.encode(attributes), *kept])
 
-    def in_language(self, properties: Element, raw: bytes) -> bytes:
-        """The formatting, as that of words in another language."""
-        if properties.name == "a:rPr" and "lang" in properties.attributes:
-            tag = self.xml.with_attributes(properties, {"lang": self.language})
-            return tag + self.data(properties.inner, properties.end)
-        language = properties.find("w:lang")
-        if not language:
-            return raw
-        tag = self.xml.with_attributes(language, {written_attribute(self.xml, language, "val"): self.language})
-        parts = (self.data(properties.start, language.start), tag, self.data(language.inner, properties.end))
-        return b"".join(parts)
-
-    def data(self, start: int, end: int) -> bytes:
-        return self.xml.data[start:end]
+    def formatting(self, properties: Element) -> bytes:
+        """The formatting, with another language if it has one."""
+        xml, is_drawn = self.xml, properties.name == "a:rPr" and "lang" in properties.attributes
+        marked = properties if is_drawn else properties.find("w:lang")
+        if not self.language or not marked:
+            return xml.data[properties.start : properties.end]
+        name = written_attribute(xml, marked, "lang" if is_drawn else "val")
+        tag = xml.with_attributes(marked, {name: self.language})
+        return xml.data[properties.start : marked.start] + tag + xml.data[marked.inner : properties.end]
 
 
 def fields(pieces: list[Piece]) -> list[Piece]:
@@ -136,8 +126,7 @@ def fields(pieces: list[Piece]) -> list[Piece]:
             continue
         begin = begun.pop()
         part = found[begin:]
-        depths = [*accumulate((one.kind == "opens") - (one.kind == "closes") for one in part)]
-        if min(depths) < 0 or depths[-1]:
+        if not nests(part):
             continue
         instruction = "".join(one.text for one in part if one.field == "instruction")
         n = next((n for n, one in enumerate(part) if one.field == "separate"), 0)

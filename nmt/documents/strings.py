@@ -2,7 +2,7 @@
 
 import re
 
-from nmt.documents.base import Document, Options, Slot, TextDocument, decode, has_words, text_unit
+from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
 
 SPACE = re.compile(r"(?>(?:\s++|/\*(?>(?:[^*]|\*(?!/))*)\*/|//[^\r\n]*+)*)")
 STRING = r'"((?>(?:[^"\\]|\\.)*))"'
@@ -13,26 +13,19 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v"
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
-    slots, line, position, counted = list[Slot](), 1, 0, 0
+    slots, position = list[Slot](), 0
     while True:
         space = SPACE.match(source.text, position)
         assert space
-        position = space.end()
-        line += source.text.count("\n", counted, position)
-        counted = position
-        if position == len(source.text):
-            return TextDocument(source, slots)
-        match = PAIR.match(source.text, position)
+        if space.end() == len(source.text):
+            return text_document(source, slots)
+        match, place = PAIR.match(source.text, space.end()), source.place(space.end())
         if not match:
-            raise ValueError(f'line {line} is not "key" = "value"; (a comment or quote may have no end)')
+            raise ValueError(f'{place} is not "key" = "value"; (a comment or quote may have no end)')
         position = match.end()
-        text = unescape(match[2] or "")
+        text = ESCAPE.sub(lambda escape: meaning(escape[1]), match[2] or "")
         if has_words(text):
-            slots.append(Slot(*match.span(2), text_unit(text, f"line {line}"), escaped))
-
-
-def unescape(text: str) -> str:
-    return ESCAPE.sub(lambda match: meaning(match[1]), text)
+            slots.append(Slot(*match.span(2), text_unit(text, place), escaped))
 
 
 def meaning(escape: str) -> str:

@@ -6,11 +6,13 @@ at most as many lines as its cue had. Lines that are too long to be read get a n
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 
-from nmt.documents.base import Document, Options, Slot, TextDocument, Unit, decode, splice
+from nmt.documents.base import Document, Options, Slot, Unit, decode, splice, text_document
 from nmt.documents.html import same_tags
 from nmt.documents.txt import one_line
 from nmt.fields import require
@@ -54,18 +56,14 @@ def read(data: bytes, options: Options) -> Document:
     notes = list[str]()
     writer = Writer(source.text, is_vtt, found[0] if found else "\n", notes)
     parts = [part for part in find_parts(source.text) if any(map(str.isalpha, part.text))]
-    return TextDocument(source, [writer.slot(group) for group in sentences(parts)], notes=notes)
+    return text_document(source, [writer.slot(group) for group in sentences(parts)], notes=notes)
 
 
 def find_parts(text: str) -> Iterator[Part]:
     """The cues: lines after a line with times, up to a blank one."""
     times: re.Match[str] | None = None
     lines: list[tuple[int, int, int]] = []
-    position = number = 0
-    while position < len(text) or lines:
-        match = LINE.match(text, position)
-        assert match
-        number, position = number + 1, max(match.end(), position + 1)
+    for number, match in enumerate(LINE.finditer(text), 1):  # the last one is empty
         found = TIMES.match(match[1])
         if times and match[1].strip() and not found:
             lines.append((*match.span(1), number))
@@ -87,12 +85,11 @@ def make_parts(text: str, lines: list[tuple[int, int, int]], begins: float, ends
     for group in [[line] for line in lines] if is_dialogue else [lines]:
         match = POSITION.match(text, group[0][0])
         start, end = match.end() if match else group[0][0], group[-1][1]
-        start += len(text[start:end]) - len(text[start:end].lstrip())
-        end = max(start, start + len(text[start:end].rstrip()))
+        words = text[start:end].strip()
+        start = text.index(words, start)
         width = max(WIDTH, *(len(visible(text[a:b])) for a, b, _ in group))
-        joined = " ".join(text[start:end].split())
-        place = f"line {group[0][2]}"
-        yield Part(start, end, joined, len(group), width, place, begins, ends, not is_dialogue)
+        joined, place = " ".join(words.split()), f"line {group[0][2]}"
+        yield Part(start, start + len(words), joined, len(group), width, place, begins, ends, not is_dialogue)
 
 
 def sentences(parts: Sequence[Part]) -> Iterator[list[Part]]:
@@ -133,12 +130,10 @@ class Writer:
         start, end, place = parts[0].start, parts[-1].end, parts[0].place
         text = " ".join(part.text for part in parts)
         stamps = STAMP.findall(text) if self.is_vtt else []
-        if self.is_vtt and ("<" in text or "&" in text):
-            for n, stamp in enumerate(stamps):
-                text = text.replace(stamp, f"<{n + 1}/>", 1)
-            unit = Unit(text, markup=True, place=place)
-        else:
-            unit = Unit(text, markup=is_markup(text, "auto") and "<" in text, place=place)
+        for n, stamp in enumerate(stamps, 1):
+            text = text.replace(stamp, f"<{n}/>", 1)
+        has_markup = ("<" in text or "&" in text) if self.is_vtt else "<" in text and is_markup(text, "auto")
+        unit = Unit(text, has_markup, place)
         return Slot(start, end, unit, partial(self.write, parts, unit, stamps))
 
     def write(self, parts: list[Part], unit: Unit, stamps: list[str], answer: str) -> str:
@@ -146,8 +141,8 @@ class Writer:
         answer = " ".join(one_line(answer).split())
         if unit.markup:
             answer = same_tags(unit.text, answer)
-            for n, stamp in enumerate(stamps):
-                answer = answer.replace(f"<{n + 1}/>", stamp, 1)
+            for n, stamp in enumerate(stamps, 1):
+                answer = answer.replace(f"<{n}/>", stamp, 1)
         elif self.is_vtt:
             answer = html.escape(answer, quote=False)
         if self.is_vtt:
@@ -180,42 +175,32 @@ def share(words: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
         len(words) >= len(lengths), f"the translation has fewer words than the sentence has subtitles: {len(words)}"
     )
     total, wanted = sum(map(len, words)), sum(lengths)
-    shared, n, done, cues_done = list[list[str]](), 0, 0, 0
-    for left, length in zip(range(len(lengths) - 1, -1, -1), lengths, strict=True):
-        cues_done += length
-        taken = [words[n]]
-        done += len(words[n])
-        n += 1
-        while n < len(words) - left and (not left or done + len(words[n]) / 2 <= total * cues_done / wanted):
-            taken.append(words[n])
+    shared, n, done = list[list[str]](), 0, 0
+    for n_left, so_far in zip(range(len(lengths) - 1, 0, -1), accumulate(lengths), strict=False):
+        first = n
+        while n == first or (n < len(words) - n_left and done + len(words[n]) / 2 <= total * so_far / wanted):
             done += len(words[n])
             n += 1
-        shared.append(taken)
-    return shared
+        shared.append([*words[first:n]])
+    return [*shared, [*words[n:]]]
 
 
 def wrap(words: Sequence[str], most: int, width: int) -> list[str]:
     """The words in as few lines of this width as needed, and at most so many, of nearly the same length."""
     sizes = [len(visible(word)) for word in words]
-    widths = range(max(sizes), sum(sizes) + 1)
     n_lines = min(most, len(fill(words, sizes, width + 1)))
-    low, high = widths[0], widths[-1]
-    while low < high:
-        middle = (low + high) // 2
-        if len(fill(words, sizes, middle)) <= n_lines:
-            high = middle
-        else:
-            low = middle + 1
-    return [line.strip() for line in fill(words, sizes, low)]
+    widths = range(max(sizes), sum(sizes) + 1)
+    least = bisect_left(widths, True, key=lambda width: len(fill(words, sizes, width)) <= n_lines)
+    return [line.strip() for line in fill(words, sizes, widths[least])]
 
 
 def fill(words: Sequence[str], sizes: Sequence[int], width: int) -> list[str]:
     """Lines with as many words as go into this width."""
-    lines, length = [list[str]()], 0
+    lines, length = [""], 0
     for word, size in zip(words, sizes, strict=True):
         if lines[-1] and length + size > width:
-            lines.append([])
+            lines.append("")
             length = 0
-        lines[-1].append(word)
+        lines[-1] += word
         length += size
-    return ["".join(line) for line in lines]
+    return lines

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from nmt.documents.base import Document, Options, Slot, TextDocument, decode, has_words, text_unit
+from nmt.documents.base import Document, Options, Slot, Text, decode, has_words, text_document, text_unit
 from nmt.documents.txt import one_line
 from nmt.fields import require
 
@@ -19,65 +19,56 @@ class Cell:
     row: int
     """From 0."""
     column: int
-    line: int
 
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     first = re.sub('"[^"]*+"', "", source.text[:10_000]).partition("\n")[0]
     delimiter = "\t" if "\t" in first else max(",;|", key=first.count)
-    cells = [*read_cells(source.text, delimiter)]
+    cells = [*read_cells(source, delimiter)]
     header = [cell.text.strip() for cell in cells if cell.row == 0]
     chosen, has_header = choose(header, options.columns)
     has_quotes = delimiter != "\t" or any(cell.is_quoted for cell in cells)
-    return TextDocument(
-        source,
-        [
-            Slot(
-                cell.start,
-                cell.end,
-                text_unit(cell.text, f"line {cell.line}"),
-                partial(write, cell, delimiter, has_quotes),
-            )
-            for cell in cells
-            if cell.column in chosen and cell.row >= has_header and has_words(cell.text)
-        ],
-    )
+    slots = list[Slot]()
+    for cell in cells:
+        if cell.column in chosen and cell.row >= has_header and has_words(cell.text):
+            unit = text_unit(cell.text, source.place(cell.start))
+            slots.append(Slot(cell.start, cell.end, unit, partial(write, cell, delimiter, has_quotes)))
+    return text_document(source, slots)
 
 
 def choose(header: list[str], columns: tuple[str, ...]) -> tuple[set[int], bool]:
     """The numbers of the columns, and whether the first line has names."""
+    if not header:
+        return set(), False
     names = ", ".join(header[:20])
     missing = "--columns (in the service: the field columns) is missing"
-    require(bool(columns) or not header, f"{missing}: it says which columns are translated (of {names})")
-    numbers = {int(one) - 1 for one in columns if one not in header and re.fullmatch("[1-9][0-9]{0,3}", one)}
-    named = {header.index(one) for one in columns if one in header}
-    unknown = [one for one in columns if one not in header and not re.fullmatch("[1-9][0-9]{0,3}", one)]
-    require(not unknown or not header, f"--columns {','.join(unknown)}: the first line has {names}")
-    outside = [number + 1 for number in numbers if number >= len(header)]
-    require(
-        not outside or not header, f"--columns {','.join(map(str, outside))}: the first line has {len(header)} columns"
-    )
-    return named | numbers, bool(named)
+    require(bool(columns), f"{missing}: it says which columns are translated (of {names})")
+    named = {header.index(name) for name in columns if name in header}
+    others = [name for name in columns if name not in header]
+    numbers = {int(name) for name in others if re.fullmatch("[1-9][0-9]{0,3}", name)}
+    unknown = ",".join(name for name in others if not re.fullmatch("[1-9][0-9]{0,3}", name))
+    require(not unknown, f"--columns {unknown}: the first line has {names}")
+    outside = ",".join(str(number) for number in numbers if number > len(header))
+    require(not outside, f"--columns {outside}: the first line has {len(header)} columns")
+    return named | {number - 1 for number in numbers}, bool(named)
 
 
-def read_cells(text: str, delimiter: str) -> Iterator[Cell]:
+def read_cells(source: Text, delimiter: str) -> Iterator[Cell]:
     """The cells of a table; ValueError, with its line, for a quote without end."""
     sign = re.escape(delimiter)
     pattern = re.compile(rf'(?:"((?:[^"]|"")*+)"([^{sign}\r\n]*+)|([^{sign}\r\n]*+))({sign}|\r\n?|\n|\Z)')
     position = row = column = 0
-    line = 1
-    while position < len(text):
-        match = pattern.match(text, position)
+    while position < len(source.text):
+        match = pattern.match(source.text, position)
         assert match
         value = match[3] or ""
-        require(not value.startswith('"'), f"line {line}: a quote has no end")
-        is_quoted = match[1] is not None
-        require(not match[2], f"line {line}: text after a closing quote: {match[2]!r}")
+        place, is_quoted = source.place(position), match[1] is not None
+        require(not value.startswith('"'), f"{place}: a quote has no end")
+        require(not match[2], f"{place}: text after a closing quote: {match[2]!r}")
         start, end = match.span(1 if is_quoted else 3)
-        yield Cell(start, end, match[1].replace('""', '"') if is_quoted else value, is_quoted, row, column, line)
+        yield Cell(start, end, match[1].replace('""', '"') if is_quoted else value, is_quoted, row, column)
         position = match.end()
-        line += text.count("\n", match.start(), position)
         row, column = (row, column + 1) if match[4] == delimiter else (row + 1, 0)
 
 

@@ -9,113 +9,95 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nmt.documents.base import Answer, Document, Options, Text, Unit, decode, has_words, splice, text_unit
+from nmt.documents.base import Answer, Document, Options, decode, has_words, splice, text_unit
 from nmt.documents.json import Node, parse, strings
 from nmt.fields import require
+from nmt.text.edits import Edit
 
 
 @dataclass(frozen=True)
 class Entry:
     node: Node
-    key: str
     source: Node | None
     """Its localization in the source language; None if the key is the text."""
     values: list[Node]
     """The texts in that localization."""
-    line: int
+    texts: list[str]
 
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     (root,) = parse(source.text).members.values()
     require("strings" in root.members and "sourceLanguage" in root.members, "this is no string catalogue of Xcode")
-    language, known = root.members["sourceLanguage"].text or "", root.members["strings"]
+    language = root.members["sourceLanguage"].text or ""
     require(bool(options.target), "an .xcstrings file needs the language to translate to: --target CODE")
-    require(
-        not options.source or language.split("-")[0] == options.source.split("-")[0], wrong(language, options.source)
-    )
-    entries, line, position = list[Entry](), 1, 0
-    for key, node in known.members.items():
-        line += source.text.count("\n", position, node.start)
-        position = node.start
-        localizations = node.members.get("localizations", node)
-        if any(source.text[one.start] != "{" for one in (node, localizations)) or is_off(
-            source.text, node.members.get("shouldTranslate")
-        ):
-            continue
-        localization = localizations.members.get(language) if localizations is not node else None
-        if options.target not in localizations.members or options.all_entries:
-            values = [one for one in strings(localization) if one.key == "value"] if localization else []
-            if any(has_words(one.text or "") for one in values) or (not values and has_words(key)):
-                entries.append(Entry(node, key, localization if values else None, values, line))
-    return Catalogue(source, entries, options.target)
+    is_right = not options.source or language.split("-")[0] == options.source.split("-")[0]
+    wrong = f"the source language of the file is {language}, but the model translates from {options.source}"
+    require(is_right, wrong)
+    members = root.members["strings"].members
+    entries = [
+        entry for key, node in members.items() if (entry := read_entry(source.text, key, node, language, options))
+    ]
+    units = [text_unit(text, source.place(entry.node.start)) for entry in entries for text in entry.texts]
+
+    def write(answers: Sequence[Answer]) -> bytes:
+        rest, edits = iter(answers), list[Edit]()
+        for entry in entries:
+            chosen = [next(rest) for _ in entry.texts]
+            if [answer.text for answer in chosen] != entry.texts and all(answer.text.strip() for answer in chosen):
+                edits += entry_edits(source.text, entry, chosen, options.target)
+        return source.edited(edits)
+
+    return Document(data, units, write)
 
 
-def wrong(language: str, wanted: str) -> str:
-    return f"the source language of the file is {language}, but the model translates from {wanted}"
+def read_entry(text: str, key: str, node: Node, language: str, options: Options) -> Entry | None:
+    """The entry of a key; None if it isn't translated, or has a translation."""
+    localizations, wanted = node.members.get("localizations"), node.members.get("shouldTranslate")
+    known = localizations.members if localizations else {}
+    is_object = all(text[one.start] == "{" for one in (node, localizations or node))
+    is_off = wanted and text[wanted.start : wanted.end] == "false"
+    if not is_object or is_off or (options.target in known and not options.all_entries):
+        return None
+    localization = known.get(language)
+    values = [one for one in strings(localization) if one.key == "value"] if localization else []
+    texts = [one.text or "" for one in values] or [key]
+    return Entry(node, localization if values else None, values, texts) if any(map(has_words, texts)) else None
 
 
-def is_off(text: str, node: Node | None) -> bool:
-    return node is not None and text[node.start : node.end] == "false"
+def entry_edits(text: str, entry: Entry, answers: Sequence[Answer], target: str) -> Iterator[Edit]:
+    """Put the translations beside the localization of the source language, or make it the first one."""
+    localizations = entry.node.members.get("localizations")
+    known = localizations.members.get(target) if localizations else None
+    outer = localizations or entry.node
+    unit = indent(text, outer.start) + "  "
+    new = localization(text, entry, answers, unit)
+    if known:
+        yield known.start, known.end, new
+        return
+    member_text = f"{unit}{json.dumps(target)} : {new}"
+    if localizations is None:
+        inner = member_text.replace("\n", "\n  ")
+        member_text = f'{unit}"localizations" : {{\n  {inner}\n{unit}}}'
+    inside = text[outer.start + 1 : outer.end - 1]
+    comma = "," if inside.strip() else ""
+    yield outer.start + 1, outer.start + 1, f"\n{member_text}{comma}"
+    if not comma:
+        yield outer.end - 1, outer.end - 1, f"\n{indent(text, outer.start)}" if "\n" not in inside else ""
 
 
-@dataclass(frozen=True)
-class Catalogue:
-    source: Text
-    entries: Sequence[Entry]
-    target: str
-    notes: tuple[str, ...] = ()
-
-    @property
-    def units(self) -> list[Unit]:
-        return [
-            text_unit(text, f"line {entry.line}")
-            for entry in self.entries
-            for text in ([one.text or "" for one in entry.values] or [entry.key])
-        ]
-
-    def join(self, answers: Sequence[Answer]) -> bytes:
-        rest, edits = iter(answers), list[tuple[int, int, str]]()
-        for entry in self.entries:
-            texts = [one.text or "" for one in entry.values] or [entry.key]
-            some = [next(rest) for _ in texts]
-            is_new = any(answer.text != text for text, answer in zip(texts, some, strict=True))
-            if is_new and all(answer.text.strip() for answer in some):
-                edits += self.edits(entry, some)
-        return self.source.encode(splice(self.source.text, edits))
-
-    def edits(self, entry: Entry, answers: Sequence[Answer]) -> Iterator[tuple[int, int, str]]:
-        """Put the translations beside the localization of the source language, or make it the first one."""
-        text, localizations = self.source.text, entry.node.members.get("localizations")
-        state = "needs_review" if any(answer.flags for answer in answers) else "translated"
-        known = localizations.members.get(self.target) if localizations else None
-        outer = localizations or entry.node
-        unit = indent(text, outer.start) + "  "
-        localization = self.localization(entry, answers, state, unit)
-        if known:
-            yield known.start, known.end, localization
-            return
-        member_text = f"{unit}{json.dumps(self.target)} : {localization}"
-        if localizations is None:
-            inner = member_text.replace("\n", "\n  ")
-            member_text = f'{unit}"localizations" : {{\n  {inner}\n{unit}}}'
-        inside = text[outer.start + 1 : outer.end - 1]
-        comma = "," if inside.strip() else ""
-        yield outer.start + 1, outer.start + 1, f"\n{member_text}{comma}"
-        if not comma:
-            yield outer.end - 1, outer.end - 1, f"\n{indent(text, outer.start)}" if "\n" not in inside else ""
-
-    def localization(self, entry: Entry, answers: Sequence[Answer], state: str, unit: str) -> str:
-        if not entry.source:
-            value = json.dumps(answers[0].text, ensure_ascii=False)
-            lines = ["{", '  "stringUnit" : {', f'    "state" : "{state}",', f'    "value" : {value}', "  }", "}"]
-            return f"\n{unit}".join(lines)
-        start = entry.source.start
-        raw = self.source.text[start : entry.source.end]
-        pairs = zip(entry.values, answers, strict=True)
-        edits = [(n.start - start, n.end - start, json.dumps(a.text, ensure_ascii=False)) for n, a in pairs]
-        edits += [(n.start - start, n.end - start, f'"{state}"') for n in strings(entry.source) if n.key == "state"]
-        return splice(raw, edits)
+def localization(text: str, entry: Entry, answers: Sequence[Answer], unit: str) -> str:
+    """The translations as an object of JSON, indented by `unit`."""
+    state = "needs_review" if any(answer.flags for answer in answers) else "translated"
+    written = [json.dumps(answer.text, ensure_ascii=False) for answer in answers]
+    if not entry.source:
+        lines = ["{", '  "stringUnit" : {', f'    "state" : "{state}",', f'    "value" : {written[0]}', "  }", "}"]
+        return f"\n{unit}".join(lines)
+    states = [node for node in strings(entry.source) if node.key == "state"]
+    edits = [(node.start, node.end, new) for node, new in zip(entry.values, written, strict=True)]
+    edits += [(node.start, node.end, f'"{state}"') for node in states]
+    start = entry.source.start
+    return splice(text[start : entry.source.end], [(first - start, last - start, new) for first, last, new in edits])
 
 
 def indent(text: str, place: int) -> str:

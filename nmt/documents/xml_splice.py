@@ -6,7 +6,7 @@ document type are refused: they can declare entities, which make small files hug
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from xml.parsers import expat
 
@@ -17,35 +17,20 @@ XML = "http://www.w3.org/XML/1998/namespace"
 OFFICE = "http://schemas.openxmlformats.org/"
 STRICT = "http://purl.oclc.org/ooxml/"
 # Short names of namespaces, for both kinds of Office Open XML.
-OFFICE_PREFIXES = {
-    "wordprocessingml/": "w",
-    "drawingml/main": "a",
-    "spreadsheetml/": "x",
-    "presentationml/": "p",
-    "officeDocument/relationships": "r",
-    "drawingml/chart": "c",
-    "markup-compatibility/": "mc",
-}
+OFFICE_PREFIXES = {"wordprocessingml/": "w", "drawingml/main": "a", "spreadsheetml/": "x"}
 PREFIXES = {
     XML: "xml",
     "urn:oasis:names:tc:xliff:document:1.2": "x1",
     "urn:oasis:names:tc:xliff:document:1.1": "x1",
     "urn:oasis:names:tc:xliff:document:2.0": "x2",
     "urn:oasis:names:tc:xliff:document:2.2": "x2",
-    "urn:oasis:names:tc:xliff:matches:2.0": "mtc",
-    "urn:oasis:names:tc:opendocument:xmlns:text:1.0": "text",
-    "urn:oasis:names:tc:opendocument:xmlns:office:1.0": "office",
-    "urn:oasis:names:tc:opendocument:xmlns:style:1.0": "style",
-    "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0": "draw",
-    "urn:oasis:names:tc:opendocument:xmlns:table:1.0": "table",
-    "urn:oasis:names:tc:opendocument:xmlns:presentation:1.0": "presentation",
     "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0": "fo",
-    "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0": "manifest",
-    "http://www.w3.org/1999/xlink": "xlink",
     "http://purl.org/dc/elements/1.1/": "dc",
     "http://www.idpf.org/2007/opf": "opf",
     "http://www.daisy.org/z3986/2005/ncx/": "ncx",
 }
+OPEN_DOCUMENT = "text office style drawing table presentation manifest".split()  # noqa: SIM905
+PREFIXES |= {f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0": name for name in OPEN_DOCUMENT}
 
 
 class Text:
@@ -95,13 +80,13 @@ class Element:
     def find(self, name: str) -> "Element | None":
         return next((child for child in self.elements if child.name == name), None)
 
-    def walk(self) -> "Iterator[Element]":
-        """The element and all elements in it, in the order of the file."""
+    def walk(self, enters: "Callable[[Element], bool]" = lambda element: True) -> "Iterator[Element]":
+        """The element and all elements in it, in the order of the file, but for those in elements not entered."""
         stack = [self]
         while stack:
             element = stack.pop()
             yield element
-            stack += reversed(element.elements)
+            stack += reversed(element.elements) if enters(element) else []
 
     def inherited(self, *names: str) -> str:
         """The value of the first of these attributes that the element, or the nearest one around it, has."""
@@ -170,11 +155,7 @@ class Xml:
             match = re.search(rf"(\s{re.escape(name)}\s*=\s*)(\"[^\"]*\"|'[^']*')", tag)
             written = f'"{escape(value or "", quoted=True)}"'
             if match:
-                tag = (
-                    tag[: match.end(1)] + written + tag[match.end() :]
-                    if value is not None
-                    else tag.replace(match[0], "")
-                )
+                tag = tag[: match.start()] + (match[1] + written if value is not None else "") + tag[match.end() :]
             elif value is not None:
                 end = len(tag) - (2 if tag.endswith("/>") else 1)
                 tag = f"{tag[:end].rstrip()} {name}={written}{tag[end:]}"
@@ -187,36 +168,18 @@ class Xml:
         if element.inner == element.end:  # <target/>
             start = start[: -len(self.encode("/>"))].rstrip() + self.encode(">")
             self.replace(element.start, element.end, start + inside + self.encode(f"</{name}>"))
-        elif values:
-            self.replace(element.start, element.inner_end, start + inside)
         else:
-            self.replace(element.inner, element.inner_end, inside)
+            self.replace(element.start, element.inner_end, start + inside)
 
 
 class Reader:
-    """Makes the tree of a file. Where a node ends is known when the next thing begins."""
+    """Makes the tree of a file. Its nodes are side by side: each ends where the next one begins."""
 
     def __init__(self, xml: Xml, name: str) -> None:
-        self.xml, self.name, self.n_nodes, self.in_cdata = xml, name, 0, False
-        self.root = self.at = Element("", {}, 0, None)
-        self.depth = 0
+        self.xml, self.name, self.n_nodes, self.depth, self.in_cdata = xml, name, 0, 0, False
+        self.at = whole = Element("", {}, 0, None)
         self.names: dict[str, str] = {}
-        self.pending: list[tuple[Node, str]] = []  # nodes, and which of their places is the next event's
-        self.parser = expat.ParserCreate(namespace_separator=" ")
-        self.connect()
-        try:
-            self.parser.Parse(xml.data, True)
-        except (expat.ExpatError, LookupError, UnicodeError, ValueError) as error:
-            if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
-                message = str(error)
-                raise ValueError(message if message.startswith(name) else f"{name} isn't XML: {message}") from None
-            raise ValueError(f"{name} isn't well-formed XML: {error}") from None
-        self.settle(len(xml.data))
-        self.root = self.root.elements[0]
-        self.root.parent = None
-
-    def connect(self) -> None:
-        parser = self.parser
+        self.parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
         parser.CharacterDataHandler = self.characters
         parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self.start_cdata, self.end_cdata
@@ -224,6 +187,15 @@ class Reader:
         parser.SkippedEntityHandler = parser.DefaultHandlerExpand = self.other
         parser.StartDoctypeDeclHandler, parser.EntityDeclHandler = self.document_type, self.entity
         parser.XmlDeclHandler = self.declaration
+        try:
+            parser.Parse(xml.data, True)
+        except (expat.ExpatError, LookupError, UnicodeError) as error:
+            raise ValueError(f"{name} isn't well-formed XML: {error}") from None
+        except ValueError as error:
+            raise ValueError(str(error) if str(error).startswith(name) else f"{name} isn't XML: {error}") from None
+        self.close(whole, len(xml.data))
+        self.root = whole.elements[0]
+        self.root.parent = None
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding and self.xml.encoding == "utf-8" and not self.xml.data.startswith(b"\xef\xbb\xbf"):
@@ -238,11 +210,6 @@ class Reader:
     def entity(self, *declared: Any) -> None:
         raise ValueError(f"{self.name} declares an entity, which may be an attack and is not read: remove it")
 
-    def settle(self, index: int) -> None:
-        for node, place in self.pending:
-            setattr(node, place, index)
-        self.pending.clear()
-
     def add(self, node: Node) -> None:
         self.n_nodes += 1
         if self.n_nodes > NODES:
@@ -250,54 +217,43 @@ class Reader:
         self.at.children.append(node)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        index = self.parser.CurrentByteIndex
-        self.settle(index)
         self.depth += 1
         if self.depth > DEPTH:
             raise ValueError(f"{self.name} has elements nested in more than {DEPTH} others: it isn't read")
         named = {self.short(key): value for key, value in attributes.items()}
-        element = Element(self.short(name), named, index, self.at)
+        element = Element(self.short(name), named, self.parser.CurrentByteIndex, self.at)
         self.add(element)
         self.at = element
-        self.pending.append((element, "inner"))
 
     def end(self, name: str) -> None:
-        index, element = self.parser.CurrentByteIndex, self.at
-        self.settle(index)
-        is_empty = not element.children and self.xml.data[element.start : index].endswith(self.xml.encode("/>"))
-        element.inner_end = element.end = index
-        if not is_empty:
-            self.pending.append((element, "end"))
-        assert element.parent
-        self.at = element.parent
+        self.close(self.at, self.parser.CurrentByteIndex)
+        assert self.at.parent
+        self.at = self.at.parent
         self.depth -= 1
 
+    def close(self, element: Element, end: int) -> None:
+        """Note where an element's contents end (at its end tag, or after <…/>), and where the nodes in it end."""
+        starts = [*(child.start for child in element.children), end]
+        element.inner, element.inner_end = starts[0], end
+        for child, stop in zip(element.children, starts[1:], strict=True):
+            child.end = stop
+
     def characters(self, value: str) -> None:
-        index, last = self.parser.CurrentByteIndex, self.at.children[-1:]
-        is_rest = self.in_cdata or (self.pending and self.pending[-1][1] == "end" and self.pending[-1][0] is last[0])
-        if is_rest and isinstance(last[0], Text) and last[0].cdata == self.in_cdata:
-            last[0].value += value
-            return
-        self.settle(index)
-        node = Text(index, value)
-        self.add(node)
-        self.pending.append((node, "end"))
+        last = self.at.children[-1] if self.at.children else None
+        if isinstance(last, Text) and last.cdata == self.in_cdata:
+            last.value += value
+        else:
+            self.add(Text(self.parser.CurrentByteIndex, value))
 
     def start_cdata(self) -> None:
-        self.settle(self.parser.CurrentByteIndex)
         self.add(Text(self.parser.CurrentByteIndex, "", cdata=True))
         self.in_cdata = True
 
     def end_cdata(self) -> None:
         self.in_cdata = False
-        self.pending.append((self.at.children[-1], "end"))
 
     def other(self, *what: Any) -> None:
-        self.settle(self.parser.CurrentByteIndex)
-        if self.depth:
-            node = Other(self.parser.CurrentByteIndex)
-            self.add(node)
-            self.pending.append((node, "end"))
+        self.add(Other(self.parser.CurrentByteIndex))
 
     def short(self, name: str) -> str:
         """The name with a short prefix in place of its namespace."""

@@ -7,12 +7,11 @@ have it. With columns, only the values of keys with these names are units.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import yaml
 
-from nmt.documents.base import Document, Options, Slot, TextDocument, decode, has_words, text_unit
+from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
 from nmt.fields import require
 
 DEEPEST = 100
@@ -24,30 +23,23 @@ BLOCK = re.compile(r"[|>][^\r\n]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n))*( *)")
 RESOLVER = yaml.SafeLoader("")
 
 
-@dataclass(frozen=True)
-class Scalar:
-    event: yaml.ScalarEvent
-    key: str
-    in_flow: bool
-
-
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     slots = list[Slot]()
     try:
-        for scalar in scalars(source.text):
-            value = scalar.event.value.rstrip("\n") if scalar.event.style in ("|", ">") else scalar.event.value
-            if is_string(scalar.event) and has_words(value) and (not options.columns or scalar.key in options.columns):
-                start, end = scalar.event.start_mark.index, scalar.event.end_mark.index
+        for event, key, in_flow in scalars(source.text):
+            value = event.value.rstrip("\n") if event.style in ("|", ">") else event.value
+            if is_string(event) and has_words(value) and (not options.columns or key in options.columns):
+                start, end = event.start_mark.index, event.end_mark.index
                 match = PROPERTIES.match(source.text, start, end)
                 start = match.end() if match else start
-                write = partial(written, scalar, source.text[start:end])
-                slots.append(Slot(start, end, text_unit(value, f"line {scalar.event.start_mark.line + 1}"), write))
+                write = partial(written, event, in_flow, source.text[start:end])
+                slots.append(Slot(start, end, text_unit(value, f"line {event.start_mark.line + 1}"), write))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1} is" if mark else "the file is"
         raise ValueError(f"{place} not valid YAML: {getattr(error, 'problem', None) or 'wrong characters'}") from None
-    return TextDocument(source, slots)
+    return text_document(source, slots)
 
 
 def is_string(event: yaml.ScalarEvent) -> bool:
@@ -56,8 +48,8 @@ def is_string(event: yaml.ScalarEvent) -> bool:
     return not event.implicit[0] or RESOLVER.resolve(yaml.ScalarNode, event.value, (True, False)).endswith(":str")
 
 
-def scalars(text: str) -> Iterator[Scalar]:
-    """The values that aren't collections."""
+def scalars(text: str) -> Iterator[tuple[yaml.ScalarEvent, str, bool]]:
+    """The values that aren't collections, with their keys, and whether they are in brackets."""
     # Of each collection around: whether it is a mapping, whether it is written in brackets, the last key.
     opened: list[tuple[bool, bool, str | None]] = []
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
@@ -70,16 +62,16 @@ def scalars(text: str) -> Iterator[Scalar]:
             if is_mapping:
                 opened[-1] = is_mapping, in_flow, "" if key is None else None
             if isinstance(event, yaml.ScalarEvent):
-                yield Scalar(event, key or "", in_flow)
+                yield event, key or "", in_flow
             elif isinstance(event, yaml.CollectionStartEvent):
                 require(len(opened) < DEEPEST, f"line {event.start_mark.line + 1}: nested deeper than {DEEPEST}")
                 is_mapping = isinstance(event, yaml.MappingStartEvent)
                 opened.append((is_mapping, bool(event.flow_style), None if is_mapping else key or ""))
 
 
-def written(scalar: Scalar, raw: str, text: str) -> str:
+def written(event: yaml.ScalarEvent, in_flow: bool, raw: str, text: str) -> str:
     """A text in the style of its source."""
-    style, block = scalar.event.style, BLOCK.match(raw)
+    style, block = event.style, BLOCK.match(raw)
     text = text.rstrip("\n") if block else text
     has_indent = re.match(r"[|>][+-]?[1-9]", raw)
     if block and not has_indent and not ODD.search(text) and not re.search(r"^[ \t]|[ \t]$", text, re.MULTILINE):
@@ -89,16 +81,15 @@ def written(scalar: Scalar, raw: str, text: str) -> str:
         body = newline.join(f"{block[1]}{line}" if line else "" for line in lines)
         return f"{raw[: block.end() - len(block[1])]}{body}{tail}"
     is_odd = ODD.search(text) or "\n" in text or "\t" in text
-    is_plain = style is None and not is_odd and (PLAIN_IN_FLOW if scalar.in_flow else PLAIN).fullmatch(text)
+    is_plain = style is None and not is_odd and (PLAIN_IN_FLOW if in_flow else PLAIN).fullmatch(text)
     if is_plain and RESOLVER.resolve(yaml.ScalarNode, text, (True, False)).endswith(":str"):
         return text
     if style == "'" and not is_odd:
         return "'{}'".format(text.replace("'", "''"))
     if block:
-        text += scalar.event.value[len(scalar.event.value.rstrip("\n")) :]
-    quoted = ODD.sub(lambda match: escape(match[0]), json.dumps(text, ensure_ascii=False))
+        text += event.value[len(event.value.rstrip("\n")) :]
+    quoted = ODD.sub(
+        lambda odd: f"\\U{ord(odd[0]):08x}" if odd[0] > "\uffff" else f"\\u{ord(odd[0]):04x}",
+        json.dumps(text, ensure_ascii=False),
+    )
     return quoted + (raw[len(raw.rstrip("\r\n")) :] if block else "")
-
-
-def escape(character: str) -> str:
-    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"

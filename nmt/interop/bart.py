@@ -1,5 +1,5 @@
-"""Encoder–decoders of transformers that have the layers of BART: Marian, M2M-100, NLLB and mBART. Settings and weights
-of theirs in, ours out.
+"""Encoder–decoders that have the layers of BART, such as Marian, M2M-100, NLLB and mBART of transformers. Settings and
+weights of theirs in, ours out.
 
 Their special pieces have other ids. Rows of embeddings are put into our order: unk, bos (the piece that starts the
 decoder), eos, pad, and then the others as they come. A row that would be there twice, as bos if the decoder starts with
@@ -9,19 +9,37 @@ eos, can never be written: its bias in the output layer is IMPOSSIBLE.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
+from nmt.data.tokenizer.languages import Languages
 from nmt.data.tokenizer.mapped import Mapped
 from nmt.fields import require
 from nmt.interop.foreign import Foreign
+from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 IMPOSSIBLE = -100.0  # e to this power is 0 beside the probabilities of float32; lower would spoil label smoothing
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 SHARED = ("model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
+# Our linear layers and norms of a block, and theirs. Of several, the matrices stand one above another in ours.
+LINEAR = {
+    "self_attention.qkv": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    "self_attention.out": ("self_attn.out_proj",),
+    "cross_attention.q": ("encoder_attn.q_proj",),
+    "cross_attention.kv": ("encoder_attn.k_proj", "encoder_attn.v_proj"),
+    "cross_attention.out": ("encoder_attn.out_proj",),
+    "feed_forward.up": ("fc1",),
+    "feed_forward.down": ("fc2",),
+}
+NORMS = {
+    "around_self.norm": ("self_attn_layer_norm",),
+    "around_cross.norm": ("encoder_attn_layer_norm",),
+    "around_feed_forward.norm": ("final_layer_norm",),
+}
 
 
 @dataclass(frozen=True)
@@ -36,20 +54,20 @@ class Converted:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The rows of another vocabulary in our order."""
+    """Another vocabulary in our order."""
 
     rows: tuple[int, ...]
     """For each of our ids, the row there; -1: there is none."""
+    pieces: list[str]
+    """The piece of each of our ids."""
 
     @classmethod
-    def of(cls, size: int, unk: int, start: int, eos: int, pad: int) -> "Vocabulary":
-        """`start`: the piece that the decoder starts with; it may be eos or pad. -1: there is no such piece."""
+    def of(cls, names: list[str], unk: int, start: int, eos: int, pad: int) -> "Vocabulary":
+        """`names`: the pieces by their ids there; `start`: the id that the decoder starts with, which may be that of
+        eos or pad. -1: there is no such piece."""
         special = [unk, start, eos, -1 if pad in (unk, start, eos) else pad]
-        return cls((*special, *(i for i in range(size) if i not in special)))
-
-    def is_double(self, i: int) -> bool:
-        """Whether our id has no row, or a row that a later special piece has too."""
-        return self.rows[i] < 0 or self.rows[i] in self.rows[i + 1 : 4]
+        others = [i for i in range(len(names)) if i not in special]
+        return cls((*special, *others), [*SPECIAL_PIECES, *(names[i] for i in others)])
 
     def take(self, matrix: Tensor) -> Tensor:
         """The rows of a matrix in our order, with zeros where there is none."""
@@ -59,33 +77,27 @@ class Vocabulary:
         return matrix.float()[rows.clamp(min=0)].masked_fill((rows < 0)[:, None], 0.0)
 
     def bias(self, bias_V: Tensor | None) -> Tensor:
-        """The bias of our output layer."""
+        """The bias of our output layer. A special piece without a row, or with that of a later one, is IMPOSSIBLE."""
         rows = torch.tensor(self.rows).clamp(min=0)
         ours = torch.zeros(len(self.rows)) if bias_V is None else bias_V.float().flatten()[rows]
-        for i in range(4):
-            if self.is_double(i):
+        for i, row in enumerate(self.rows[:FIRST_PIECE]):
+            if row < 0 or row in self.rows[i + 1 : FIRST_PIECE]:
                 ours[i] = IMPOSSIBLE
         return ours
-
-    def pieces(self, names: list[str], special: tuple[str, ...]) -> list[str]:
-        """The pieces in our order, of the names by their ids there."""
-        return [*special, *(names[row] for row in self.rows[len(special) :])]
 
 
 def model_settings(foreign: Foreign, **ours: Any) -> ModelConfig:
     """Our settings. `ours`: those that the family of the model always has. What can't be expressed is noted in
     `foreign.problems`."""
     config = foreign.config
-    for name in ("attention_heads", "ffn_dim"):
-        foreign.expect(f"decoder_{name}", config.get(f"decoder_{name}"), config.get(f"encoder_{name}"))
+    foreign.expect_equal(("attention_heads", "ffn_dim"), "decoder_", "encoder_")
     activation = config.get("activation_function")
     foreign.expect("activation_function", activation, *ACTIVATIONS)
     foreign.expect("is_encoder_decoder", config.get("is_encoder_decoder", True), True)
     width, heads = foreign.number("d_model"), foreign.number("encoder_attention_heads")
     sizes: dict[str, Any] = {name: foreign.number(name) for name in ("encoder_layers", "decoder_layers")}
-    dropout: dict[str, Any] = {
-        n: float(config.get(n, 0.0)) for n in ("dropout", "attention_dropout", "activation_dropout")
-    }
+    rates = ("dropout", "attention_dropout", "activation_dropout")
+    dropout: dict[str, Any] = {name: float(config.get(name, 0.0)) for name in rates}
     d_ff, scale = foreign.number("encoder_ffn_dim"), bool(config.get("scale_embedding", False))
     foreign.require_fitting()
     kind: Any = ACTIVATIONS[str(activation)]
@@ -107,30 +119,56 @@ def search_settings(foreign: Foreign, unk: int) -> SearchConfig:
 
 
 class Weights:
-    """The weights of a folder by their names there. Names that nobody asks for are an error at the end."""
+    """The weights of a folder by their names there."""
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
-        self.tensors, self.left = tensors, set(tensors)
+        self.tensors = tensors
+        self.left = set(tensors)
+        """The names that nobody has asked for."""
 
     def find(self, *names: str) -> Tensor | None:
         """The first of these that there is."""
         self.left -= set(names)
         return next((self.tensors[name] for name in names if name in self.tensors), None)
 
-    def take(self, *names: str) -> Tensor:
-        tensor = self.find(*names)
+    def take(self, name: str) -> Tensor:
+        tensor = self.find(name)
         if tensor is None:
-            raise ValueError(f"the weights have no {names[0]}")
+            raise ValueError(f"the weights have no {name}")
         return tensor.float()
-
-    def require_all_read(self, origin: str) -> None:
-        names = ", ".join(sorted(self.left))
-        require(not self.left, f"{origin} has weights that such a model doesn't have: {names}")
 
     def linear(self, ours: str, *theirs: str, bias: bool = True) -> dict[str, Tensor]:
         """A linear layer, or a norm; of several, which stand one above another, one layer."""
         parts = ("weight", "bias") if bias else ("weight",)
         return {f"{ours}.{part}": torch.cat([self.take(f"{name}.{part}") for name in theirs]) for part in parts}
+
+
+def build(
+    foreign: Foreign,
+    config: ModelConfig,
+    tensors: Mapping[str, Tensor],
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    protos: tuple[bytes, bytes],
+    languages: Languages,
+    search: SearchConfig,
+) -> Converted:
+    """The model with these weights, which have the names of BART. `config`: ours, where the way in which embeddings are
+    tied is not yet known; `protos`: the SentencePiece models of both sides. ValueError if weights are missing, or
+    nobody reads them."""
+    weights = Weights(tensors)
+    config, ours = embeddings(weights, config, *vocabularies)
+    ours |= layers(weights, config)
+    for side, prefix in (("encoder", "src"), ("decoder", "tgt")):
+        name = f"model.{side}.embed_positions.weight"
+        if config.positions == "learned":
+            ours[f"{prefix}_positions.table"] = weights.take(name).flatten(1)
+        weights.find(name, f"{name}s")  # other positions are computed
+        if config.embedding_norm:
+            ours |= weights.linear(f"{prefix}_positions.norm", f"model.{side}.layernorm_embedding")
+    unread = ", ".join(sorted(weights.left))
+    require(not unread, f"{foreign.origin} has weights that such a model doesn't have: {unread}")
+    source, target = vocabularies
+    return Converted(config, ours, Mapped.make(protos, (source.pieces, target.pieces), languages), search)
 
 
 def layers(weights: Weights, config: ModelConfig) -> dict[str, Tensor]:
@@ -141,19 +179,10 @@ def layers(weights: Weights, config: ModelConfig) -> dict[str, Tensor]:
     for side, depth in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         if config.norm_position == "pre":
             ours |= norm(f"{side}_norm", f"model.{side}.layer_norm")
-        for layer in range(depth):
-            our, their = f"{side}.{layer}", f"model.{side}.layers.{layer}"
-            ours |= linear(f"{our}.self_attention.qkv", *(f"{their}.self_attn.{x}_proj" for x in "qkv"))
-            ours |= linear(f"{our}.self_attention.out", f"{their}.self_attn.out_proj")
-            ours |= norm(f"{our}.around_self.norm", f"{their}.self_attn_layer_norm")
-            if side == "decoder":
-                ours |= linear(f"{our}.cross_attention.q", f"{their}.encoder_attn.q_proj")
-                ours |= linear(f"{our}.cross_attention.kv", *(f"{their}.encoder_attn.{x}_proj" for x in "kv"))
-                ours |= linear(f"{our}.cross_attention.out", f"{their}.encoder_attn.out_proj")
-                ours |= norm(f"{our}.around_cross.norm", f"{their}.encoder_attn_layer_norm")
-            ours |= linear(f"{our}.feed_forward.up", f"{their}.fc1")
-            ours |= linear(f"{our}.feed_forward.down", f"{their}.fc2")
-            ours |= norm(f"{our}.around_feed_forward.norm", f"{their}.final_layer_norm")
+        for layer, (name, parts) in product(range(depth), (LINEAR | NORMS).items()):
+            if side == "decoder" or "cross" not in name:
+                take = norm if name in NORMS else linear
+                ours |= take(f"{side}.{layer}.{name}", *(f"model.{side}.layers.{layer}.{part}" for part in parts))
     return ours
 
 
@@ -167,7 +196,8 @@ def embeddings(
     if src is None or tgt is None:
         raise ValueError(f"the weights have no embeddings: none of {', '.join(SHARED)}")
     out = tgt if out is None else out
-    ours = {"tgt_embedding.weight": target.take(tgt), "output.bias": target.bias(bias_V)}
+    ours = {"tgt_embedding.weight": target.take(tgt)}
+    ours |= {"output.bias": target.bias(bias_V)} if config.output_bias else {}
     tied = torch.equal(tgt, out)
     if tied and source.rows == target.rows and torch.equal(src, tgt):
         return replace(config, tied_embeddings="three-way"), ours

@@ -1,15 +1,14 @@
 """Checkpoints of other toolkits: a file or a folder of Eole, OpenNMT-py, JoeyNMT or Sockeye flows in; a model of ours
 flows out.
 
-A reader is a module of this folder with a function `read`. It gives the weights the names that BART's layers have (see
-`nmt.interop.bart`), and says what the settings mean; this file does the rest. To add one, write the module, and name it
-in READERS. Vocabularies are lists of pieces. How text becomes pieces is in SentencePiece models, which these toolkits
-don't always keep with a model.
+A reader gives the weights the names that BART's layers have (see `nmt.interop.bart`), and says what the settings mean;
+this file does the rest. Vocabularies are lists of pieces. How text becomes pieces is in SentencePiece models, which
+these toolkits don't always keep with a model.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +17,10 @@ from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer.languages import Languages
-from nmt.data.tokenizer.mapped import Mapped
 from nmt.fields import require
-from nmt.interop.bart import SHARED, Converted, Vocabulary, Weights, embeddings, layers
-from nmt.interop.foreign import Foreign, read_json
-from nmt.vocabulary import SPECIAL_PIECES
+from nmt.interop.bart import SHARED, Converted, Vocabulary, build
+from nmt.interop.foreign import Foreign, read_json, sentencepiece_names
 
-READERS = {
-    "eole": "nmt.interop.eole",
-    "opennmt": "nmt.interop.opennmt",
-    "joeynmt": "nmt.interop.joeynmt",
-    "sockeye": "nmt.interop.sockeye",
-}
 LACKING = 16, 10  # pieces of a vocabulary that its SentencePiece model may lack, and one in so many besides
 Tensors = dict[str, Tensor]
 
@@ -42,22 +33,22 @@ class Checkpoint:
     config: ModelConfig
     """Ours, where the way in which embeddings are tied, and biases, are not yet known."""
     tensors: Tensors
-    vocabularies: tuple[list[str], list[str]]
+    files: list[Path]
+    """The files with the weights."""
+    vocabularies: Sequence[list[str]]
     """The pieces of sources and of targets by their ids."""
-    special: tuple[str, str, str, str] = ("<unk>", "<s>", "</s>", "<pad>")
+    special: Sequence[str] = ("<unk>", "<s>", "</s>", "<pad>")
     """The names of unk, bos, eos and pad."""
     alternating: bool = False
     """Whether sines and cosines take turns in the columns of positions. Ours have first the sines."""
     pairs: bool = False
     """Whether rotary positions rotate neighbours in a head. Ours rotate halves."""
-    models: tuple[str, ...] = ()
-    """The SentencePiece models of sources and targets, as the settings name them."""
-    files: list[Path] = field(default_factory=list)
-    """The files with the weights."""
+    models: Sequence[Any] = ()
+    """The SentencePiece models of sources and targets, as the settings name them; empty or None: they don't."""
 
 
 def toolkit(path: Path) -> str:
-    """The name in READERS of the toolkit that wrote a file or a folder; empty: none of them did."""
+    """The toolkit that wrote a file or a folder: eole, opennmt, joeynmt, sockeye, or empty for none of them."""
     folder = path if path.is_dir() else path.parent
     if (folder / "config.json").is_file():
         settings = read_json(folder / "config.json")
@@ -86,12 +77,6 @@ def flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return result
 
 
-def expect_all(foreign: Foreign, needs: Mapping[str, tuple[Any, ...]]) -> None:
-    """Note the settings whose values can't be expressed. The first value is that of a setting that isn't there."""
-    for name, values in needs.items():
-        foreign.expect(name, foreign.config.get(name, values[0]), *values)
-
-
 def renamed(tensors: Mapping[str, Tensor], table: Sequence[tuple[str, str]]) -> Tensors:
     """The weights in float32, after all replacements of a table in their names; those without a name are left out."""
     result: Tensors = {}
@@ -112,39 +97,27 @@ def assemble(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> Conve
     if has_bias:
         tensors = bias_of_zeros(tensors) | tensors
     if found.pairs:
+        is_rotated = re.compile(r"\.self_attn\.[qk]_proj\.").search
         tensors = {n: in_halves(t, found.config.d_head) if is_rotated(n) else t for n, t in tensors.items()}
-    weights = Weights(tensors)
-    vocabularies = [vocabulary(foreign, names, found.special) for names in found.vocabularies]
-    config, ours = embeddings(weights, replace(found.config, bias=has_bias, output_bias=True), *vocabularies)
-    if "final_logits_bias" not in tensors:
-        config, ours = replace(config, output_bias=False), {n: t for n, t in ours.items() if n != "output.bias"}
-    ours |= layers(weights, config)
-    if config.positions == "learned":
-        ours |= {f"{our}.table": weights.take(f"model.{side}.embed_positions.weight") for our, side in POSITIONS}
-    weights.require_all_read(foreign.origin)
-    if found.alternating:
-        ours = {name: sines_first(name, tensor, config.d_model) for name, tensor in ours.items()}
-    pieces = [v.pieces(names, SPECIAL_PIECES) for v, names in zip(vocabularies, found.vocabularies, strict=True)]
-    mapped = Mapped.make(protos(foreign, found, given), (pieces[0], pieces[1]), Languages())
-    return Converted(config, ours, mapped, SearchConfig(allow_unk=True))
-
-
-POSITIONS = (("src_positions", "encoder"), ("tgt_positions", "decoder"))
-
-
-def vocabulary(foreign: Foreign, names: list[str], special: Sequence[str]) -> Vocabulary:
-    lacking = [piece for piece in special if piece not in names]
-    require(not lacking, f"a vocabulary of {foreign.origin} has no {', '.join(lacking)}")
-    return Vocabulary.of(len(names), *map(names.index, special))
+    for names in found.vocabularies:
+        lacking = [piece for piece in found.special if piece not in names]
+        require(not lacking, f"a vocabulary of {foreign.origin} has no {', '.join(lacking)}")
+    source, target = (Vocabulary.of(names, *map(names.index, found.special)) for names in found.vocabularies)
+    config = replace(found.config, bias=has_bias, output_bias="final_logits_bias" in tensors)
+    search, models = SearchConfig(allow_unk=True), protos(foreign, found, given)
+    converted = build(foreign, config, tensors, (source, target), models, Languages(), search)
+    if not found.alternating:
+        return converted
+    weights = {name: sines_first(name, tensor, config.d_model) for name, tensor in converted.weights.items()}
+    return replace(converted, weights=weights)
 
 
 def with_gates(tensors: Tensors) -> Tensors:
     """A gate (fc1) and the layer beside it (fc3) are one matrix of ours."""
     result = {name: tensor for name, tensor in tensors.items() if ".fc3." not in name}
-    for name, tensor in tensors.items():
-        if ".fc3." in name:
-            gate = name.replace(".fc3.", ".fc1.")
-            result[gate] = torch.cat([result[gate], tensor])
+    for name in tensors.keys() - result.keys():
+        gate = name.replace(".fc3.", ".fc1.")
+        result[gate] = torch.cat([result[gate], tensors[name]])
     return result
 
 
@@ -152,10 +125,6 @@ def bias_of_zeros(tensors: Tensors) -> Tensors:
     """A bias of zeros for each linear layer: models of ours have biases in all layers, or in none."""
     linear = {name: tensor for name, tensor in tensors.items() if ".layers." in name and tensor.dim() == 2}
     return {f"{name.removesuffix('weight')}bias": torch.zeros(len(tensor)) for name, tensor in linear.items()}
-
-
-def is_rotated(name: str) -> bool:
-    return re.search(r"\.self_attn\.[qk]_proj\.", name) is not None
 
 
 def in_halves(tensor: Tensor, width: int) -> Tensor:
@@ -175,7 +144,7 @@ def sines_first(name: str, tensor: Tensor, width: int) -> Tensor:
 def protos(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> tuple[bytes, bytes]:
     """The SentencePiece models of sources and targets: those that the user named, or that the settings name, or the
     only one in the folder. ValueError if there are none, or they don't fit to the vocabularies."""
-    named = [foreign.folder / Path(name).name for name in found.models if name]
+    named = [foreign.folder / Path(str(name)).name for name in found.models if name]
     paths = [*map(Path, given)] or [path for path in named if path.is_file()]
     paths = paths or sorted(foreign.folder.glob("*.model"))
     advice = "give --tokenizer FILE, or twice, for sources and for targets"
@@ -183,8 +152,8 @@ def protos(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> tuple[b
     require(len(paths) in (1, 2), f"{problem}: {advice}")
     for path, names in zip((paths[0], paths[-1]), found.vocabularies, strict=True):
         require(path.is_file(), f"{path} is missing: {advice}")
-        known = pieces_in(path)
-        lacking = [name for name in names if name not in known and name not in found.special]
+        known = {*sentencepiece_names(path), *found.special}
+        lacking = [name for name in names if name not in known]
         message = (
             f"{path} isn't the SentencePiece model of {foreign.origin}: it lacks {len(lacking):,} of {len(names):,}"
         )
@@ -192,17 +161,3 @@ def protos(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> tuple[b
         example = f"pieces, such as {lacking[0]!r}. {reason}" if lacking else ""
         require(len(lacking) <= LACKING[0] + len(names) // LACKING[1], f"{message} {example}")
     return paths[0].read_bytes(), paths[-1].read_bytes()
-
-
-def pieces_in(path: Path) -> set[str]:
-    from sentencepiece import SentencePieceProcessor
-
-    try:
-        model: Any = SentencePieceProcessor(model_proto=path.read_bytes())
-    except RuntimeError as error:
-        raise ValueError(f"{path} is damaged, or no SentencePiece model") from error
-    return {model.id_to_piece(i) for i in range(model.vocab_size())}
-
-
-ReadCheckpoint = Callable[[Path, Foreign], Checkpoint]
-"""Reads a file or a folder; fills `foreign.config`, and notes in `foreign.problems` what can't be expressed."""

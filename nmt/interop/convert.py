@@ -1,13 +1,12 @@
 """Conversion: a model folder of another library, or its id on the hub, flows in; a model folder of ours flows out.
 
-A kind of model is a module of this folder with a function `convert`. To add one, write the module and name it in KINDS.
+To add a kind of model of transformers, write a function that reads it and name it in KINDS; for another toolkit, write
+a function that reads its checkpoints and name it in READERS.
 """
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
 
 import yaml
 
@@ -16,25 +15,34 @@ from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.data.tokenizer.languages import some_of
-from nmt.data.tokenizer.mapped import Mapped
 from nmt.decode.shortlist import learn_shortlist
 from nmt.fields import require
 from nmt.files import SUMS, sha256
 from nmt.interop.bart import Converted
-from nmt.interop.checkpoints import READERS, Checkpoint, assemble, toolkit
+from nmt.interop.checkpoints import Checkpoint, assemble, toolkit
 from nmt.interop.foreign import DAMAGE, Foreign, licence_in, weight_files
+from nmt.interop.joeynmt import read_joeynmt
+from nmt.interop.many_languages import read_many_languages
+from nmt.interop.marian import read_marian
+from nmt.interop.opennmt import read_eole, read_opennmt
+from nmt.interop.sockeye import read_sockeye
 from nmt.model.weights import write_tensors
 from nmt.translation.model_folder import SHORTLIST, ModelInfo, licence_sentence, save_model
 from nmt.version import __version__
 
-KINDS = {  # by model_type in config.json
-    "marian": "nmt.interop.marian",
-    "pegasus": "nmt.interop.marian",
-    "m2m_100": "nmt.interop.many_languages",
-    "mbart": "nmt.interop.many_languages",
+KINDS: dict[str, Callable[[Foreign], Converted]] = {  # by model_type in config.json
+    "marian": read_marian,
+    "pegasus": read_marian,
+    "m2m_100": read_many_languages,
+    "mbart": read_many_languages,
+}
+READERS: dict[str, Callable[[Path, Foreign], Checkpoint]] = {
+    "eole": read_eole,
+    "opennmt": read_opennmt,
+    "joeynmt": read_joeynmt,
+    "sockeye": read_sockeye,
 }
 RECIPE = "recipe.yaml"
-Result = TypeVar("Result")
 
 
 def convert(
@@ -49,13 +57,22 @@ def convert(
     name = toolkit(path)
     if name:
         folder = path if path.is_dir() else path.parent
-        foreign = Foreign(folder, origin, {}, {}, {}, licence_in(folder / "README.md"))
-        converted, files = guarded(foreign, lambda: read_checkpoint(name, path, foreign, tokenizers))
+        foreign = Foreign(folder, origin, licence_in(folder / "README.md"))
     else:
         foreign = Foreign.open(path, origin)
         require(not tokenizers, f"{origin} is a model of transformers, which has its tokenizer: leave --tokenizer out")
-        converted, files = guarded(foreign, lambda: read(foreign)), weight_files(path)
-    tokenizer = choose(converted.tokenizer, source, target)
+    try:
+        if name:
+            checkpoint = READERS[name](path, foreign)
+            converted, files = assemble(foreign, checkpoint, tokenizers), checkpoint.files
+        else:
+            converted, files = read(foreign), weight_files(path)
+    except DAMAGE as error:  # a setting has a value that no such model has, such as null or a list
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
+    tokenizer, known = Tokenizer.of(converted.tokenizer), converted.tokenizer.languages
+    if known.before_source or known.before_target:
+        tokenizer = tokenizer.between(source, target)
     info = ModelInfo(
         source or tokenizer.languages.source or str(foreign.tokenizer.get("source_lang") or "source"),
         target or tokenizer.languages.target or str(foreign.tokenizer.get("target_lang") or "target"),
@@ -92,49 +109,18 @@ def read(foreign: Foreign) -> Converted:
     """A model of transformers in our terms. ValueError if its type isn't known."""
     kind = foreign.config.get("model_type")
     known = ", ".join(KINDS)
-    require(
-        isinstance(kind, str) and kind in KINDS,
-        f"the model in {foreign.origin} is of type {kind!r}, which can't be converted: possible are {known}",
-    )
-    module: Any = importlib.import_module(KINDS[str(kind)])
-    converted: Converted = module.convert(foreign)
-    return converted
-
-
-def read_checkpoint(name: str, path: Path, foreign: Foreign, given: Sequence[str]) -> tuple[Converted, list[Path]]:
-    """A checkpoint of another toolkit in our terms, and the files with its weights."""
-    module: Any = importlib.import_module(READERS[name])
-    found: Checkpoint = module.read(path, foreign)
-    return assemble(foreign, found, given), found.files
-
-
-def guarded(foreign: Foreign, action: Callable[[], Result]) -> Result:
-    """The result of an action. ValueError if a setting has a value that no such model has, such as null or a list."""
-    try:
-        return action()
-    except DAMAGE as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{foreign.origin} is damaged, or its settings are not those of a model ({reason})") from error
-
-
-def choose(mapped: Mapped, source: str, target: str) -> Tokenizer:
-    """The tokenizer with the languages that were given, if the model knows several."""
-    tokenizer = Tokenizer.of(mapped)
-    several = mapped.languages.before_source or mapped.languages.before_target
-    return tokenizer.between(source, target) if several else tokenizer
+    problem = f"the model in {foreign.origin} is of type {kind!r}, which can't be converted: possible are {known}"
+    require(isinstance(kind, str) and kind in KINDS, problem)
+    return KINDS[str(kind)](foreign)
 
 
 def describe(info: ModelInfo, tokenizer: Tokenizer, parameters: int) -> list[str]:
     """Sentences about a converted model."""
-    known, languages = tokenizer.languages, f"from {info.source} to {info.target}"
-    several = len(known.before_target)
-    if several:
-        languages = (
-            f"into {several} languages ({some_of(list(known.before_target))}), chosen with --source and --target"
-        )
-    about = [f"A Transformer of {parameters:,} parameters, converted by nmt {__version__} from {info.origin}."]
-    about += [f"It translates {languages}."]
-    return [*about, licence_sentence(info.licence)]
+    known, languages = list(tokenizer.languages.before_target), f"from {info.source} to {info.target}"
+    if known:
+        languages = f"into {len(known)} languages ({some_of(known)}), chosen with --source and --target"
+    model = f"A Transformer of {parameters:,} parameters, converted by nmt {__version__} from {info.origin}."
+    return [model, f"It translates {languages}.", licence_sentence(info.licence)]
 
 
 def card(info: ModelInfo, about: list[str]) -> str:

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, cast
 
 from nmt.data.phrasebook import phrasebook
 from nmt.data.tokenizer import Tokenizer
@@ -99,9 +99,7 @@ class Format(Protocol):
 def load_format(name: str) -> Format:
     """The format with this name. Raises ValueError if there is none."""
     require(name in FORMATS, f"--to is {name}: it must be {' or '.join(FORMATS)}")
-    module: Any = importlib.import_module(FORMATS[name])
-    form: Format = module
-    return form
+    return cast(Format, importlib.import_module(FORMATS[name]))
 
 
 def export(

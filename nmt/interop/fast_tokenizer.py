@@ -5,6 +5,7 @@ nearest form (`nmt.text.characters`), then the text is divided into pieces. Two 
 as a space, and characters in addresses, tags and numbers take their nearest form too.
 """
 
+import io
 import json
 import re
 import struct
@@ -42,36 +43,26 @@ class Piece(NamedTuple):
 
 def read_proto(data: bytes) -> Iterator[tuple[int, Any]]:
     """The fields of a message in the wire format of Protocol Buffers, as (number, value): an integer, or bytes."""
-    place = 0
+    stream = io.BytesIO(data)
 
     def varint() -> int:
-        nonlocal place
         value = shift = 0
         while True:
-            byte = data[place]
-            place += 1
+            [byte] = stream.read(1)
             value |= (byte & 0x7F) << shift
             shift += 7
             if byte < 0x80:
                 return value
 
-    while place < len(data):
+    while stream.tell() < len(data):
         key = varint()
         kind = key & 7
         size = varint() if kind in (0, 2) else {1: 8, 5: 4}[kind]
-        if kind == 0:
-            yield key >> 3, size
-        else:
-            yield key >> 3, data[place : place + size]
-            place += size
+        yield key >> 3, size if kind == 0 else stream.read(size)
 
 
-def read_pieces(model: Any) -> tuple[list[Piece], bool]:
+def read_pieces(proto: bytes) -> tuple[list[Piece], bool]:
     """The pieces of a SentencePiece model, and whether its algorithm is BPE."""
-    return pieces_of(model.serialized_model_proto())
-
-
-def pieces_of(proto: bytes) -> tuple[list[Piece], bool]:
     pieces, is_bpe = list[Piece](), False
     for number, value in read_proto(proto):
         if number == 1:
@@ -83,21 +74,49 @@ def pieces_of(proto: bytes) -> tuple[list[Piece], bool]:
     return pieces, is_bpe
 
 
+def write_fast_tokenizer(folder: Path, tokenizer: Tokenizer, template: str) -> None:
+    """Write tokenizer.json."""
+    text = json.dumps(tokenizer_json(tokenizer, template), ensure_ascii=False, indent=1)
+    (folder / "tokenizer.json").write_text(text + "\n", encoding="utf8")
+
+
 def tokenizer_json(tokenizer: Tokenizer, template: str) -> dict[str, Any]:
     """The contents of tokenizer.json. `template`: what a model reads, such as "<s> $A </s>", where $A is the text."""
-    pieces, is_bpe = read_pieces(tokenizer.source)
-    byte_fallback = any(piece.text == "<0x00>" for piece in pieces)
-    added = [{"id": i, "content": text, "special": True, **PLAIN} for i, text in enumerate(SPECIAL_PIECES)]
+    proto, special = tokenizer.source.serialized_model_proto(), {name: i for i, name in enumerate(SPECIAL_PIECES)}
+    before, after = (words.split() for words in template.split(CONTENT))
+    names = [piece.text for piece in read_pieces(proto)[0]]
+    processor = post_processor(before, after, special, type_of_second=1)
+    return contents(proto, names, special, normalizers(tokenizer.characters[0]), processor)
+
+
+def mapped_json(proto: bytes, names: list[str], special: list[str], before: list[str]) -> dict[str, Any]:
+    """The contents of tokenizer.json for a SentencePiece model of another library, which has its own rules for
+    characters. `names`: the pieces by their ids; `special`: those of them that stand for no text; `before`: those that
+    a text begins with."""
+    numbers = {name: i for i, name in enumerate(names)}
+    ids = {name: numbers[name] for name in special}
+    charsmap = next((dict(read_proto(value)).get(2, b"") for number, value in read_proto(proto) if number == 3), b"")
+    rules = [{"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}] if charsmap else []
+    processor = post_processor(before, [SPECIAL_PIECES[EOS]], ids, type_of_second=0)
+    return contents(proto, names, ids, [*rules, STRIP, ONE_SPACE], processor)
+
+
+def contents(
+    proto: bytes, names: list[str], special: dict[str, int], rules: list[dict[str, Any]], processor: dict[str, Any]
+) -> dict[str, Any]:
+    """`names`: all pieces by their ids; `special`: the ids of those that stand for no text; `rules`: what is done with
+    characters; `processor`: puts special pieces around a text."""
+    pieces, is_bpe = read_pieces(proto)
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": added,
-        "normalizer": {"type": "Sequence", "normalizers": normalizers(tokenizer.characters[0])},
+        "added_tokens": [{"id": i, "content": name, "special": True, **PLAIN} for name, i in special.items()],
+        "normalizer": {"type": "Sequence", "normalizers": rules},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": pre_tokenizers(pieces)},
-        "post_processor": post_processor(template),
+        "post_processor": processor,
         "decoder": {"type": "Sequence", "decoders": DECODERS},
-        "model": bpe(pieces, byte_fallback) if is_bpe else unigram(pieces, byte_fallback),
+        "model": (bpe if is_bpe else unigram)(pieces, names),
     }
 
 
@@ -108,16 +127,24 @@ DECODERS = [
     {"type": "Fuse"},
     {"type": "Strip", "content": " ", "start": 1, "stop": 0},
 ]
+STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
 
 
-def unigram(pieces: list[Piece], byte_fallback: bool) -> dict[str, Any]:
+def has_bytes(pieces: list[Piece]) -> bool:
+    return any(piece.text == "<0x00>" for piece in pieces)
+
+
+def unigram(pieces: list[Piece], names: list[str]) -> dict[str, Any]:
+    found = {piece.text: piece for piece in pieces}
+    listed = [found.get(name, Piece(name, 0.0, 0)) for name in names]
     # A character without a piece costs the lowest score less 10, in both libraries: special pieces must not lower it.
-    least = min(piece.score for piece in pieces if piece.kind == NORMAL)
-    vocab = [[p.text, p.score if p.kind in (NORMAL, USER_DEFINED) else least] for p in pieces]
-    return {"type": "Unigram", "unk_id": UNK, "vocab": vocab, "byte_fallback": byte_fallback}
+    least = min(piece.score for piece in listed if piece.kind == NORMAL)
+    vocab = [[p.text, p.score if p.kind in (NORMAL, USER_DEFINED) else least] for p in listed]
+    unk = names.index(SPECIAL_PIECES[UNK])
+    return {"type": "Unigram", "unk_id": unk, "vocab": vocab, "byte_fallback": has_bytes(pieces)}
 
 
-def bpe(pieces: list[Piece], byte_fallback: bool) -> dict[str, Any]:
+def bpe(pieces: list[Piece], names: list[str]) -> dict[str, Any]:
     """The merges are all pairs of pieces that make a piece, the piece with the highest score first."""
     ids = {piece.text: i for i, piece in enumerate(pieces)}
     ranked = sorted((p for p in pieces if p.kind == NORMAL and len(p.text) > 1), key=lambda p: -p.score)
@@ -135,9 +162,9 @@ def bpe(pieces: list[Piece], byte_fallback: bool) -> dict[str, Any]:
         "continuing_subword_prefix": None,
         "end_of_word_suffix": None,
         "fuse_unk": True,
-        "byte_fallback": byte_fallback,
+        "byte_fallback": has_bytes(pieces),
         "ignore_merges": any(piece.kind == USER_DEFINED for piece in pieces),  # these have no merges
-        "vocab": ids,
+        "vocab": {name: i for i, name in enumerate(names)},
         "merges": merges,
     }
 
@@ -146,13 +173,15 @@ def replace(pattern: str, content: str) -> dict[str, Any]:
     return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
 
 
+ONE_SPACE = replace(" {2,}", " ")
+
+
 def normalizers(characters: Characters) -> list[dict[str, Any]]:
     """The rules of `tidy`, then the nearest forms, then runs of spaces made one, as SentencePiece reads them."""
     # The first rule, of a final CR, follows from the last one and the removal of outer blanks; and no text has
     # surrogates.
     tidy = [replace(pattern.pattern, content) for pattern, content, _ in REPLACEMENTS[2:]]
-    strip = {"type": "Strip", "strip_left": True, "strip_right": True}
-    return [*tidy, {"type": "NFC"}, strip, *nearest(characters), strip, replace(" {2,}", " ")]
+    return [*tidy, {"type": "NFC"}, STRIP, *nearest(characters), STRIP, ONE_SPACE]
 
 
 def nearest(characters: Characters) -> list[dict[str, Any]]:
@@ -191,52 +220,13 @@ def split(pattern: str, behavior: str) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": False}
 
 
-def post_processor(template: str) -> dict[str, Any]:
-    """Puts the special pieces of a template around a text. Those after it are one entry: llama.cpp's converter takes
-    the first piece of the last entry for EOS."""
-    before, after = (words.split() for words in template.split(CONTENT))
+def post_processor(before: list[str], after: list[str], ids: dict[str, int], type_of_second: int) -> dict[str, Any]:
+    """Puts special pieces around a text. Those after it are one entry: llama.cpp's converter takes the first piece of
+    the last entry for EOS. `type_of_second`: the type of the pieces of the second text of a pair."""
     entries = [*([word] for word in before), *([after] if after else [])]
-    known = {
-        names[0]: {"id": names[0], "ids": [*map(SPECIAL_PIECES.index, names)], "tokens": names} for names in entries
-    }
+    known = {names[0]: {"id": names[0], "ids": [ids[name] for name in names], "tokens": names} for names in entries}
     first = [{"SpecialToken": {"id": word, "type_id": 0}} for word in before]
     last = [{"SpecialToken": {"id": word, "type_id": 0}} for word in after[:1]]
     single = [*first, {"Sequence": {"id": "A", "type_id": 0}}, *last]
-    pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}, *last]
+    pair = [*single, {"Sequence": {"id": "B", "type_id": type_of_second}}, *last]
     return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known}
-
-
-def mapped_json(proto: bytes, names: list[str], special: list[str], before: list[str]) -> dict[str, Any]:
-    """The contents of tokenizer.json for a SentencePiece model of another library, which has its own rules for
-    characters. `names`: the pieces by their ids; `special`: those of them that stand for no text; `before`: those that
-    a text begins with."""
-    pieces, is_bpe = pieces_of(proto)
-    byte_fallback, ids = any(piece.text == "<0x00>" for piece in pieces), {name: i for i, name in enumerate(names)}
-    found = {piece.text: piece for piece in pieces}
-    listed = [found.get(name, Piece(name, 0.0, 0)) for name in names]
-    model = bpe(pieces, byte_fallback) | {"vocab": ids} if is_bpe else unigram(listed, byte_fallback)
-    model |= {} if is_bpe else {"unk_id": ids[SPECIAL_PIECES[UNK]]}
-    charsmap = next((dict(read_proto(value)).get(2, b"") for number, value in read_proto(proto) if number == 3), b"")
-    rules = [{"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}] if charsmap else []
-    strip = {"type": "Strip", "strip_left": True, "strip_right": True}
-    ends = {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in (*before, SPECIAL_PIECES[EOS])}
-    words = [{"SpecialToken": {"id": name, "type_id": 0}} for name in ends]
-    text = [*words[:-1], {"Sequence": {"id": "A", "type_id": 0}}, words[-1]]
-    pair = [*text, {"Sequence": {"id": "B", "type_id": 0}}, words[-1]]
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [{"id": ids[name], "content": name, "special": True, **PLAIN} for name in special],
-        "normalizer": {"type": "Sequence", "normalizers": [*rules, strip, replace(" {2,}", " ")]},
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": pre_tokenizers(pieces)},
-        "post_processor": {"type": "TemplateProcessing", "single": text, "pair": pair, "special_tokens": ends},
-        "decoder": {"type": "Sequence", "decoders": DECODERS},
-        "model": model,
-    }
-
-
-def write_fast_tokenizer(folder: Path, tokenizer: Tokenizer, template: str) -> None:
-    """Write tokenizer.json."""
-    text = json.dumps(tokenizer_json(tokenizer, template), ensure_ascii=False, indent=1)
-    (folder / "tokenizer.json").write_text(text + "\n", encoding="utf8")

@@ -1,16 +1,17 @@
-"""A model folder of transformers, read without transformers: settings as dictionaries, weights as tensors.
+"""A model of another library, read without that library: settings as dictionaries, weights as tensors.
 
-Weights are read from safetensors files, or from pytorch_model.bin without running code that it may hold.
+Weights are read from safetensors files, or from files of torch.save without running code that they may hold.
 """
 
 import json
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+import yaml
 from torch import Tensor
 
 from nmt.fields import require
@@ -32,24 +33,33 @@ class Foreign:
     folder: Path
     origin: str
     """The folder, or the id on the hub and its commit."""
-    config: dict[str, Any]
-    generation: dict[str, Any]
-    tokenizer: dict[str, Any]
-    licence: str = ""
+    licence: str
+    config: dict[str, Any] = field(default_factory=dict)
+    generation: dict[str, Any] = field(default_factory=dict)
+    tokenizer: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     @classmethod
     def open(cls, folder: Path, origin: str) -> "Foreign":
-        """Read the settings. ValueError if there is no config.json."""
+        """Read the settings of a model of transformers. ValueError if there is no config.json."""
         require((folder / "config.json").is_file(), f"{folder} has no config.json: it is no model of transformers")
-        settings = [read_json(folder / name) for name in SETTINGS[:3]]
-        special = read_json(folder / SETTINGS[3])
-        return cls(folder, origin, settings[0], settings[1], special | settings[2], licence_in(folder / "README.md"))
+        config, generation, tokenizer, special = (read_json(folder / name) for name in SETTINGS[:4])
+        return cls(folder, origin, licence_in(folder / "README.md"), config, generation, special | tokenizer)
 
     def expect(self, name: str, value: object, *allowed: object) -> None:
         """Note a problem unless a setting has one of these values."""
         if value not in allowed:
             self.problems.append(f"{name} is {value!r}, and only {' or '.join(map(repr, allowed))} can be expressed")
+
+    def expect_all(self, needs: Mapping[str, tuple[Any, ...]]) -> None:
+        """As `expect`, for several settings of `config`. The first value is that of a setting that isn't there."""
+        for name, values in needs.items():
+            self.expect(name, self.config.get(name, values[0]), *values)
+
+    def expect_equal(self, names: Iterable[str], part: str, other: str) -> None:
+        """Note a problem for each setting that differs between two parts of `config`, such as "decoder."."""
+        for name in names:
+            self.expect(f"{part}{name}", self.config.get(f"{part}{name}"), self.config.get(f"{other}{name}"))
 
     def number(self, name: str) -> int:
         """A whole number of config.json; a problem, and 1, if it isn't there."""
@@ -67,6 +77,23 @@ class Foreign:
         require((self.folder / name).is_file(), f"{self.origin} is incomplete: {name} is missing")
         return self.folder / name
 
+    def vocabulary(self, name: str) -> list[str]:
+        """The pieces in a JSON file of their ids, in the order of these. ValueError if they aren't 0, 1, 2 …"""
+        ids = read_json(self.file(name))
+        pieces = sorted(ids, key=lambda piece: (not isinstance(ids[piece], int), ids[piece]))
+        is_whole = [ids[piece] for piece in pieces] == list(range(len(pieces)))
+        require(is_whole, f"{name} of {self.origin} is damaged: its ids are not 0, 1, 2 …")
+        return pieces
+
+    def settings(self, name: str, loader: Any = yaml.SafeLoader) -> dict[str, Any]:
+        """The settings in a YAML file. ValueError if it is damaged."""
+        try:
+            settings = yaml.load((self.folder / name).read_text(encoding="utf8"), Loader=loader)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise ValueError(f"the file {name} of {self.origin} can't be read: {error}") from error
+        require(isinstance(settings, dict), f"the file {name} of {self.origin} holds no settings")
+        return dict(settings)
+
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object; empty if there is no such file. ValueError if it is damaged."""
@@ -82,8 +109,6 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def licence_in(card: Path) -> str:
     """The licence that the header of a model card names, such as cc-by-nc-4.0; empty if it names none."""
-    import yaml
-
     text = card.read_text("utf8", "replace") if card.is_file() else ""
     parts = text.split("---")
     try:
@@ -106,12 +131,26 @@ def weight_files(folder: Path) -> list[Path]:
     return [folder / Path(file).name for file in files]
 
 
-def read_weights(folder: Path) -> dict[str, Tensor]:
-    """The weights of a folder, by name, as they are stored. ValueError if there are none, or they can't be read."""
+def read_weights(files: Iterable[Path]) -> dict[str, Tensor]:
+    """The weights in files, by name, as they are stored. ValueError if they can't be read."""
     tensors: dict[str, Tensor] = {}
-    for path in weight_files(folder):
-        tensors |= read_tensors(path) if path.suffix == ".safetensors" else read_pickled(path)
+    for path in files:
+        found = read_tensors(path) if path.suffix == ".safetensors" else load_safely(path)
+        is_plain = isinstance(found, dict) and all(isinstance(value, Tensor) for value in found.values())
+        require(is_plain, f"{path} holds more than named tensors: it can't be read safely")
+        tensors |= found
     return tensors
+
+
+def sentencepiece_names(path: Path) -> list[str]:
+    """The pieces of a SentencePiece model by their numbers. ValueError if it is damaged."""
+    from sentencepiece import SentencePieceProcessor
+
+    try:
+        model: Any = SentencePieceProcessor(model_proto=path.read_bytes())
+    except RuntimeError as error:
+        raise ValueError(f"{path} is damaged, or no SentencePiece model") from error
+    return [model.id_to_piece(i) for i in range(model.vocab_size())]
 
 
 def load_safely(path: Path, *classes: type) -> Any:
@@ -123,11 +162,3 @@ def load_safely(path: Path, *classes: type) -> Any:
     except (OSError, EOFError, *DAMAGE, ValueError, pickle.UnpicklingError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} can't be read: it is damaged, or holds more than tensors ({first})") from error
-
-
-def read_pickled(path: Path) -> dict[str, Tensor]:
-    """The tensors of a file of torch.save. ValueError if it holds more than tensors."""
-    tensors = load_safely(path)
-    is_plain = isinstance(tensors, dict) and all(isinstance(value, Tensor) for value in tensors.values())
-    require(is_plain, f"{path} holds more than named tensors: it can't be read safely")
-    return dict(tensors)

@@ -5,6 +5,7 @@ the check needs.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,44 +16,43 @@ from safetensors.torch import save_file
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
+from nmt.files import write_json
 from nmt.interop.export import About, Export, Parity
-from nmt.interop.fast_tokenizer import CONTENT, read_pieces, write_fast_tokenizer
+from nmt.interop.fast_tokenizer import CONTENT, mapped_json, read_pieces, write_fast_tokenizer
 from nmt.interop.huggingface_check import compare
-from nmt.interop.huggingface_languages import generation_settings, write_languages
-from nmt.interop.huggingface_layouts import CAUSAL, MASKED, SEQ2SEQ, SHARED, Layout, choose_layout, config_json
+from nmt.interop.huggingface_layouts import SHARED, Layout, choose_layout, config_json, language_ids
+from nmt.interop.huggingface_weights import their_order
+from nmt.interop.many_languages import PATTERNS, SENTENCEPIECE, SPECIAL
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 
 QUANTIZATIONS = ("float32", "float16", "bfloat16")
-TEMPLATES = {  # what a model reads, by its kind and what it was trained for
-    (SEQ2SEQ, "translation"): f"{CONTENT} </s>",
-    (SEQ2SEQ, "denoise"): f"{CONTENT} </s>",
-    (CAUSAL, "translation"): f"<s> {CONTENT} </s> <s>",
-    (CAUSAL, "lm"): f"<s> {CONTENT}",
-    (MASKED, "mlm"): f"<s> {CONTENT} </s>",
+TEMPLATES = {  # what a model reads, by its family and what it was trained for
+    ("encoder-decoder", "translation"): f"{CONTENT} </s>",
+    ("encoder-decoder", "denoise"): f"{CONTENT} </s>",
+    ("decoder-only", "translation"): f"<s> {CONTENT} </s> <s>",
+    ("decoder-only", "lm"): f"<s> {CONTENT}",
+    ("encoder-only", "mlm"): f"<s> {CONTENT} </s>",
 }
+LANGUAGE_TOKENIZERS = {"M2M-100": "M2M100Tokenizer", "NLLB": "PreTrainedTokenizerFast", "mBART-50": "MBart50Tokenizer"}
 TASKS = {"translation": "translation", "denoise": "text2text-generation", "lm": "text-generation", "mlm": "fill-mask"}
 
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
-    """As `Format.obstacles`."""
     layout, found = choose_layout(info.model, info.objective)
-    if (
-        tokenizer is not None
-        and tokenizer.src_vocab_size != tokenizer.tgt_vocab_size
-        and layout.name != "MarianMTModel"
-    ):
-        sizes = f"{tokenizer.src_vocab_size} and {tokenizer.tgt_vocab_size} pieces"
-        found.append(f"vocabularies of {sizes} ({layout.name}: of equal size)")
-    if tokenizer is not None and layout.languages and not tokenizer.languages.before_target:
+    if tokenizer is None:
+        return found
+    sizes = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
+    if sizes[0] != sizes[1] and layout.name != "MarianMTModel":
+        found.append(f"vocabularies of {sizes[0]} and {sizes[1]} pieces ({layout.name}: of equal size)")
+    if layout.languages and not tokenizer.languages.before_target:
         found.append(f"a tokenizer without languages ({layout.name}: with languages)")
-    if tokenizer is not None and tokenizer.own_languages.before_target:
+    if not tokenizer.mapped and tokenizer.languages.before_target:
         found.append("languages that are told by pieces before the source (export it for ctranslate2)")
     return found
 
 
 def write(export: Export, folder: Path) -> None:
-    """As `Format.write`."""
     layout, _ = choose_layout(export.model.config, export.info.objective)
     dtype = getattr(torch, export.quantization)
     tensors = layout.weights(export.model)
@@ -60,15 +60,11 @@ def write(export: Export, folder: Path) -> None:
     save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(folder.stat().st_mode & 0o666)
     write_json(folder / "config.json", config_json(layout, export.model, export.quantization))
-    if layout.auto != MASKED:
+    if layout.family != "encoder-only":
         generation = generation_json(layout, export.info)
-        generation |= generation_settings(export.model, export.tokenizer, generation) if layout.languages else {}
+        generation |= generation_ids(export, generation) if layout.languages else {}
         write_json(folder / "generation_config.json", generation)
     write_tokenizer(export, layout, folder)
-
-
-def write_json(file: Path, value: Any) -> None:
-    file.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf8")
 
 
 def generation_json(layout: Layout, info: ModelInfo) -> dict[str, Any]:
@@ -77,7 +73,7 @@ def generation_json(layout: Layout, info: ModelInfo) -> dict[str, Any]:
     common: dict[str, Any] = {**SHARED, "suppress_tokens": never}
     if info.objective == "lm":
         return common | {"do_sample": True, "max_new_tokens": 200}
-    if layout.auto == SEQ2SEQ:
+    if layout.family == "encoder-decoder":
         common |= {"decoder_start_token_id": BOS, "forced_eos_token_id": None}
     search = info.search
     common |= {"num_beams": search.beam_size, "max_new_tokens": 256, "no_repeat_ngram_size": search.no_repeat_ngram}
@@ -86,67 +82,90 @@ def generation_json(layout: Layout, info: ModelInfo) -> dict[str, Any]:
     return common | (beams if search.beam_size > 1 else {})
 
 
+def generation_ids(export: Export, ours: dict[str, Any]) -> dict[str, Any]:
+    """What generation_config.json of a model that is told languages has instead of `ours`."""
+    order, [language] = their_order(export.model), export.tokenizer.starts()[1]
+    never = [order.index(i) for i in ours["suppress_tokens"] if i in order]
+    ids = {name: i for name, i in language_ids(export.model).items() if name != "vocab_size"}
+    return {**ids, "forced_bos_token_id": order.index(language), "suppress_tokens": never}
+
+
 def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
     """tokenizer.json, and its settings. An encoder–decoder also has the files of Marian's tokenizer, which is the one
     that is used if both languages have their own."""
     tokenizer, objective = export.tokenizer, export.info.objective
     names = {f"{name}_token": SPECIAL_PIECES[i] for name, i in (("unk", UNK), ("eos", EOS), ("pad", PAD))}
-    common = {**names, "clean_up_tokenization_spaces": False, "model_max_length": model_length(layout, export)}
+    longest = layout.settings(export.model.config)["max_position_embeddings"]
+    common = {**names, "clean_up_tokenization_spaces": False, "model_max_length": longest}
     if layout.languages:
         write_json(folder / "tokenizer_config.json", common | write_languages(tokenizer, folder))
         return
     if tokenizer.joint and not tokenizer.mapped:
-        write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.auto, objective])
+        write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.family, objective])
         common |= {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": SPECIAL_PIECES[BOS]}
         # A literal </s> in a text is text; but of a masked language model, a literal <unk> is the mask piece.
         common |= {"mask_token": SPECIAL_PIECES[UNK]} if objective == "mlm" else {"split_special_tokens": True}
-        common |= {"padding_side": "left"} if layout.auto == CAUSAL else {}
+        common |= {"padding_side": "left"} if layout.family == "decoder-only" else {}
         common |= {"model_input_names": ["input_ids", "attention_mask"]}
     else:
         common |= {"tokenizer_class": "MarianTokenizer", "separate_vocabs": not tokenizer.joint}
-    if layout.auto == SEQ2SEQ:
+    if layout.family == "encoder-decoder":
         common |= {"source_lang": export.info.source, "target_lang": export.info.target}
         write_marian_tokenizer(tokenizer, folder, shared=export.model.config.tied_embeddings == "three-way")
     write_json(folder / "tokenizer_config.json", common)
     # llama.cpp reads tokenizer.model, but it takes every such model for BPE.
-    if layout.model_type == "llama" and read_pieces(tokenizer.source)[1]:
+    if layout.model_type == "llama" and read_pieces(tokenizer.source.serialized_model_proto())[1]:
         (folder / "tokenizer.model").write_bytes(tokenizer.source.serialized_model_proto())
 
 
 def write_marian_tokenizer(tokenizer: Tokenizer, folder: Path, *, shared: bool) -> None:
     """The SentencePiece models and the ids of their pieces. Without shared embeddings, a model of Marian has two
     vocabularies, even if they are equal."""
-    models = {"source": tokenizer.source, "target": tokenizer.target}
-    for name, model in models.items():
+    for name, model in (("source", tokenizer.source), ("target", tokenizer.target)):
         (folder / f"{name}.spm").write_bytes(model.proto if tokenizer.mapped else model.serialized_model_proto())
     for name, model in {"vocab": tokenizer.source, **({} if shared else {"target_vocab": tokenizer.target})}.items():
         names = unique_names([model.id_to_piece(i) for i in range(model.vocab_size())])
         write_json(folder / f"{name}.json", {piece: i for i, piece in enumerate(names)})
 
 
-def model_length(layout: Layout, export: Export) -> int:
-    """The most pieces that the exported model reads."""
-    most: int = layout.settings(export.model.config)["max_position_embeddings"]
-    return most
+def write_languages(tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
+    """Write the SentencePiece model, and for M2M-100 the ids of its pieces; return the settings of the tokenizer."""
+    assert tokenizer.mapped
+    known, source = tokenizer.languages, tokenizer.mapped.source
+    codes, [language] = list(known.before_target.values()), known.starts()[1]
+    kind = next(kind for kind, pattern in PATTERNS.items() if re.fullmatch(pattern, language))
+    (folder / SENTENCEPIECE).write_bytes(source.proto)
+    if kind == "M2M-100":
+        names = [*SPECIAL, *source.pieces[5:]]
+        first = min(map(names.index, codes))
+        ids = json.dumps({piece: i for i, piece in enumerate(names[:first])}, ensure_ascii=False)
+        (folder / "vocab.json").write_text(ids, encoding="utf8")
+    if kind == "NLLB":
+        # NllbTokenizer of transformers 5 gives pieces other ids than this model was trained with.
+        names = [*SPECIAL, *unique_names(source.pieces)[5:]]
+        special = [name for name in names if name in {*SPECIAL, *codes, "<mask>"}]
+        text = mapped_json(source.proto, names, special, known.starts()[0])
+        (folder / "tokenizer.json").write_text(json.dumps(text, ensure_ascii=False, indent=1), encoding="utf8")
+    languages = {"src_lang": known.source, "tgt_lang": known.target, "additional_special_tokens": codes}
+    whole = {"split_special_tokens": True} if kind == "NLLB" else {}  # a literal </s> in a text is text
+    return {"tokenizer_class": LANGUAGE_TOKENIZERS[kind], **whole, **languages}
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
-    """As `Format.check`."""
     layout, _ = choose_layout(export.model.config, export.info.objective)
-    template = TEMPLATES[layout.auto, export.info.objective]
-    return compare(export, folder, layout, template.split(), lines)
+    return compare(export, folder, layout, TEMPLATES[layout.family, export.info.objective], lines)
 
 
 def about(export: Export) -> About:
-    """As `Format.about`."""
     layout, _ = choose_layout(export.model.config, export.info.objective)
     notes = [f"transformers loads it as {layout.name}; there is no code in this folder."]
-    if layout.auto == SEQ2SEQ:
-        notes.append(f"A text may have at most {model_length(layout, export):,} pieces.")
+    if layout.family == "encoder-decoder":
+        longest = layout.settings(export.model.config)["max_position_embeddings"]
+        notes.append(f"A text may have at most {longest:,} pieces.")
     if not export.tokenizer.joint or export.tokenizer.mapped:
         notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
-    new = "[:, batch['input_ids'].size(1) :]" if layout.auto == CAUSAL else ""  # without the prompt
-    usage = FILL if layout.auto == MASKED else GENERATE.format(auto=layout.auto, new=new)
+    new = "[:, batch['input_ids'].size(1) :]" if layout.family == "decoder-only" else ""  # without the prompt
+    usage = FILL if layout.family == "encoder-only" else GENERATE.format(auto=layout.auto, new=new)
     return About("transformers 5", usage, tuple(notes), header(export))
 
 

@@ -3,7 +3,7 @@
 Shapes: T length of a sequence, V vocabulary.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,17 +13,16 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from nmt.config import ObjectiveName, SearchConfig
-from nmt.decode.fusion import without_sources
+from nmt.config import SearchConfig
 from nmt.decode.generation import Continuations
 from nmt.decode.pytorch import TorchEngine, pad
 from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.export import Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT
-from nmt.interop.huggingface_languages import their_order
 from nmt.interop.huggingface_layouts import Layout
-from nmt.model.contract import GenerativeModel, Model, PromptedModel
+from nmt.interop.huggingface_weights import their_order
+from nmt.model.contract import GenerativeModel, Model, PromptedModel, without_sources
 from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 
@@ -37,7 +36,7 @@ Ids = list[int]
 
 
 @dataclass(frozen=True)
-class Foreign:
+class TransformersModel:
     """A model of transformers, with its tokenizer."""
 
     model: Any
@@ -46,7 +45,7 @@ class Foreign:
     """Our id of each piece, in the order of theirs."""
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout, ours: Model) -> "Foreign":
+    def load(cls, folder: Path, layout: Layout, ours: Model) -> "TransformersModel":
         """`ours`: the model that was exported. Raises ValueError if transformers finds weights missing, or more than it
         knows."""
         transformers = package("transformers", "transformers")
@@ -70,7 +69,7 @@ class Foreign:
         number = {piece: i for i, piece in enumerate(self.order)}
         return number if BOS in number else {**number, BOS: self.model.config.decoder_start_token_id}
 
-    def theirs(self, ids: Ids) -> Ids:
+    def ids(self, ids: Ids) -> Ids:
         """Their ids of our pieces. A vocabulary of sources may have more pieces, whose ids are the same."""
         return [self.number.get(i, i) for i in ids]
 
@@ -80,13 +79,8 @@ class Foreign:
         written, language = list[Ids](), self.model.generation_config.forced_bos_token_id is not None
         for start in range(0, len(inputs), BATCH):
             batch = self.padded(inputs[start : start + BATCH])
-            options = {
-                "num_beams": beams,
-                "do_sample": False,
-                "max_new_tokens": most + language,
-                "no_repeat_ngram_size": 0,
-            }
-            output = self.model.generate(**batch, **options)
+            options = {"num_beams": beams, "do_sample": False, "no_repeat_ngram_size": 0}
+            output = self.model.generate(**batch, **options, max_new_tokens=most + language)
             first = 1 + language if self.model.config.is_encoder_decoder else batch["input_ids"].size(1)
             rows = [row[: row.index(EOS)] if EOS in row else row for row in output[:, first:].tolist()]
             written += [[self.order[i] for i in row] for row in rows]
@@ -94,45 +88,48 @@ class Foreign:
 
     def padded(self, inputs: Sequence[Ids]) -> dict[str, Tensor]:
         """Ids and the mask of real positions, with padding on the side that the tokenizer names."""
-        side, rows = self.tokenizer.padding_side, [torch.tensor(self.theirs(ids)) for ids in inputs]
+        side, rows = self.tokenizer.padding_side, [torch.tensor(self.ids(ids)) for ids in inputs]
         ids = pad_sequence(rows, batch_first=True, padding_value=self.number[PAD], padding_side=side)
         masks = [torch.ones_like(row) for row in rows]
         return {"input_ids": ids, "attention_mask": pad_sequence(masks, batch_first=True, padding_side=side)}
 
-    @torch.inference_mode()
     def logits(self, ids: Ids, target: Ids) -> Tensor:
         """The logits (T, V) of the pieces after each piece of `target`, which `ids` come before: as a source, or in the
         same sequence. V: the pieces of `order`."""
-        ids, target = self.theirs(ids), self.theirs(target)
+        ids, target = self.ids(ids), self.ids(target)
         if self.model.config.is_encoder_decoder:
-            logits = self.model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([target])).logits
+            output = self.model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([target]))
         else:
-            logits = self.model(input_ids=torch.tensor([ids + target])).logits
-        return logits[0, -len(target) :]
+            output = self.model(input_ids=torch.tensor([ids + target]))
+        return output.logits[0, -len(target) :]
 
 
-def compare(export: Export, folder: Path, layout: Layout, template: Sequence[str], lines: Sequence[str]) -> Parity:
+@torch.inference_mode()
+def compare(export: Export, folder: Path, layout: Layout, template: str, lines: Sequence[str]) -> Parity:
     """The largest difference of logits, and whether greedy search writes the same. ValueError if float32 weights give
-    anything else than the model does. `template`: the pieces around a text, which is $A."""
-    foreign = Foreign.load(folder, layout, export.model)
-    place = template.index(CONTENT)
-    before, after = (
-        [SPECIAL_PIECES.index(name) for name in names] for names in (template[:place], template[place + 1 :])
-    )
+    anything else than the model does. `template`: a text, which is $A, and the pieces around it."""
+    exported = TransformersModel.load(folder, layout, export.model)
+    before, after = (list(map(SPECIAL_PIECES.index, names.split())) for names in template.split(CONTENT))
     before = [*before, *export.tokenizer.starts()[0]]
     texts = export.tokenizer.encode_source([tidy(line)[0] for line in lines])
-    longest = foreign.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
+    longest = exported.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
     kept = [n for n, ids in enumerate(texts) if 0 < len(ids) <= longest]
     require(bool(kept), f"none of the {len(lines)} lines fits into the {longest} pieces that can be compared")
     inputs = [[*before, *texts[n], *after] for n in kept]
     # Marian's tokenizer takes the piece of a language from the text.
     tags = [] if layout.languages else export.tokenizer.languages.starts()[0]
-    found = [foreign.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
-    alike = sum(ids == foreign.theirs(given) for ids, given in zip(found, inputs, strict=True))
+    found = [exported.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
+    alike = sum(ids == exported.ids(given) for ids, given in zip(found, inputs, strict=True))
     problem = f"the tokenizer of transformers divides {alike:,} of {len(kept):,} sentences as ours does: {REFUSED}"
     require(not layout.languages or alike > len(kept) // 2, problem)
-    comparison, same = COMPARISONS[export.info.objective]
-    largest, equal = comparison(export, foreign, [texts[n] for n in kept], inputs)
+    if export.info.objective == "mlm":
+        same = "The most probable hidden pieces are the same"
+        largest, equal = compare_hidden(export, exported, inputs)
+    else:
+        same = "Greedy search writes the same"
+        write = write_continuations if export.info.objective == "lm" else write_translations
+        largest, written = write(export, exported, [texts[n] for n in kept], inputs)
+        equal = sum(a == b for a, b in zip(written, exported.write(inputs, MOST_PIECES), strict=True))
     same = f"{same} for {equal:,} of {len(kept):,} sentences"
     if export.quantization == "float32":
         problem = f"{same}, and logits differ by up to {largest:.1e}"
@@ -143,15 +140,11 @@ def compare(export: Export, folder: Path, layout: Layout, template: Sequence[str
     return Parity("logits", largest, len(kept), (f"{same}.", tokens))
 
 
-Comparison = Callable[[Export, Foreign, Sequence[Ids], Sequence[Ids]], tuple[float, int]]
-"""Gives the largest difference of logits, and the number of sentences for which the chosen pieces are the same. Given
-are texts as ids, and these with the special pieces around them."""
-
-
-@torch.inference_mode()
-def compare_translations(
-    export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
-) -> tuple[float, int]:
+def write_translations(
+    export: Export, exported: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
+) -> tuple[float, list[Ids]]:
+    """The largest difference of logits, and what greedy search writes here. `inputs`: the ids of the texts with the
+    special pieces around them."""
     assert isinstance(export.model, GenerativeModel)
     engine = TorchEngine.make([export.model]).begun(*export.tokenizer.starts())
     model, language = engine.readers[0], export.tokenizer.starts()[1]
@@ -162,19 +155,18 @@ def compare_translations(
     largest = 0.0
     for text, ids, target in zip(texts, inputs, written, strict=True):
         source, real = pad([text], engine.device)
-        own_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
+        our_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
         # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
-        shared = ids if foreign.model.config.is_encoder_decoder else ids[:-1]
-        their_TV = foreign.logits(shared, [BOS, *language, *target])[len(language) :]
-        largest = max(largest, float((own_TV[:, foreign.order] - their_TV).abs().max()))
-    theirs = foreign.write(inputs, MOST_PIECES)
-    return largest, sum(a == b for a, b in zip(written, theirs, strict=True))
+        shared = ids if exported.model.config.is_encoder_decoder else ids[:-1]
+        their_TV = exported.logits(shared, [BOS, *language, *target])[len(language) :]
+        largest = max(largest, float((our_TV[:, exported.order] - their_TV).abs().max()))
+    return largest, written
 
 
-@torch.inference_mode()
-def compare_continuations(
-    export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
-) -> tuple[float, int]:
+def write_continuations(
+    export: Export, exported: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
+) -> tuple[float, list[Ids]]:
+    """As `write_translations`, for a language model."""
     model = export.model
     assert isinstance(model, PromptedModel)
     written = [list[int]() for _ in texts]
@@ -184,33 +176,21 @@ def compare_continuations(
             written[prompt] += [piece] if piece != EOS else []
     largest = 0.0
     for ids in inputs:
-        own_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
-        largest = max(largest, float((own_TV - foreign.logits([], ids)).abs().max()))
-    theirs = foreign.write(inputs, MOST_PIECES)
-    return largest, sum(a == b for a, b in zip(written, theirs, strict=True))
+        our_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
+        largest = max(largest, float((our_TV - exported.logits([], ids)).abs().max()))
+    return largest, written
 
 
-@torch.inference_mode()
-def compare_hidden_pieces(
-    export: Export, foreign: Foreign, texts: Sequence[Ids], inputs: Sequence[Ids]
-) -> tuple[float, int]:
-    """Whether the most probable piece is the same wherever one is hidden."""
+def compare_hidden(export: Export, exported: TransformersModel, inputs: Sequence[Ids]) -> tuple[float, int]:
+    """The largest difference of logits, and the number of texts whose most probable pieces are the same wherever one is
+    hidden."""
     largest, equal = 0.0, 0
     for ids in inputs:
         hidden = [n for n in range(1, len(ids) - 1) if n % MASK_EVERY == 1]
         masked = [UNK if n in hidden else i for n, i in enumerate(ids)]
         source, real = torch.tensor([masked]), torch.ones(1, len(ids), dtype=torch.bool)
-        own_TV = export.model.output(export.model.target_states(source, real, source, real))
-        their_TV = foreign.logits([], masked)
-        largest = max(largest, float((own_TV - their_TV).abs().max()))
-        equal += own_TV[hidden].argmax(1).equal(their_TV[hidden].argmax(1))
+        our_TV = export.model.output(export.model.target_states(source, real, source, real))
+        their_TV = exported.logits([], masked)
+        largest = max(largest, float((our_TV - their_TV).abs().max()))
+        equal += our_TV[hidden].argmax(1).equal(their_TV[hidden].argmax(1))
     return largest, equal
-
-
-SAME = "Greedy search writes the same"
-COMPARISONS: dict[ObjectiveName, tuple[Comparison, str]] = {
-    "translation": (compare_translations, SAME),
-    "denoise": (compare_translations, SAME),
-    "lm": (compare_continuations, SAME),
-    "mlm": (compare_hidden_pieces, "The most probable hidden pieces are the same"),
-}

@@ -6,19 +6,39 @@ from typing import Any
 
 from nmt.config import ModelConfig, ObjectiveName
 from nmt.fields import Range
-from nmt.interop.huggingface_languages import m2m_100, mbart, settings_of_ids
-from nmt.interop.huggingface_weights import MOST_POSITIONS, Weights, bart, eurobert, is_tied, llama, pegasus
+from nmt.interop.huggingface_weights import (
+    MOST_POSITIONS,
+    Weights,
+    bart,
+    eurobert,
+    is_tied,
+    llama,
+    m2m_100,
+    mbart,
+    pegasus,
+    their_order,
+)
+from nmt.interop.many_languages import EOS_ID, PAD_ID
 from nmt.messages import show_value
 from nmt.model.contract import Model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 MOST_ROTARY = 4096  # what config.json names for models without a limit
-Values = tuple[Any, ...] | Range
 
 # Settings that change training only, and sizes: every class has any of them. Layers that share a block are written out.
 SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
 IN_TRAINING = ("layer_drop", "dropout", "attention_dropout", "activation_dropout")
 FREE = {*SIZES, *IN_TRAINING, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
+AUTO: dict[str, str] = {
+    "encoder-decoder": "AutoModelForSeq2SeqLM",
+    "decoder-only": "AutoModelForCausalLM",
+    "encoder-only": "AutoModelForMaskedLM",
+}
+OBJECTIVES: dict[str, tuple[ObjectiveName, ...]] = {
+    "encoder-decoder": ("translation", "denoise"),
+    "decoder-only": ("translation", "lm"),
+    "encoder-only": ("mlm",),
+}
 
 
 @dataclass(frozen=True)
@@ -27,31 +47,37 @@ class Layout:
 
     name: str
     model_type: str
-    auto: str
-    """The class of transformers that loads any model for this task."""
-    objectives: tuple[ObjectiveName, ...]
-    needs: Mapping[str, Values]
-    """The values that settings must have. A setting that is neither here nor in FREE must have its default."""
+    needs: Mapping[str, Any]
+    """The values that settings must have: a tuple, empty for any, or a Range. Other settings that aren't in FREE must
+    have their defaults."""
     weights: Weights
     settings: Callable[[ModelConfig], dict[str, Any]]
     """What config.json has besides `SHARED`, without sizes of vocabularies."""
-    shared_heads: bool = True
-    """Whether heads may share keys and values."""
     languages: bool = False
     """Whether its ids are those of M2M-100 and mBART, whose models are told languages."""
+
+    @property
+    def family(self) -> str:
+        return self.needs["family"][0]
+
+    @property
+    def auto(self) -> str:
+        """The class of transformers that loads any model for this task."""
+        return AUTO[self.family]
 
     def obstacles(self, config: ModelConfig, objective: ObjectiveName) -> list[str]:
         """The settings that this class can't express, with the values that it takes."""
         found = []
-        if objective not in self.objectives:
-            found.append(f"training.objective {objective} ({self.name}: {' or '.join(self.objectives)})")
+        objectives = ("translation",) if self.languages else OBJECTIVES[self.family]
+        if objective not in objectives:
+            found.append(f"training.objective {objective} ({self.name}: {' or '.join(objectives)})")
         ours = asdict(config)
         for f in fields(ModelConfig):
             values = self.needs.get(f.name, () if f.name in FREE else (f.default,))
             if values != () and ours[f.name] not in values:
                 choices = values if isinstance(values, Range) else " or ".join(map(shown, values))
                 found.append(f"model.{f.name} {shown(ours[f.name])} ({self.name}: {choices})")
-        if not self.shared_heads and config.kv_heads != config.n_heads:
+        if self.family == "encoder-decoder" and config.kv_heads != config.n_heads:
             found.append(f"model.n_kv_heads {config.kv_heads} ({self.name}: {config.n_heads}, as n_heads)")
         return found
 
@@ -61,14 +87,14 @@ def shown(value: Any) -> str:
 
 
 SHARED = {"bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD}
-CLASSIC: dict[str, Values] = {
+CLASSIC: dict[str, Any] = {
     "family": ("encoder-decoder",),
     "norm": ("layer",),
     "positions": ("sinusoidal",),
     "activation": ("relu", "gelu", "silu", "relu2"),
     "output_bias": (False, True),
 }
-MODERN: dict[str, Values] = {
+MODERN: dict[str, Any] = {
     "family": ("decoder-only",),
     "source_attention": ("causal",),
     "norm": ("rms",),
@@ -90,12 +116,13 @@ def bart_settings(config: ModelConfig) -> dict[str, Any]:
         "decoder_ffn_dim": config.d_ff,
         "activation_function": {"silu": "swish"}.get(config.activation, config.activation),
         "scale_embedding": config.scale_embeddings,
-        "max_position_embeddings": MOST_POSITIONS,
+        "max_position_embeddings": config.max_positions if config.positions == "learned" else MOST_POSITIONS,
         "is_encoder_decoder": True,
         "decoder_start_token_id": BOS,
         "forced_eos_token_id": None,
         "share_encoder_decoder_embeddings": tied == "three-way",
-        "tie_word_embeddings": tied != "none",
+        # Pegasus, which has the norms first, ties all embeddings or none.
+        "tie_word_embeddings": tied == "three-way" or (tied == "decoder" and config.norm_position != "pre"),
         "dropout": config.dropout,
         "attention_dropout": config.attention_dropout,
         "activation_dropout": config.activation_dropout,
@@ -119,6 +146,7 @@ def llama_settings(config: ModelConfig) -> dict[str, Any]:
         "mlp_bias": config.bias,
         "tie_word_embeddings": is_tied(config),
         "attention_dropout": config.attention_dropout,
+        **({"mask_token_id": UNK} if config.family == "encoder-only" else {}),
     }
 
 
@@ -144,109 +172,47 @@ def deepseek_settings(config: ModelConfig) -> dict[str, Any]:
     }
 
 
-BOTH: tuple[ObjectiveName, ...] = ("translation", "denoise")
-WRITES: tuple[ObjectiveName, ...] = ("translation", "lm")
-SEQ2SEQ, CAUSAL, MASKED = "AutoModelForSeq2SeqLM", "AutoModelForCausalLM", "AutoModelForMaskedLM"
-SHARED_PRE: dict[str, Values] = {"norm_position": ("pre",), "tied_embeddings": ("three-way",), "bias": (True,)}
-NO_BIAS: dict[str, Values] = {"bias": (False,)}
-LATENT_WIDTHS: dict[str, Values] = dict.fromkeys(("latent_width", "rotary_width", "query_latent_width"), ())
+POST, PRE = {"norm_position": ("post", "deepnorm")}, {"norm_position": ("pre",)}
+M2M_100 = CLASSIC | PRE | {"tied_embeddings": ("three-way",), "bias": (True,), "positions": ("fairseq",)}
+MBART = M2M_100 | {"positions": ("learned",), "embedding_norm": (True,)}
+NO_BIAS = MODERN | {"bias": (False,)}
+LATENT = {"attention": ("latent",), "latent_width": (), "rotary_width": (), "query_latent_width": ()}
+EXPERTS = {"experts": Range(1), "experts_per_token": Range(2)}
+EUROBERT = MODERN | {"family": ("encoder-only",), "source_attention": ("bidirectional",)}
 LAYOUTS = (
-    Layout(
-        "MarianMTModel",
-        "marian",
-        SEQ2SEQ,
-        BOTH,
-        CLASSIC | {"norm_position": ("post", "deepnorm")},
-        bart,
-        bart_settings,
-        shared_heads=False,
-    ),
-    Layout(
-        "PegasusForConditionalGeneration",
-        "pegasus",
-        SEQ2SEQ,
-        BOTH,
-        CLASSIC | {"norm_position": ("pre",)},
-        pegasus,
-        lambda config: bart_settings(config) | {"tie_word_embeddings": config.tied_embeddings == "three-way"},
-        shared_heads=False,
-    ),
-    Layout(
-        "M2M100ForConditionalGeneration",
-        "m2m_100",
-        SEQ2SEQ,
-        ("translation",),
-        CLASSIC | SHARED_PRE | {"positions": ("fairseq",)},
-        m2m_100,
-        bart_settings,
-        shared_heads=False,
-        languages=True,
-    ),
-    Layout(
-        "MBartForConditionalGeneration",
-        "mbart",
-        SEQ2SEQ,
-        ("translation",),
-        CLASSIC | SHARED_PRE | {"positions": ("learned",), "embedding_norm": (True,)},
-        mbart,
-        lambda config: bart_settings(config) | {"max_position_embeddings": config.max_positions},
-        shared_heads=False,
-        languages=True,
-    ),
-    Layout(
-        "DeepseekV3ForCausalLM",
-        "deepseek_v3",
-        CAUSAL,
-        WRITES,
-        MODERN | NO_BIAS | LATENT_WIDTHS | {"attention": ("latent",)},
-        llama,
-        deepseek_settings,
-    ),
-    Layout(
-        "MixtralForCausalLM",
-        "mixtral",
-        CAUSAL,
-        WRITES,
-        MODERN | NO_BIAS | {"experts": Range(1), "experts_per_token": Range(2)},
-        llama,
-        mixtral_settings,
-    ),
-    Layout("Qwen3ForCausalLM", "qwen3", CAUSAL, WRITES, MODERN | NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
-    Layout("LlamaForCausalLM", "llama", CAUSAL, WRITES, MODERN, llama, llama_settings),
-    Layout(
-        "EuroBertForMaskedLM",
-        "eurobert",
-        MASKED,
-        ("mlm",),
-        MODERN | {"family": ("encoder-only",), "source_attention": ("bidirectional",)},
-        eurobert,
-        lambda config: llama_settings(config) | {"mask_token_id": UNK},
-    ),
+    Layout("MarianMTModel", "marian", CLASSIC | POST, bart, bart_settings),
+    Layout("PegasusForConditionalGeneration", "pegasus", CLASSIC | PRE, pegasus, bart_settings),
+    Layout("M2M100ForConditionalGeneration", "m2m_100", M2M_100, m2m_100, bart_settings, languages=True),
+    Layout("MBartForConditionalGeneration", "mbart", MBART, mbart, bart_settings, languages=True),
+    Layout("DeepseekV3ForCausalLM", "deepseek_v3", NO_BIAS | LATENT, llama, deepseek_settings),
+    Layout("MixtralForCausalLM", "mixtral", NO_BIAS | EXPERTS, llama, mixtral_settings),
+    Layout("Qwen3ForCausalLM", "qwen3", NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
+    Layout("LlamaForCausalLM", "llama", MODERN, llama, llama_settings),
+    Layout("EuroBertForMaskedLM", "eurobert", EUROBERT, eurobert, llama_settings),
 )
 
 
 def choose_layout(config: ModelConfig, objective: ObjectiveName) -> tuple[Layout, list[str]]:
     """The class with the fewest obstacles among those of the model's family, and what these are."""
-    of_family = [layout for layout in LAYOUTS if config.family in tuple_of(layout.needs["family"])]
+    of_family = [layout for layout in LAYOUTS if layout.family == config.family]
     ways = [(layout, layout.obstacles(config, objective)) for layout in of_family]
     return min(ways, key=lambda way: len(way[1]))
 
 
-def tuple_of(values: Values) -> tuple[Any, ...]:
-    assert isinstance(values, tuple)
-    return values
-
-
 def config_json(layout: Layout, model: Model, dtype: str) -> dict[str, Any]:
     """The contents of config.json."""
-    sizes = vocabulary_sizes(model)
+    pieces = {name: len(parameter) for name, parameter in model.named_parameters(remove_duplicate=False)}
+    sizes = {"vocab_size": pieces.get("src_embedding.weight", model.vocab_size)}
     if layout.model_type == "marian":
         sizes["decoder_vocab_size"] = model.vocab_size
     head = {"architectures": [layout.name], "model_type": layout.model_type, "dtype": dtype}
-    ours = settings_of_ids(model) if layout.languages else {}
-    return head | sizes | SHARED | layout.settings(model.config) | ours
+    ids = language_ids(model) if layout.languages else {}
+    return head | sizes | SHARED | layout.settings(model.config) | ids
 
 
-def vocabulary_sizes(model: Model) -> dict[str, int]:
-    sizes = {name: len(parameter) for name, parameter in model.named_parameters(remove_duplicate=False)}
-    return {"vocab_size": sizes.get("src_embedding.weight", model.vocab_size)}
+def language_ids(model: Model) -> dict[str, Any]:
+    """The ids in config.json of models that are told languages (M2M-100, mBART), instead of ours."""
+    order = their_order(model)
+    start = order.index(BOS) if BOS in order else EOS_ID
+    ids = {"bos_token_id": 0, "pad_token_id": PAD_ID, "eos_token_id": EOS_ID}
+    return ids | {"decoder_start_token_id": start, "vocab_size": len(order)}

@@ -3,17 +3,19 @@
 Layers that share a block are written each for itself. Missing biases are written as zeros where a class needs them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig
-from nmt.model.blocks import Block
+from nmt.fields import require
+from nmt.interop.bart import LINEAR, NORMS
+from nmt.model.blocks import Block, Stack
 from nmt.model.contract import Model
 from nmt.model.positions import sinusoids
-from nmt.model.stack import Stack
+from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 MOST_POSITIONS = 1024  # of sinusoids, which Marian and Pegasus compute once
 
@@ -21,58 +23,46 @@ Tensors = dict[str, Tensor]
 Weights = Callable[[Model], Tensors]
 
 
-class Parameters:
-    """The parameters of a model, whose names start with a prefix."""
-
-    def __init__(self, named: Mapping[str, Tensor], prefix: str = "") -> None:
-        self.named, self.prefix = named, prefix
-
-    @classmethod
-    def of(cls, model: Model) -> "Parameters":
-        return cls({name: p.detach() for name, p in model.named_parameters(remove_duplicate=False)})
-
-    def within(self, prefix: str) -> "Parameters":
-        return Parameters(self.named, f"{self.prefix}{prefix}.")
-
-    def get(self, name: str) -> Tensor | None:
-        return self.named.get(self.prefix + name)
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self.named[self.prefix + name]
-
-    def parts(self, layer: str, names: Mapping[str, int], scale: float = 1.0) -> Iterator[tuple[str, Tensor]]:
-        """The matrices of a linear layer that lie one above another: their new names, and the rows of each. Biases come
-        if the layer has them. `scale`: divides all of them."""
-        for kind in ("weight", "bias"):
-            whole = self.get(f"{layer}.{kind}")
-            if whole is not None:
-                matrices = (whole / scale if scale != 1 else whole).split(list(names.values()))
-                yield from ((f"{name}.{kind}", part) for name, part in zip(names, matrices, strict=True))
+def weights_of(model: Model) -> Tensors:
+    """The parameters by our names; those that are shared by each of theirs."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters(remove_duplicate=False)}
 
 
-def stack_of(model: Model, name: str) -> Stack:
-    return cast(Stack, model.get_submodule(name))
+def within(tensors: Tensors, prefix: str) -> Tensors:
+    """The tensors of a part of the model, by their names in it."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
 
 
-def heads(config: ModelConfig) -> dict[str, int]:
-    """The rows of the query, key and value matrices of self-attention."""
-    shared = config.kv_heads * config.d_head
-    return {"q_proj": config.d_model, "k_proj": shared, "v_proj": shared}
+def split(
+    tensors: Tensors, layer: str, names: Sequence[str], scale: float = 1.0, rows: list[int] | None = None
+) -> Tensors:
+    """The matrices that lie one above another in a linear layer, or a norm, by their new names. Biases come if the
+    layer has them. `scale`: divides all of them; `rows`: those of each matrix; None: all have equally many."""
+    found: Tensors = {}
+    for kind in ("weight", "bias"):
+        whole = tensors.get(f"{layer}.{kind}")
+        if whole is not None:
+            parts = (whole if scale == 1 else whole / scale).split(rows or len(whole) // len(names))
+            found |= {f"{name}.{kind}": part for name, part in zip(names, parts, strict=True)}
+    return found
 
 
 def bart(model: Model) -> Tensors:
     """Names of Marian and Pegasus, which are those of BART."""
-    config, found = model.config, Parameters.of(model)
+    config, found = model.config, weights_of(model)
     tensors: Tensors = {}
     for side in ("encoder", "decoder"):
-        stack = stack_of(model, side)
+        stack = cast(Stack, model.get_submodule(side))
         for layer, number in enumerate(stack.order):
-            block = cast(Block, stack[number])
-            # DeepNorm's norm(α x + f(x)) is norm(x + f(x) / α): the last matrix of f takes the factor.
-            rows = bart_layer(config, found.within(f"{side}.{number}"), block.around_self.alpha)
-            tensors |= {f"model.{side}.layers.{layer}.{name}": tensor for name, tensor in rows.items()}
+            block, alpha = within(found, f"{side}.{number}"), cast(Block, stack[number]).around_self.alpha
+            for ours, theirs in (LINEAR | NORMS).items():
+                # DeepNorm's norm(α x + f(x)) is norm(x + f(x) / α): the last matrix of f takes the factor.
+                scale = alpha if ours.endswith((".out", ".down")) else 1.0
+                tensors |= split(block, ours, [f"model.{side}.layers.{layer}.{name}" for name in theirs], scale)
         if config.norm_position == "pre":
-            tensors |= with_bias(f"model.{side}.layer_norm", found.within(f"{side}_norm"))
+            tensors |= split(found, f"{side}_norm", [f"model.{side}.layer_norm"])
+    tensors = {name.replace("weight", "bias"): torch.zeros(len(tensor)) for name, tensor in tensors.items()} | tensors
     if config.output_bias:
         tensors["final_logits_bias"] = found["output.bias"][None]
     if config.tied_embeddings == "three-way":
@@ -89,33 +79,43 @@ def pegasus(model: Model) -> Tensors:
     table = sinusoids(MOST_POSITIONS, config.d_model)
     tensors |= {f"model.{side}.embed_positions.weight": table for side in ("encoder", "decoder")}
     if config.tied_embeddings != "three-way":
-        ours = Parameters.of(model)
+        ours = weights_of(model)
         tensors |= {"model.shared.weight": ours["tgt_embedding.weight"], "lm_head.weight": ours["output.weight"]}
     return tensors
 
 
-def with_bias(name: str, found: Parameters) -> Tensors:
-    """The weight and the bias of a norm or a linear layer; a missing bias as zeros."""
-    weight, bias = found["weight"], found.get("bias")
-    return {f"{name}.weight": weight, f"{name}.bias": torch.zeros(len(weight)) if bias is None else bias}
+def their_order(model: Model) -> list[int]:
+    """Our id of each piece, in the order of M2M-100 and mBART: their special pieces are <s> 0, <pad> 1, </s> 2 and
+    <unk> 3, and </s> starts the decoder. Ours begins with a copy of </s> that can't be written. It isn't there, unless
+    training has changed it: then it comes last, which only mBART, whose output layer has biases, can express."""
+    order = [4, PAD, EOS, UNK, *range(5, model.vocab_size)]
+    weight = weights_of(model)["tgt_embedding.weight"]
+    return order if torch.equal(weight[BOS], weight[EOS]) else [*order, BOS]
 
 
-def bart_layer(config: ModelConfig, block: Parameters, alpha: float) -> Tensors:
-    width, inner = config.d_model, config.d_ff
-    tensors = dict(block.parts("self_attention.qkv", {f"self_attn.{name}": n for name, n in heads(config).items()}))
-    tensors |= dict(block.parts("self_attention.out", {"self_attn.out_proj": width}, alpha))
-    tensors |= with_bias("self_attn_layer_norm", block.within("around_self.norm"))
-    if block.get("cross_attention.q.weight") is not None:
-        tensors |= dict(block.parts("cross_attention.q", {"encoder_attn.q_proj": width}))
-        tensors |= dict(block.parts("cross_attention.kv", {f"encoder_attn.{n}_proj": width for n in "kv"}))
-        tensors |= dict(block.parts("cross_attention.out", {"encoder_attn.out_proj": width}, alpha))
-        tensors |= with_bias("encoder_attn_layer_norm", block.within("around_cross.norm"))
-    tensors |= dict(block.parts("feed_forward.up", {"fc1": inner}))
-    tensors |= dict(block.parts("feed_forward.down", {"fc2": width}, alpha))
-    tensors |= with_bias("final_layer_norm", block.within("around_feed_forward.norm"))
-    if not config.bias:
-        tensors |= {n.replace("weight", "bias"): torch.zeros(len(t)) for n, t in tensors.items() if t.dim() == 2}
-    return tensors
+def m2m_100(model: Model) -> Tensors:
+    """The weights by their names, with the embeddings in their order. ValueError if training has changed what their
+    class can't express."""
+    tensors, order = bart(model), their_order(model)
+    bias_V = tensors.pop("final_logits_bias", torch.zeros(1, model.vocab_size))[0, order]
+    advice = "train with --training.freeze [embeddings], or with LoRA"
+    message = f"training has changed {{}}, and M2M100ForConditionalGeneration has none: {advice}"
+    require(BOS not in order, message.format("the vector that starts the decoder"))
+    require(not bias_V.any(), message.format("biases of the output layer"))
+    return tensors | {"model.shared.weight": tensors["model.shared.weight"][order]}
+
+
+def mbart(model: Model) -> Tensors:
+    """As `m2m_100`, with learned positions, whose first two rows are never used, and a norm of the embeddings."""
+    tensors, order, found = bart(model), their_order(model), weights_of(model)
+    for side, ours in (("encoder", "src_positions"), ("decoder", "tgt_positions")):
+        table = found[f"{ours}.table"]
+        tensors[f"model.{side}.embed_positions.weight"] = torch.cat([torch.zeros(2, table.size(1)), table])
+        for part in ("weight", "bias"):
+            tensors[f"model.{side}.layernorm_embedding.{part}"] = found[f"{ours}.norm.{part}"]
+    bias_1V = tensors.get("final_logits_bias", torch.zeros(1, model.vocab_size))
+    shared = tensors["model.shared.weight"]
+    return tensors | {"final_logits_bias": bias_1V[:, order], "model.shared.weight": shared[order]}
 
 
 def llama(model: Model) -> Tensors:
@@ -123,13 +123,14 @@ def llama(model: Model) -> Tensors:
 
     Llama doesn't multiply embeddings: if ours are, the factor is written into them, and the output layer apart.
     """
-    config, found, side = model.config, Parameters.of(model), one_stack(model)
+    config, found = model.config, weights_of(model)
+    side = "decoder" if config.family == "decoder-only" else "encoder"
     embedding = found["src_embedding.weight" if side == "encoder" else "tgt_embedding.weight"]
     tensors = {"model.embed_tokens.weight": embedding * model.scale, "model.norm.weight": found[f"{side}_norm.weight"]}
     if not is_tied(config):
         tensors["lm_head.weight"] = found["output.weight"]
-    for layer, number in enumerate(stack_of(model, side).order):
-        rows = llama_layer(config, found.within(f"{side}.{number}"))
+    for layer, number in enumerate(cast(Stack, model.get_submodule(side)).order):
+        rows = llama_layer(config, within(found, f"{side}.{number}"))
         tensors |= {f"model.layers.{layer}.{name}": tensor for name, tensor in rows.items()}
     return tensors
 
@@ -139,60 +140,52 @@ def eurobert(model: Model) -> Tensors:
     return llama(model) | ({"lm_head.bias": torch.zeros(model.vocab_size)} if model.config.bias else {})
 
 
-def one_stack(model: Model) -> str:
-    """The name of the stack of a model that has one."""
-    return "decoder" if "decoder" in dict(model.named_children()) else "encoder"
-
-
 def is_tied(config: ModelConfig) -> bool:
     """Whether the written output layer is the embedding."""
     return config.tied_embeddings != "none" and not config.scale_embeddings
 
 
-def llama_layer(config: ModelConfig, block: Parameters) -> Tensors:
-    attention, width, inner = block.within("self_attention"), config.d_model, config.d_ff
-    is_latent = config.attention == "latent"
-    parts = latent_attention(config, attention) if is_latent else attention.parts("qkv", heads(config))
-    tensors = {f"self_attn.{name}": tensor for name, tensor in parts}
-    tensors |= dict(attention.parts("out", {"self_attn.o_proj": width}))
-    if config.qk_norm:
-        tensors |= {f"self_attn.{name}_norm.weight": attention[f"{name}_norm.weight"] for name in "qk"}
-    if config.experts:
-        tensors |= mixtral_experts(config, block.within("feed_forward"))
+def llama_layer(config: ModelConfig, block: Tensors) -> Tensors:
+    attention, shared = within(block, "self_attention"), config.kv_heads * config.d_head
+    if config.attention == "latent":
+        parts = latent_attention(config, attention)
     else:
-        tensors |= dict(block.parts("feed_forward.up", {"mlp.gate_proj": inner, "mlp.up_proj": inner}))
-        tensors |= dict(block.parts("feed_forward.down", {"mlp.down_proj": width}))
+        parts = split(attention, "qkv", ("q_proj", "k_proj", "v_proj"), rows=[config.d_model, shared, shared])
+    parts |= split(attention, "out", ("o_proj",))
+    if config.qk_norm:
+        parts |= {f"{name}_norm.weight": attention[f"{name}_norm.weight"] for name in "qk"}
+    tensors = {f"self_attn.{name}": tensor for name, tensor in parts.items()}
+    if config.experts:
+        tensors |= mixtral_experts(within(block, "feed_forward"))
+    else:
+        tensors |= split(block, "feed_forward.up", ("mlp.gate_proj", "mlp.up_proj"))
+        tensors |= split(block, "feed_forward.down", ("mlp.down_proj",))
     tensors["input_layernorm.weight"] = block["around_self.norm.weight"]
     tensors["post_attention_layernorm.weight"] = block["around_feed_forward.norm.weight"]
     return tensors
 
 
-def mixtral_experts(config: ModelConfig, layer: Parameters) -> Tensors:
+def mixtral_experts(layer: Tensors) -> Tensors:
     tensors = {"block_sparse_moe.gate.weight": layer["router"]}
     for number, (up, down) in enumerate(zip(layer["up"], layer["down"], strict=True)):
-        gate, beside = up.split(config.d_ff)
+        gate, beside = up.chunk(2)
         parts = {"w1": gate, "w2": down, "w3": beside}
         tensors |= {f"block_sparse_moe.experts.{number}.{name}.weight": part for name, part in parts.items()}
     return tensors
 
 
-def latent_attention(config: ModelConfig, attention: Parameters) -> Iterator[tuple[str, Tensor]]:
+def latent_attention(config: ModelConfig, attention: Mapping[str, Tensor]) -> Tensors:
     """DeepSeek's matrices hold the parts of each head together; ours hold each part of all heads together."""
-    heads, width = config.n_heads, config.d_head
 
-    def by_head(name: str, first: int) -> Tensor:
-        """A matrix (heads × both widths, inputs), of one with `first` rows of the first part of all heads, then the
-        other part."""
-        parts = attention[name].split([first, len(attention[name]) - first])
-        return torch.cat([part.unflatten(0, (heads, -1)) for part in parts], dim=1).flatten(0, 1)
+    def by_head(name: str) -> Tensor:
+        """A matrix (heads × both widths, inputs), of one with the first part of all heads, then the other part."""
+        whole = attention[name]
+        parts = whole.split([config.d_model, len(whole) - config.d_model])
+        return torch.cat([part.unflatten(0, (config.n_heads, -1)) for part in parts], dim=1).flatten(0, 1)
 
-    query = by_head("query.weight", heads * width)
+    names = {"kv_a_proj_with_mqa": "latent", "kv_a_layernorm": "latent_norm"}
     if config.query_latent_width:
-        yield "q_a_proj.weight", attention["query_latent.weight"]
-        yield "q_a_layernorm.weight", attention["query_norm.weight"]
-        yield "q_b_proj.weight", query
-    else:
-        yield "q_proj.weight", query
-    yield "kv_a_proj_with_mqa.weight", attention["latent.weight"]
-    yield "kv_a_layernorm.weight", attention["latent_norm.weight"]
-    yield "kv_b_proj.weight", by_head("kv.weight", heads * width)
+        names |= {"q_a_proj": "query_latent", "q_a_layernorm": "query_norm"}
+    tensors = {f"{name}.weight": attention[f"{ours}.weight"] for name, ours in names.items()}
+    query = "q_b_proj.weight" if config.query_latent_width else "q_proj.weight"
+    return tensors | {query: by_head("query.weight"), "kv_b_proj.weight": by_head("kv.weight")}

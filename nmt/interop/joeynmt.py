@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import yaml
-
 from nmt.config import ModelConfig
 from nmt.fields import require
-from nmt.interop.checkpoints import Checkpoint, expect_all, flat, pick, renamed
+from nmt.interop.checkpoints import Checkpoint, flat, pick, renamed
 from nmt.interop.foreign import Foreign, load_safely
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu"}
@@ -35,42 +33,32 @@ TABLE = (
 )
 
 
-def read(path: Path, foreign: Foreign) -> Checkpoint:
-    """As `nmt.interop.checkpoints.ReadCheckpoint`."""
-    try:
-        settings = yaml.safe_load((foreign.folder / "config.yaml").read_text(encoding="utf8"))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"config.yaml of {foreign.origin} can't be read: {error}") from error
-    require(isinstance(settings, dict), f"config.yaml of {foreign.origin} holds no settings")
-    foreign.config = config = flat(settings)
+def read_joeynmt(path: Path, foreign: Foreign) -> Checkpoint:
+    """Read a file or a folder; note in `foreign.problems` what can't be expressed."""
+    foreign.config = config = flat(foreign.settings("config.yaml"))
     foreign.tokenizer = {f"{name}_lang": config.get(f"data.{side}.lang") for side, name in SIDES}
     for side in ("encoder", "decoder"):
-        expect_all(foreign, {f"model.{side}.{name}": values for name, values in BOTH.items()})
+        foreign.expect_all({f"model.{side}.{name}": values for name, values in BOTH.items()})
         foreign.expect(f"model.{side}.type", config.get(f"model.{side}.type"), "transformer")
     # Without the setting, layers of the encoder begin with a norm, and no norm follows the last layer.
     foreign.expect("model.encoder.layer_norm", config.get("model.encoder.layer_norm"), "pre", "post")
-    for name in EQUAL:
-        foreign.expect(
-            f"model.decoder.{name}", config.get(f"model.decoder.{name}"), config.get(f"model.encoder.{name}")
-        )
+    foreign.expect_equal(EQUAL, "model.decoder.", "model.encoder.")
     for side, _ in SIDES:
-        expect_all(foreign, {f"data.{side}.{name}": values for name, values in PLAIN.items()})
+        foreign.expect_all({f"data.{side}.{name}": values for name, values in PLAIN.items()})
         for name, value in TEXTS.items():
             foreign.expect(f"data.{side}.{name}", config.get(f"data.{side}.{name}"), value)
     foreign.expect("data.special_symbols.sep_token", config.get("data.special_symbols.sep_token"), None)
     file = pick(path, "best.ckpt", "*.ckpt")
     state = load_safely(file)
     require(isinstance(state, dict) and "model_state" in state, f"{file} is no checkpoint of JoeyNMT")
-    special = [str(config.get(f"data.special_symbols.{name}_token", piece)) for name, piece in SYMBOLS.items()]
-    names = [foreign.file(f"{side}_vocab.txt").read_text(encoding="utf8").splitlines() for side, _ in SIDES]
     return Checkpoint(
         model_settings(foreign),
         renamed(state["model_state"], TABLE),
-        (names[0], names[1]),
-        (special[0], special[1], special[2], special[3]),
+        [file],
+        [foreign.file(f"{side}_vocab.txt").read_text(encoding="utf8").splitlines() for side, _ in SIDES],
+        [str(config.get(f"data.special_symbols.{name}_token", piece)) for name, piece in SYMBOLS.items()],
         alternating=True,
-        models=tuple(str(config.get(f"data.{side}.tokenizer_cfg.model_file") or "") for side, _ in SIDES),
-        files=[file],
+        models=[config.get(f"data.{side}.tokenizer_cfg.model_file") for side, _ in SIDES],
     )
 
 

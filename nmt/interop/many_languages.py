@@ -8,17 +8,14 @@ Sources begin with the piece of their language, and translations with that of th
 import re
 from typing import Any
 
-from torch import Tensor
-
 from nmt.data.tokenizer.languages import Languages
-from nmt.data.tokenizer.mapped import Mapped
 from nmt.fields import require
-from nmt.interop.bart import Converted, Vocabulary, Weights, embeddings, layers, model_settings, search_settings
-from nmt.interop.foreign import Foreign, read_json, read_weights
-from nmt.vocabulary import SPECIAL_PIECES
+from nmt.interop.bart import Converted, Vocabulary, build, model_settings, search_settings
+from nmt.interop.foreign import Foreign, read_weights, sentencepiece_names, weight_files
 
 PAD_ID, EOS_ID, UNK_ID = 1, 2, 3
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+SENTENCEPIECE = "sentencepiece.bpe.model"
 NLLB_LICENCE = "cc-by-nc-4.0"
 PATTERNS = {  # of the pieces of languages, by the kind of model
     "M2M-100": "__([a-z]+)__",
@@ -33,7 +30,7 @@ M2M_100 = (
 )
 
 
-def convert(foreign: Foreign) -> Converted:
+def read_many_languages(foreign: Foreign) -> Converted:
     """Raises ValueError, with all settings that can't be expressed, if the model doesn't fit."""
     kind = kind_of(foreign)
     foreign.expect("decoder_start_token_id", foreign.config.get("decoder_start_token_id", EOS_ID), EOS_ID)
@@ -43,20 +40,19 @@ def convert(foreign: Foreign) -> Converted:
         longest = foreign.number("max_position_embeddings")
         ours |= {"positions": "learned", "max_positions": longest, "embedding_norm": True}
     settings = model_settings(foreign, **ours)
-    weights = Weights(read_weights(foreign.folder))
+    tensors = read_weights(weight_files(foreign.folder))
+    size, rows = foreign.number("vocab_size"), max(map(len, tensors.values()), default=0)
+    if kind == "mBART-50":  # the first two rows of its positions are never used
+        tensors = {name: t[2:] if "embed_positions" in name else t for name, t in tensors.items()}
     names, codes = pieces(foreign, kind)
-    size, rows = foreign.number("vocab_size"), max(map(len, weights.tensors.values()), default=0)
     require(size <= rows, f"vocab_size is {size:,}, but no weight in {foreign.origin} has so many rows")
     names += [f"madeupword{i}" for i in range(size - len(names))]
-    vocabulary = Vocabulary.of(len(names), UNK_ID, EOS_ID, EOS_ID, PAD_ID)
-    config, tensors = embeddings(weights, settings, vocabulary, vocabulary)
-    tensors |= layers(weights, config) | positions(weights, kind)
-    weights.require_all_read(foreign.origin)
+    vocabulary = Vocabulary.of(names, UNK_ID, EOS_ID, EOS_ID, PAD_ID)
     if kind == "NLLB":
         foreign.licence = foreign.licence or NLLB_LICENCE
-    proto, listed = foreign.file("sentencepiece.bpe.model").read_bytes(), vocabulary.pieces(names, SPECIAL_PIECES)
-    tokenizer = Mapped.make((proto, proto), (listed, listed), Languages(codes, codes))
-    return Converted(config, tensors, tokenizer, search_settings(foreign, UNK_ID))
+    proto, search = foreign.file(SENTENCEPIECE).read_bytes(), search_settings(foreign, UNK_ID)
+    languages = Languages(codes, codes)
+    return build(foreign, settings, tensors, (vocabulary, vocabulary), (proto, proto), languages, search)
 
 
 def kind_of(foreign: Foreign) -> str:
@@ -64,9 +60,8 @@ def kind_of(foreign: Foreign) -> str:
     named = str(foreign.tokenizer.get("tokenizer_class") or "")
     if foreign.config["model_type"] == "mbart":
         if not named.startswith("MBart50"):
-            foreign.problems.append(
-                f"the tokenizer is {named or 'unknown'}, and only that of mBART-50 can be expressed"
-            )
+            problem = f"the tokenizer is {named or 'unknown'}, and only that of mBART-50 can be expressed"
+            foreign.problems.append(problem)
         return "mBART-50"
     return "NLLB" if named.startswith("Nllb") or not (foreign.folder / "vocab.json").is_file() else "M2M-100"
 
@@ -74,22 +69,14 @@ def kind_of(foreign: Foreign) -> str:
 def pieces(foreign: Foreign, kind: str) -> tuple[list[str], dict[str, str]]:
     """The pieces by their ids there, and the piece of each language."""
     if kind == "M2M-100":
-        ids = read_json(foreign.file("vocab.json"))
-        names = sorted(ids, key=ids.__getitem__)
-        whole = [ids[name] for name in names] == list(range(len(names))) and names[:4] == SPECIAL
-        require(whole, f"vocab.json of {foreign.origin} is damaged: its ids are not {', '.join(SPECIAL)} …")
+        names = foreign.vocabulary("vocab.json")
+        problem = f"vocab.json of {foreign.origin} is damaged: its ids are not {', '.join(SPECIAL)} …"
+        require(names[:4] == SPECIAL, problem)
     else:
-        names = [*SPECIAL, *sentencepiece_names(foreign)[3:]]
+        names = [*SPECIAL, *sentencepiece_names(foreign.file(SENTENCEPIECE))[3:]]
     found = language_pieces(foreign, kind, len(names))
     codes = {match[1]: piece for piece in found if (match := re.fullmatch(PATTERNS[kind], piece))}
     return [*names, *found, *(["<mask>"] if kind != "M2M-100" else [])], codes
-
-
-def sentencepiece_names(foreign: Foreign) -> list[str]:
-    from sentencepiece import SentencePieceProcessor
-
-    model: Any = SentencePieceProcessor(model_proto=foreign.file("sentencepiece.bpe.model").read_bytes())
-    return [model.id_to_piece(i) for i in range(model.vocab_size())]
 
 
 def language_pieces(foreign: Foreign, kind: str, first: int) -> list[str]:
@@ -114,15 +101,3 @@ def language_pieces(foreign: Foreign, kind: str, first: int) -> list[str]:
 
 def text_of(token: Any) -> str:
     return str(token["content"] if isinstance(token, dict) else token)
-
-
-def positions(weights: Weights, kind: str) -> dict[str, Tensor]:
-    """The weights of positions and of the norm after them. Rows 0 and 1 of mBART's table are never used."""
-    ours: dict[str, Tensor] = {}
-    for side, prefix in (("encoder", "src"), ("decoder", "tgt")):
-        name = f"model.{side}.embed_positions.weight"
-        if kind == "mBART-50":
-            ours[f"{prefix}_positions.table"] = weights.take(name)[2:]
-            ours |= weights.linear(f"{prefix}_positions.norm", f"model.{side}.layernorm_embedding")
-        weights.find(name, f"{name}s")  # sinusoids are computed
-    return ours

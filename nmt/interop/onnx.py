@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output
 from nmt.extras import package
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.parity import GREEDY, compare
-from nmt.model.attention import explicit_attention, split_heads
+from nmt.model.attention import explicit_attention
 from nmt.model.cache import MASKED
 from nmt.model.positions import AddedPositions
 from nmt.translation.model_folder import ModelInfo
@@ -41,17 +41,9 @@ EXPRESSIBLE: dict[str, Sequence[Any]] = {
     "source_end": [True],  # the decoder graph is given the mask, and no ids
 }
 ENCODER, DECODER = "encoder_model.onnx", "decoder_model_merged.onnx"
-KINDS = ("decoder.key", "decoder.value", "encoder.key", "encoder.value")  # the past of a layer
+# The past of a layer: keys and values (B, K, P, D) of the target, and (B, K, E, D) of the source.
+KINDS = ("decoder.key", "decoder.value", "encoder.key", "encoder.value")
 LARGEST = 1 << 30  # bytes of weights above which a graph has them in a file of its own
-
-
-class Past(NamedTuple):
-    """Keys and values of a layer: (B, K, P, D) of the target, (B, K, E, D) of the source."""
-
-    keys: Tensor
-    values: Tensor
-    source_keys: Tensor
-    source_values: Tensor
 
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
@@ -61,12 +53,14 @@ def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     return [*found, "languages that the model must be told"] if known.before_source or known.before_target else found
 
 
-class EncoderGraph(nn.Module):
-    """Ids and mask (B, S), 1 at real positions → the encoder's states (B, S, M)."""
-
+class Graph(nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
+
+
+class EncoderGraph(Graph):
+    """Ids and mask (B, S), 1 at real positions → the encoder's states (B, S, M)."""
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         model, place_S = self.model, torch.arange(input_ids.size(1))
@@ -84,23 +78,19 @@ class EncoderGraph(nn.Module):
         return states
 
 
-class DecoderGraph(nn.Module):
+class DecoderGraph(Graph):
     """New target ids (B, T), the source's mask and states, and the past of each layer → logits (B, T, V), and the past
     with the new positions."""
 
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        self.model = model
-
     def forward(
         self, input_ids: Tensor, encoder_attention_mask: Tensor, encoder_hidden_states: Tensor, past: list[Any]
-    ) -> tuple[Tensor, list[Past]]:
+    ) -> tuple[Tensor, list[list[Tensor]]]:
         model, n_past = self.model, past[0][0].size(2)
         place_T, place_L = torch.arange(input_ids.size(1)) + n_past, torch.arange(input_ids.size(1) + n_past)
         x_BTM = model.tgt_positions.at(model.tgt_embedding(input_ids) * model.scale, place_T)
         causal_TL = torch.where(place_L[None] <= place_T[:, None], 0.0, MASKED)
         mask, source_mask = causal_TL + bias(model.tgt_positions, place_T, place_L), hide(encoder_attention_mask)
-        new_BEM, present = encoder_hidden_states[:, past[0][2].size(2) :], list[Past]()
+        new_BEM, present = encoder_hidden_states[:, past[0][2].size(2) :], list[list[Tensor]]()
         for block, (keys, values, source_keys, source_values) in zip(model.decoder.layers(), past, strict=True):
             added = block.cross_attention.keys_values(new_BEM)
             source = [torch.cat(pair, 2) for pair in zip((source_keys, source_values), added, strict=True)]
@@ -112,12 +102,12 @@ class DecoderGraph(nn.Module):
                 return mix(layer, q, kv, mask)
 
             def look(x: Tensor, layer: Any = block.cross_attention, source: Any = source) -> Tensor:
-                q = split_heads(layer.q(x), layer.sizes[2])
+                q = layer.q(x).unflatten(2, (-1, layer.sizes[2])).transpose(1, 2)
                 return mix(layer, layer.q_norm(q) if layer.qk_norm else q, source, source_mask)
 
             x_BTM = block.around_cross(block.around_self(x_BTM, attend), look)
             x_BTM = block.around_feed_forward(x_BTM, block.feed_forward)
-            present.append(Past(*kv, *source))
+            present.append([*kv, *source])
         return model.output(model.decoder_norm(x_BTM)), present
 
 
@@ -141,10 +131,13 @@ def mix(layer: Any, q: Tensor, kv: Sequence[Tensor], mask: Tensor) -> Tensor:
 
 
 def write(export: Export, folder: Path) -> None:
-    model = deepcopy(export.model)
+    model: Any = deepcopy(export.model)
     model.reserve(POSITIONS)
-    write_encoder(model, folder / ENCODER)
-    write_decoder(model, folder / DECODER)
+    # The sizes that may differ from call to call.
+    size: dict[str, Any] = {name: torch.export.Dim(name, max=POSITIONS) for name in ("S", "T", "P", "E")}
+    size["B"] = torch.export.Dim("batch_size")
+    write_encoder(model, size, folder / ENCODER)
+    write_decoder(model, size, folder / DECODER)
     if export.quantization == "int8":
         quantise(folder)
 
@@ -163,22 +156,15 @@ def quantise(folder: Path) -> None:
         large.unlink()
 
 
-def sizes() -> dict[str, Any]:
-    """The names of the sizes that may differ from call to call."""
-    Dim = torch.export.Dim
-    return {"B": Dim("batch_size"), **{name: Dim(name, max=POSITIONS) for name in ("S", "T", "P", "E")}}
-
-
-def write_encoder(model: Any, file: Path) -> None:
-    size, names = sizes(), ["input_ids", "attention_mask"]
+def write_encoder(model: Any, size: dict[str, Any], file: Path) -> None:
+    names = ["input_ids", "attention_mask"]
     ids_BS = torch.full((2, 3), EOS)
     shapes = tuple({0: size["B"], 1: size["S"]} for _ in names)
     save(EncoderGraph(model), (ids_BS, torch.ones_like(ids_BS)), shapes, (names, ["last_hidden_state"]), file)
 
 
-def write_decoder(model: Any, file: Path) -> None:
-    size, config = sizes(), model.config
-    B, S, T, P, E, layers = 2, 6, 2, 3, 4, len(model.decoder.order)
+def write_decoder(model: Any, size: dict[str, Any], file: Path) -> None:
+    config, B, S, T, P, E, layers = model.config, 2, 6, 2, 3, 4, len(model.decoder.order)
     past = [[torch.zeros(B, config.kv_heads, n, config.d_head) for n in (P, P, E, E)] for _ in range(layers)]
     arguments = (torch.full((B, T), BOS), torch.ones(B, S, dtype=torch.int64), torch.zeros(B, S, config.d_model), past)
     text, source = {0: size["B"], 1: size["T"]}, {0: size["B"], 1: size["S"]}

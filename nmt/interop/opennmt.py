@@ -1,5 +1,5 @@
-"""Checkpoints of OpenNMT-py 3 (.pt, with the weights in it or in safetensors files beside it), and what Eole, which
-comes from it, shares with them."""
+"""Checkpoints of OpenNMT-py 3 (.pt, with the weights in it or in safetensors files beside it) and of Eole, which comes
+from it: a folder with config.json, vocab.json and model.00.safetensors."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -7,34 +7,64 @@ from typing import Any
 
 from nmt.config import ModelConfig
 from nmt.fields import require
-from nmt.interop.checkpoints import Checkpoint, expect_all, pick, renamed
-from nmt.interop.foreign import Foreign, load_safely
-from nmt.model.weights import read_tensors
+from nmt.interop.checkpoints import Checkpoint, flat, pick, renamed
+from nmt.interop.foreign import Foreign, load_safely, read_json, read_weights
 
-GATED = {"relu": "relu", "gelu": "gelu", "silu": "swiglu", "gated-gelu": "geglu"}  # silu has a gate there
 NORMS = {"standard": "layer", "rms": "rms"}
 SINES = "SinusoidalInterleaved"
+# Rates of SinusoidalConcat are no others' rates: its table is taken as a learned one.
 POSITIONS = {SINES: "sinusoidal", "SinusoidalConcat": "learned"}
+TABLE_ROWS = 5000  # of positions
+# In OpenNMT-py, silu has a gate.
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "swiglu", "gated-gelu": "geglu"}
+EOLE_POSITIONS = POSITIONS | {"Rotary": "rotary", "Learned": "learned"}
+EOLE_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "gated-silu": "swiglu", "gated-gelu": "geglu"}
 NEEDS: dict[str, tuple[Any, ...]] = {
     "model_task": ("seq2seq",),
     "model_type": ("text",),
     "encoder_type": ("transformer",),
     "decoder_type": ("transformer",),
     "self_attn_type": ("scaled-dot", "scaled-dot-flash"),
-    "pos_ffn_activation_fn": tuple(GATED),
+    "pos_ffn_activation_fn": tuple(ACTIVATIONS),
     "layer_norm": tuple(NORMS),
     "max_relative_positions": (0, -1),  # others are relative positions and ALiBi, with other biases than ours
-    "relative_positions_buckets": (0,),
     "rotary_theta": (10000,),
-    "rotary_dim": (0,),
-    "sliding_window": (0,),
-    "num_experts": (0,),
-    "n_src_feats": (0,),
-    "parallel_residual": (False,),
-    "copy_attn": (False,),
+    **dict.fromkeys(("relative_positions_buckets", "rotary_dim", "sliding_window", "num_experts", "n_src_feats"), (0,)),
+    **dict.fromkeys(("parallel_residual", "copy_attn", "lora_embedding"), (False,)),
     "generator_function": ("softmax",),
-    "lora_embedding": (False,),
 }
+EOLE_BOTH: dict[str, tuple[Any, ...]] = {  # of the encoder and of the decoder
+    "mlp_activation_fn": tuple(EOLE_ACTIVATIONS),
+    "layer_norm": ("standard", "standardFP32", "rms"),
+    "position_encoding_type": tuple(EOLE_POSITIONS),
+    **dict.fromkeys(("parallel_residual", "ffn_layernorm"), (False,)),
+    **dict.fromkeys(("sliding_window", "num_experts"), (0,)),
+    **dict.fromkeys(("query_norm", "key_norm", "value_norm", "q_gating"), (False,)),
+    **dict.fromkeys(("attn_scaling", "head_dim", "rope_config.scaling_type"), (None,)),
+    "rope_config.rotary_theta": (10000,),
+    "rope_config.rotary_dim": (0,),
+}
+EOLE_NEEDS: dict[str, tuple[Any, ...]] = {
+    "model.encoder.encoder_type": ("transformer",),
+    "model.decoder.decoder_type": ("transformer",),
+    "model.encoder.encoder_layer_style": ("standard",),
+    "model.encoder.final_encoder_layer_norm": (True,),
+    "model.embeddings.embedding_type": ("standard",),
+    "model.embeddings.position_shift": (0,),
+    "model.generator_function": ("softmax",),
+    "model.add_estimator": (False,),
+    "training.lora_embedding": (False,),
+    **{f"model.{side}.{name}": values for side in ("encoder", "decoder") for name, values in EOLE_BOTH.items()},
+}
+EOLE_EQUAL = (
+    "hidden_size",
+    "heads",
+    "heads_kv",
+    "transformer_ff",
+    *EOLE_BOTH,
+    "norm_eps",
+    "rope_config.rotary_interleave",
+)
 COMMON = (  # with Eole, which began as OpenNMT-py
     (r"^generator\.weight", "lm_head.weight"),
     (r"^generator\.bias", "final_logits_bias"),
@@ -53,16 +83,33 @@ TABLE = (
     (r"(layers\.\d+)\.layer_norm(_1)?\.", r"\1.self_attn_layer_norm."),
     (r"\.layer_norm_2\.", ".encoder_attn_layer_norm."),
 )
+EOLE_TABLE = (
+    *COMMON,
+    (r"\.layer_scalar$|\.rope\.cos_sin$", ".layer_scalar"),
+    (r"^.*\.layer_scalar$", ""),  # it is 1
+    (r"^src_emb\.embeddings\.", "model.encoder.embed_tokens."),
+    (r"^tgt_emb\.embeddings\.", "model.decoder.embed_tokens."),
+    (r"^src_emb\.pe\.(pe|weight)$", "model.encoder.embed_positions.weight"),
+    (r"^tgt_emb\.pe\.(pe|weight)$", "model.decoder.embed_positions.weight"),
+    (r"^(encoder|decoder)\.transformer_layers\.", r"model.\1.layers."),
+    (r"\.input_layernorm\.", ".self_attn_layer_norm."),
+    (r"\.precontext_layernorm\.", ".encoder_attn_layer_norm."),
+    (r"\.post_attention_layernorm\.", ".final_layer_norm."),
+    (r"\.mlp\.gate_up_proj\.", ".fc1."),
+    (r"\.mlp\.up_proj\.", ".fc3."),
+    (r"\.mlp\.down_proj\.", ".fc2."),
+)
+EOLE_SPECIAL = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<blank>"}
 
 
-def read(path: Path, foreign: Foreign) -> Checkpoint:
-    """As `nmt.interop.checkpoints.ReadCheckpoint`."""
+def read_opennmt(path: Path, foreign: Foreign) -> Checkpoint:
+    """Read a file or a folder; note in `foreign.problems` what can't be expressed."""
     file = pick(path, "model.pt", "*.pt")
     state = load_safely(file, Namespace)
     known = isinstance(state, dict) and isinstance(state.get("opt"), Namespace) and isinstance(state.get("vocab"), dict)
     require(known, f"{file} is no checkpoint of OpenNMT-py 3: those of older versions must be converted with its tools")
     foreign.config = config = vars(state["opt"]) | {"decoder_start_token": state["vocab"].get("decoder_start_token")}
-    expect_all(foreign, NEEDS)
+    foreign.expect_all(NEEDS)
     foreign.expect("decoder_start_token", config["decoder_start_token"], "<s>")
     for name in ("lora_layers", "quant_layers"):
         foreign.expect(name, config.get(name) or [], [])
@@ -75,35 +122,20 @@ def read(path: Path, foreign: Foreign) -> Checkpoint:
     files = [file] if "model" in state else sorted(file.parent.glob(f"{file.stem}*.safetensors"))
     require(bool(files), f"{file} has no weights, and {file.stem}.00.safetensors is missing")
     weights = {f"generator.{name}": tensor for name, tensor in (state.get("generator") or {}).items()}
-    weights |= state["model"] if "model" in state else {n: t for part in files for n, t in read_tensors(part).items()}
+    weights |= state["model"] if "model" in state else read_weights(files)
     return Checkpoint(
-        model_settings(foreign, positions),
-        used(renamed(weights, TABLE), positions),
+        opennmt_settings(foreign, positions),
+        renamed(weights, TABLE),
+        files,
         (list(state["vocab"]["src"]), list(state["vocab"]["tgt"])),
         ("<unk>", "<s>", "</s>", "<blank>"),
         alternating=positions == "sinusoidal",
         pairs=rotary and bool(config.get("rotary_interleave", True)),
-        models=(config.get("src_subword_model") or "", config.get("tgt_subword_model") or ""),
-        files=files,
+        models=(config.get("src_subword_model"), config.get("tgt_subword_model")),
     )
 
 
-def expect_sentencepiece(foreign: Foreign, transforms: Any) -> None:
-    """Note a problem if text becomes pieces in another way."""
-    others = {"bpe", "onmt_tokenize", "huggingface_tokenize", "tokenize_id", "normalize"} & {*(transforms or [])}
-    if others:
-        foreign.problems.append(f"transforms has {', '.join(sorted(others))}, and only sentencepiece can be expressed")
-
-
-def used(tensors: dict[str, Any], positions: str) -> dict[str, Any]:
-    """The weights without tables of positions that are computed here. Rates of SinusoidalConcat are no others' rates:
-    its table is taken as a learned one."""
-    if positions == "learned":
-        return {name: t.flatten(1) if "embed_positions" in name else t for name, t in tensors.items()}
-    return {name: tensor for name, tensor in tensors.items() if "embed_positions" not in name}
-
-
-def model_settings(foreign: Foreign, positions: Any) -> ModelConfig:
+def opennmt_settings(foreign: Foreign, positions: Any) -> ModelConfig:
     config = foreign.config
     sizes = {name: foreign.number(name) for name in ("enc_hid_size", "heads", "transformer_ff")}
     depths = [foreign.number(name) for name in ("enc_layers", "dec_layers")]
@@ -112,7 +144,7 @@ def model_settings(foreign: Foreign, positions: Any) -> ModelConfig:
     foreign.require_fitting()
     dropout = config.get("dropout", 0.1)
     activation, norm = config.get("pos_ffn_activation_fn", "relu"), config.get("layer_norm", "standard")
-    kinds: Any = {"activation": GATED[activation], "norm": NORMS[norm]}
+    kinds: Any = {"activation": ACTIVATIONS[activation], "norm": NORMS[norm]}
     return ModelConfig(
         d_model=sizes["enc_hid_size"],
         n_heads=sizes["heads"],
@@ -131,4 +163,68 @@ def model_settings(foreign: Foreign, positions: Any) -> ModelConfig:
     )
 
 
-TABLE_ROWS = 5000  # of positions
+def read_eole(path: Path, foreign: Foreign) -> Checkpoint:
+    """Read a file or a folder; note in `foreign.problems` what can't be expressed."""
+    foreign.config = config = flat(read_json(foreign.folder / "config.json"))
+    vocab = read_json(foreign.file("vocab.json"))
+    listed = all(isinstance(vocab.get(side), list) for side in ("src", "tgt"))
+    require(listed, f"vocab.json of {foreign.origin} has no lists of pieces, src and tgt")
+    foreign.expect_all(EOLE_NEEDS)
+    foreign.expect_equal(EOLE_EQUAL, "model.decoder.", "model.encoder.")
+    foreign.expect("training.lora_layers", config.get("training.lora_layers") or [], [])
+    foreign.expect("decoder_start_token", vocab.get("decoder_start_token", "<s>"), "<s>")
+    expect_sentencepiece(foreign, config.get("transforms"))
+    kind = str(config.get("model.encoder.position_encoding_type", "SinusoidalInterleaved"))
+    ours = EOLE_SPECIAL | (vocab.get("specials") or {})
+    files = sorted(foreign.folder.glob("model.*.safetensors"))
+    require(bool(files), f"{foreign.origin} has no weights: model.00.safetensors is missing")
+    return Checkpoint(
+        eole_settings(foreign, kind),
+        renamed(read_weights(files), EOLE_TABLE),
+        files,
+        (vocab["src"], vocab["tgt"]),
+        [ours[name] for name in EOLE_SPECIAL],
+        alternating=kind == "SinusoidalInterleaved",
+        pairs=kind == "Rotary" and config.get("model.encoder.rope_config.rotary_interleave", True),
+        models=[config.get(f"transforms_configs.sentencepiece.{side}_subword_model") for side in ("src", "tgt")],
+    )
+
+
+def eole_settings(foreign: Foreign, kind: str) -> ModelConfig:
+    config, before = foreign.config, "model.encoder."
+    defaults = {"hidden_size": 512, "heads": 8, "transformer_ff": 2048}
+    foreign.config = {f"{before}{name}": size for name, size in defaults.items()} | config
+    sizes = [foreign.number(f"{before}{name}") for name in defaults]
+    depths = [foreign.number(f"model.{side}.layers") for side in ("encoder", "decoder")]
+    for side in ("src", "tgt"):
+        name = f"model.embeddings.{side}_word_vec_size"
+        foreign.expect(name, config.get(name, 512), sizes[0])
+    normalised = bool(config.get("model.embeddings.normalize", False))
+    foreign.expect("model.embeddings.normalize", normalised and kind == "Learned", False)
+    foreign.require_fitting()
+    norm = str(config.get(f"{before}layer_norm", "standard")).removesuffix("FP32")
+    activation = EOLE_ACTIVATIONS[config.get(f"{before}mlp_activation_fn", "relu")]
+    kinds: Any = {"norm": NORMS[norm], "activation": activation, "positions": EOLE_POSITIONS[kind]}
+    dropout = config.get("training.dropout") or [0.1]
+    return ModelConfig(
+        d_model=sizes[0],
+        n_heads=sizes[1],
+        n_kv_heads=config.get(f"{before}heads_kv"),
+        d_ff=sizes[2],
+        encoder_layers=depths[0],
+        decoder_layers=depths[1],
+        norm_position="pre",
+        norm_epsilon=float(config.get(f"{before}norm_eps", 1e-5)),
+        max_positions=config.get("model.embeddings.n_positions") or TABLE_ROWS,
+        source_end=False,
+        scale_embeddings=kind.startswith("Sinusoidal") or normalised,
+        dropout=float(dropout[0]),
+        **kinds,
+    )
+
+
+def expect_sentencepiece(foreign: Foreign, transforms: Any) -> None:
+    """Note a problem if text becomes pieces in another way."""
+    others = {"bpe", "onmt_tokenize", "huggingface_tokenize", "tokenize_id", "normalize"} & {*(transforms or [])}
+    if others:
+        foreign.problems.append(f"transforms has {', '.join(sorted(others))}, and only sentencepiece can be expressed")

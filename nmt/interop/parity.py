@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from nmt.config import SearchConfig
-from nmt.decode.engine import Engine, IdPair, Ids
+from nmt.decode.engine import IdPair, Ids
 from nmt.fields import require
 from nmt.interop.export import Export, Parity
 from nmt.model.contract import GenerativeModel
@@ -15,11 +15,6 @@ TOLERANCE, MOST_MEAN = 1e-3, 0.2  # of log-probabilities, in nats: the largest d
 GREEDY = SearchConfig(beam_size=1, guard=False)
 COMPARED = "log-probability of a piece of the greedy translation"
 REFUSED = "nothing was exported"
-
-
-def greedy(engine: Engine, sources: Sequence[Ids]) -> list[list[int]]:
-    """The translation of each sentence with the settings GREEDY."""
-    return [best.ids for best, *_ in engine.search(sources, GREEDY)]
 
 
 def compare(
@@ -34,7 +29,8 @@ def compare(
     if they differ more.
 
     Args:
-        translate, score_pairs: as `greedy` and `Engine.score`, by the other library.
+        translate: gives the translation of each source by the other library, with the settings GREEDY.
+        score_pairs: as `Engine.score`, by the other library.
         precision: what the other library computes in.
     """
     assert isinstance(export.model, GenerativeModel)

@@ -1,6 +1,5 @@
 """Models of Sockeye 3: a folder with config, vocabularies and params.best."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,23 +7,19 @@ import yaml
 from torch import Tensor
 
 from nmt.config import ModelConfig
-from nmt.fields import require
-from nmt.interop.checkpoints import Checkpoint, expect_all, flat, pick, renamed
-from nmt.interop.foreign import Foreign, read_json, read_pickled
+from nmt.interop.checkpoints import Checkpoint, flat, pick, renamed
+from nmt.interop.foreign import Foreign, read_weights
 
 ACTIVATIONS = {("relu", False): "relu", ("swish1", False): "silu", ("gelu", False): "gelu"}
 ACTIVATIONS |= {("swish1", True): "swiglu", ("gelu", True): "geglu"}
 NORMS = {("n", "r"): "pre", ("", "rn"): "post"}  # what is done before and after a layer, without dropout
 NEEDS: dict[str, tuple[Any, ...]] = {
     "config_decoder.decoder_type": ("transformer",),
-    "config_embed_source.num_factors": (1,),
-    "config_embed_target.num_factors": (1,),
+    **dict.fromkeys(("config_embed_source.num_factors", "config_embed_target.num_factors"), (1,)),
     "config_encoder.positional_embedding_type": ("fixed", "learned"),
-    "config_encoder.use_lhuc": (False,),
-    "config_decoder.use_lhuc": (False,),
+    **dict.fromkeys(("config_encoder.use_lhuc", "config_decoder.use_lhuc"), (False,)),
     "config_decoder.block_prepended_cross_attention": (False,),
-    "neural_vocab_selection": (None,),
-    "config_length_task": (None,),
+    **dict.fromkeys(("neural_vocab_selection", "config_length_task"), (None,)),
     "dtype": ("float32", "float16", "bfloat16"),
 }
 EQUAL = ("model_size", "attention_heads", "feed_forward_num_hidden", "act_type", "use_glu")
@@ -49,48 +44,30 @@ TABLE = (
 )
 
 
-def read(path: Path, foreign: Foreign) -> Checkpoint:
-    """As `nmt.interop.checkpoints.ReadCheckpoint`."""
-    foreign.config = config = flat(read_settings(foreign))
-    expect_all(foreign, NEEDS)
-    for name in (*EQUAL, *STEPS):
-        of_encoder = config.get(f"config_encoder.{name}")
-        foreign.expect(f"config_decoder.{name}", config.get(f"config_decoder.{name}"), of_encoder)
+def read_sockeye(path: Path, foreign: Foreign) -> Checkpoint:
+    """Read a file or a folder; note in `foreign.problems` what can't be expressed."""
+    foreign.config = flat(foreign.settings("config", Loader))
+    foreign.expect_all(NEEDS)
+    foreign.expect_equal((*EQUAL, *STEPS), "config_decoder.", "config_encoder.")
     settings = model_settings(foreign)
     file = pick(path, "params.best", "params.*")
-    tensors = renamed(read_pickled(file), TABLE)
-    if settings.positions == "sinusoidal":  # they are computed
-        tensors = {name: tensor for name, tensor in tensors.items() if "embed_positions" not in name}
-    names = [sorted(ids, key=lambda n: ids[n]) for ids in (vocabulary(foreign, side) for side in ("src", "trg"))]
-    return Checkpoint(settings, apart(tensors, settings), (names[0], names[1]), files=[file])
+    tensors = apart(renamed(read_weights([file]), TABLE), settings)
+    return Checkpoint(
+        settings, tensors, [file], [foreign.vocabulary(f"vocab.{side}.0.json") for side in ("src", "trg")]
+    )
 
 
-def read_settings(foreign: Foreign) -> dict[str, Any]:
-    """The settings, a YAML file whose sections have names of Python classes, which are not made."""
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        """One of our own: constructors are kept in the class."""
-
-    def section(loader: Any, suffix: str, node: Any) -> Any:
-        is_section = isinstance(node, yaml.MappingNode)
-        return loader.construct_mapping(node, deep=True) if is_section else loader.construct_sequence(node, deep=True)
-
-    Loader.add_multi_constructor("!", section)
-    Loader.add_multi_constructor("tag:yaml.org,2002:python/", section)
-    try:
-        settings = yaml.load((foreign.folder / "config").read_text(encoding="utf8"), Loader=Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"the file config of {foreign.origin} can't be read: {error}") from error
-    require(isinstance(settings, dict), f"the file config of {foreign.origin} holds no settings")
-    return dict(settings)
+class Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads YAML whose sections have names of Python classes, which are not made."""
 
 
-def vocabulary(foreign: Foreign, side: str) -> dict[str, int]:
-    """The ids of the pieces of sources (src) or targets (trg)."""
-    ids = read_json(foreign.file(f"vocab.{side}.0.json"))
-    whole = sorted(map(json.dumps, ids.values())) == sorted(map(json.dumps, range(len(ids))))
-    require(whole, f"vocab.{side}.0.json of {foreign.origin} is damaged: its ids are not 0, 1, 2 …")
-    return ids
+def section(loader: Any, suffix: str, node: Any) -> Any:
+    is_section = isinstance(node, yaml.MappingNode)
+    return loader.construct_mapping(node, deep=True) if is_section else loader.construct_sequence(node, deep=True)
+
+
+Loader.add_multi_constructor("!", section)
+Loader.add_multi_constructor("tag:yaml.org,2002:python/", section)
 
 
 def apart(tensors: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:

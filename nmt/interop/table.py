@@ -22,12 +22,8 @@ USUAL: dict[str, dict[str, Any]] = {  # a usual model of each family, as changes
     "decoder-only": {**MODERN, "source_attention": "causal"},
     "encoder-only": MODERN,
 }
-NUMBERS: dict[str, list[Any]] = {
-    "n_kv_heads": [2],
-    "share_layers": [2],
-    "experts": [4],
-    "norm_epsilon": [1e-4],
-}  # values for the settings that are numbers
+# Values for the settings that are numbers.
+NUMBERS: dict[str, list[Any]] = {"n_kv_heads": [2], "share_layers": [2], "experts": [4], "norm_epsilon": [1e-4]}
 ONLY_WITH_OTHERS = ("family", "expert_balance", "sharing")
 
 

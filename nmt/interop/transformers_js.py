@@ -4,12 +4,11 @@ and Node need. An encoder–decoder flows in; a folder flows out.
 Its class for Marian runs graphs of any layers: what it reads of config.json are ids, and the sizes of keys and values.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.files import write_json
 from nmt.interop import onnx
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT, write_fast_tokenizer
@@ -34,22 +33,16 @@ def write(export: Export, folder: Path) -> None:
     write_fast_tokenizer(folder, export.tokenizer, f"{CONTENT} </s>")
     names = {f"{name}_token": SPECIAL_PIECES[i] for name, i in (("unk", UNK), ("bos", BOS), ("eos", EOS), ("pad", PAD))}
     never = [BOS, PAD] if export.info.search.allow_unk else [UNK, BOS, PAD]
-    files: dict[str, dict[str, Any]] = {
-        "config.json": config_json(export),
-        "generation_config.json": {**IDS, "bad_words_ids": [[i] for i in never], "max_new_tokens": 256, "num_beams": 1},
-        "tokenizer_config.json": {**names, "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 1024},
-    }
-    for name, values in files.items():
-        (folder / name).write_text(json.dumps(values, indent=2) + "\n", encoding="utf8")
-
-
-def config_json(export: Export) -> dict[str, Any]:
+    generation = {**IDS, "bad_words_ids": [[i] for i in never], "max_new_tokens": 256, "num_beams": 1}
+    tokenizer = {**names, "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 1024}
     config = export.info.model
-    sizes: dict[str, Any] = {"vocab_size": export.tokenizer.tgt_vocab_size, "d_model": config.kv_heads * config.d_head}
-    for side in ("encoder", "decoder"):
-        sizes |= {f"{side}_layers": getattr(config, f"{side}_layers"), f"{side}_attention_heads": config.kv_heads}
+    sizes = {"vocab_size": export.tokenizer.tgt_vocab_size, "d_model": config.kv_heads * config.d_head}
+    sizes |= {"encoder_layers": config.encoder_layers, "encoder_attention_heads": config.kv_heads}
+    sizes |= {"decoder_layers": config.decoder_layers, "decoder_attention_heads": config.kv_heads}
     head = {"model_type": "marian", "architectures": ["MarianMTModel"], "is_encoder_decoder": True}
-    return {**head, **IDS, **sizes}
+    write_json(folder / "config.json", {**head, **IDS, **sizes})
+    write_json(folder / "generation_config.json", generation)
+    write_json(folder / "tokenizer_config.json", tokenizer)
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:

@@ -17,10 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
-from nmt.model.cache import MASKED, CrossCache, DecoderCache, KeysValues, Mask, PrefixCache, SourceWeights
-from nmt.model.dropout import dropout
-from nmt.model.linear import Linear, apply
-from nmt.model.norm import RMSNorm
+from nmt.model.cache import MASKED, DecoderCache, KeysValues, Mask, SourceWeights
+from nmt.model.layers import Linear, RMSNorm, apply, dropout
 from nmt.model.positions import Place, RotaryPositions
 
 SHORT = 96  # key positions up to which `explicit_attention` is faster on a CPU
@@ -62,7 +60,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mas
     scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, rows, D), k_BKSD.transpose(-1, -2)).view(B, H, T, S)
     scores = scores + mask if isinstance(mask, Tensor) else scores
     weights = softmax(scores).to(v_BKSD.dtype)  # biases in a mask are float32
-    dropped = dropout(weights, p).view(B, K, rows, S)
+    dropped = (dropout(weights, p) if p else weights).view(B, K, rows, S)
     return torch.matmul(dropped, v_BKSD).view(B, H, T, v_BKSD.size(3)), weights
 
 
@@ -75,11 +73,6 @@ def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, p: flo
     shared = k_BKSD.size(1) != q_BHTD.size(1)
     additive = mask if isinstance(mask, Tensor) else None
     return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, additive, p, mask is None, enable_gqa=shared)
-
-
-def split_heads(x_BTX: Tensor, d_head: int) -> Tensor:
-    """(B, T, heads × D) → (B, heads, T, D)."""
-    return x_BTX.unflatten(2, (-1, d_head)).transpose(1, 2)
 
 
 class Seen(NamedTuple):
@@ -99,16 +92,12 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.sizes = config.n_heads, config.kv_heads, config.d_head
+        self.cache_shape = 2, config.kv_heads, config.d_head
+        """What a cache stores for a position: tensors (keys and values), heads, and the width of a head."""
         self.scale, self.p_dropout = config.d_head**-0.5, config.attention_dropout
         self.qk_norm = config.qk_norm
         if config.qk_norm:
             self.q_norm, self.k_norm = (RMSNorm(config.d_head) for _ in range(2))
-
-    @property
-    def cache_shape(self) -> tuple[int, int, int]:
-        """What a cache stores for a position: tensors (keys and values), heads, and the width of a head."""
-        _, K, D = self.sizes
-        return 2, K, D
 
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
         """As `Model.fused_matrices`."""
@@ -134,18 +123,19 @@ class Attention(nn.Module):
         scores = self.scores(q_RQ, kv[0], mask, cache)
         probabilities = softmax(scores)
         if weights is not None:
-            weights.append(probabilities.view(-1, self.sizes[0], self.rows(q_RQ, kv[0]), scores.size(2)))
+            H, K, _ = self.sizes
+            weights.append(probabilities.view(-1, H, scores.size(1) * K // H, scores.size(2)))
         return self.mix(probabilities, kv[1])
 
     def attend_past(
         self, q_RQ: Tensor, kv: KeysValues, cache: DecoderCache, layer: int, weights: SourceWeights
     ) -> Tensor:
         """As `attend_rows`, to the past of each row, with these keys and values, and to its prefix if that is apart."""
-        if not isinstance(cache, PrefixCache):
+        if not cache.prefix_is_apart:
             return self.attend_rows(q_RQ, kv, cache.past_NHWL, cache, weights)
         assert weights is None, "samples need no weights"
         keys, values = cache.source[layer]
-        scores_X = self.scores(q_RQ, keys, cache.prefix_mask_NH1P, cache)
+        scores_X = self.scores(q_RQ, keys, cache.prefix_NH1P, cache)
         past_X = self.scores(q_RQ, kv[0], cache.past_NHWL, cache)
         R, H, W, P = q_RQ.size(0), self.sizes[0], cache.n_separate, keys.size(2)
         prefix_RHP = scores_X.view(R // W, H, W, P).transpose(1, 2).reshape(R, H, P)
@@ -157,7 +147,8 @@ class Attention(nn.Module):
 
     def scores(self, q_RQ: Tensor, keys_XDL: Tensor, mask: Tensor | None, cache: DecoderCache) -> Tensor:
         """The scores (X, H / K × rows, L), where each sentence of the keys has as many rows, one after another."""
-        rows, (H, K, D) = self.rows(q_RQ, keys_XDL), self.sizes
+        H, K, D = self.sizes
+        rows = q_RQ.size(0) * K // keys_XDL.size(0)  # of each sentence
         if rows == 1:
             q = q_RQ.reshape(-1, H // K, D)
         else:
@@ -175,10 +166,6 @@ class Attention(nn.Module):
         if rows == 1:
             return y.view(-1, H * y.size(2))
         return y.view(-1, K, H // K, rows, y.size(2)).permute(0, 3, 1, 2, 4).reshape(-1, H * y.size(2))
-
-    def rows(self, q_RQ: Tensor, keys_XDL: Tensor) -> int:
-        """The rows of each sentence of the keys."""
-        return q_RQ.size(0) * self.sizes[1] // keys_XDL.size(0)
 
 
 class SelfAttention(Attention):
@@ -207,7 +194,7 @@ class SelfAttention(Attention):
         """Queries (B, H, T, D), keys and values (B, K, T, D) of inputs at these T positions."""
         H, K, D = self.sizes
         qk, v = self.qkv(x_BTM).unflatten(2, (-1, D)).split([H + K, K], dim=2)
-        q, k = self.placed(qk, place).split([H, K], dim=2)
+        q, k = (qk if self.as_computed else self.placed(qk, place)).split([H, K], dim=2)
         return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
 
     def placed(self, qk_XHD: Tensor, place: Place) -> Tensor:
@@ -250,16 +237,16 @@ class CrossAttention(Attention):
     def keys_values(self, states_BSM: Tensor) -> tuple[Tensor, Tensor]:
         """The encoder's output as keys and values, each (B, K, S, D)."""
         _, K, D = self.sizes
-        k, v = split_heads(self.kv(states_BSM), D).split(K, dim=1)
+        k, v = self.kv(states_BSM).unflatten(2, (-1, D)).transpose(1, 2).split(K, dim=1)
         return self.k_norm(k) if self.qk_norm else k, v
 
     def forward(self, x_BTM: Tensor, states_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights) -> Tensor:
         """The attended values (B, T, M) of the encoder's output, whose padding `mask_B11S` hides."""
-        q = split_heads(self.q(x_BTM), self.sizes[2])
+        q = self.q(x_BTM).unflatten(2, (-1, self.sizes[2])).transpose(1, 2)
         q = self.q_norm(q) if self.qk_norm else q
         return self.attend(q, *self.keys_values(states_BSM), mask_B11S, weights)
 
-    def step(self, x_RM: Tensor, cache: CrossCache, layer: int, weights: SourceWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: SourceWeights) -> Tensor:
         """Attention of each row to the source of its sentence."""
         modules: dict[str, Any] = self._modules
         q_RQ = apply(modules["q"], x_RM)

@@ -3,8 +3,7 @@
 from nmt.config import ModelConfig
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.decoder_only import DecoderOnly
-from nmt.model.encoder_decoder import EncoderDecoder
-from nmt.model.encoder_only import EncoderOnly
+from nmt.model.encoder_decoder import EncoderDecoder, EncoderOnly
 
 
 def build_model(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> Model:

@@ -6,14 +6,15 @@ each target position so far, position after position; H heads or, without biases
 latent attention 1: its values are a part of its keys).
 
 A decoder-only model reads the source as the beginning of its only sequence: this prefix takes the first slots, once for
-all rows. In an encoder–decoder there is no prefix, and `CrossCache` keeps the keys and values of the source apart.
+all rows. In an encoder–decoder there is no prefix, and the keys and values of the source are apart.
 
 A row never moves. All rows of a sentence look at all of its slots, through a mask that shows each row the slots of its
 own past. When a hypothesis continues another one, its row takes over the other's line of the mask: keys and values are
 not copied.
 
 Samples never continue one another: their rows are separate. For the target, a cache then has N × W sentences of one
-row: time and memory grow with the rows, not with their square. The source, or the prefix, is still stored once.
+row: time and memory grow with the rows, not with their square. The source is still stored once; so is the prefix, which
+then is the source, to which self-attention attends beside a row's own past.
 """
 
 from collections.abc import Sequence
@@ -37,9 +38,9 @@ SourceWeights = list[Tensor] | None
 nobody needs these weights."""
 
 
-def view(kv_2NKLD: Tensor) -> KeysValues:
-    """The keys and values of a block as attention uses them; the values are the keys if only keys are stored."""
-    return kv_2NKLD[0].flatten(0, 1).mT, kv_2NKLD[-1].flatten(0, 1)
+def views(layers_2NKLD: Sequence[Tensor]) -> list[KeysValues]:
+    """The keys and values of each layer as attention uses them; the values are the keys if only keys are stored."""
+    return [(kv_2NKLD[0].flatten(0, 1).mT, kv_2NKLD[-1].flatten(0, 1)) for kv_2NKLD in layers_2NKLD]
 
 
 class Cache(Protocol):
@@ -53,7 +54,7 @@ class Cache(Protocol):
 
 
 class DecoderCache:
-    """The cache of a model: keys and values of all its blocks."""
+    """The cache of a model: keys and values of all its layers."""
 
     def __init__(
         self,
@@ -62,65 +63,79 @@ class DecoderCache:
         width: int,
         real_NP: Tensor | None = None,
         bias_HX: Tensor | None = None,
+        source_2NKSD: Sequence[Tensor] = (),
+        source_mask_N11S: Tensor | None = None,
     ) -> None:
-        """Make room for `max_length` target positions of `width` rows, after each block's keys and values of a prefix.
-        `real_NP`: True at the real positions of the prefix, which come first; None: there is no prefix (P = 0).
-        `bias_HX`: as `ScoreBias.past`, of P + max_length positions; None: positions have no biases."""
+        """Make room for `max_length` target positions of `width` rows, after each layer's keys and values of a prefix.
+
+        Args:
+            prefix_2NKPD: of no position (P = 0) if there is no prefix, or if it is the source. For separate rows there
+                are N × W sentences of a `width` of 1.
+            real_NP: True at the real positions of the prefix, which come first; None: there is no prefix.
+            bias_HX: as `ScoreBias.past`, of all positions of prefix and target; None: positions have no biases.
+            source_2NKSD: each layer's keys and values of the source, or of a prefix that separate rows share.
+            source_mask_N11S: the additive mask of its padding; None: there is no padding.
+        """
         first = prefix_2NKPD[0]
-        n_sentences, n_prefix = first.size(1), first.size(3)
-        self.width, self.length, self.n_prefix = width, 0, n_prefix
-        n_slots = n_prefix + max_length * width
+        n_sentences, self.n_prefix = first.size(1), first.size(3)
+        self.width, self.length, self.filled = width, 0, self.n_prefix  # slots in use: `filled`
+        n_slots = self.n_prefix + max_length * width
         self.target_2NKLD = [p.new_empty(*p.shape[:3], n_slots, p.size(4)) for p in prefix_2NKPD]
         for target_2NKLD, prefix in zip(self.target_2NKLD, prefix_2NKPD, strict=True):
-            target_2NKLD[:, :, :, :n_prefix] = prefix
+            target_2NKLD[:, :, :, : self.n_prefix] = prefix
         self.past_NWL = torch.full((n_sentences, width, n_slots), MASKED, device=first.device)
-        self.real_NP = real_NP
-        if real_NP is not None:
-            self.past_NWL[:, :, :n_prefix].masked_fill_(real_NP[:, None], 0.0)
+        self.source_2NKSD, self.source_mask_N11S = list(source_2NKSD), source_mask_N11S
+        self.n_separate = n_sentences // source_2NKSD[0].size(1) if source_2NKSD else 1
+        """Separate rows of each sentence; 1: the rows are not separate."""
+        self.lengths_N = None if real_NP is None else real_NP.sum(1)
+        self.prefix_is_apart = real_NP is not None and bool(source_2NKSD)
+        if real_NP is not None and not source_2NKSD:
+            self.past_NWL[:, :, : self.n_prefix].masked_fill_(real_NP[:, None], 0.0)
         # Otherwise every row sees every slot.
-        self.masked = width > 1 or (real_NP is not None and not bool(real_NP.all()))
-        # Of the newest position: rows of each sentence, their place in the sequence, and the mask of their past.
+        self.masked = width > 1 or (real_NP is not None and not source_2NKSD and not bool(real_NP.all()))
+        # Of the newest position: rows of each sentence, their place in the sequence, and the masks of their past and of
+        # a prefix that is apart.
         self.rows = width
         self.place: slice | Tensor = slice(0, 0)
         self.past_NHWL: Tensor | None = None
+        self.prefix_NH1P = source_mask_N11S
         self.bias_HX = bias_HX
         self.empty_111 = first.new_empty(1, 1, 1)
-        self.target = [view(target) for target in self.target_2NKLD]
-
-    @property
-    def filled(self) -> int:
-        """Number of slots in use."""
-        return self.n_prefix + self.length * self.width
+        self.target, self.source = views(self.target_2NKLD), views(self.source_2NKSD)
 
     def grow(self, rows: int) -> None:
         """Make room for the next position, in which the first `rows` rows of each sentence get a token."""
-        start, self.length, self.rows, self.past_NHWL = self.filled, self.length + 1, rows, None
+        start, self.filled = self.filled, self.filled + self.width
+        self.length, self.rows, self.past_NHWL = self.length + 1, rows // self.n_separate, None
         if self.masked:
-            self.past_NWL[:, :, start : start + self.width].diagonal(dim1=1, dim2=2).zero_()
-            self.past_NHWL = self.past_NWL[:, None, :rows, : start + self.width]
+            self.past_NWL[:, :, start : self.filled].diagonal(dim1=1, dim2=2).zero_()
+            self.past_NHWL = self.past_NWL[:, None, : self.rows, : self.filled]
+        newest_N = None if self.lengths_N is None else self.lengths_N + self.length - 1
+        one_place = slice(self.length - 1, self.length)
+        self.place = one_place if newest_N is None else newest_N.repeat_interleave(rows)
         if self.bias_HX is not None:
-            bias_NH1L = self.bias(self.bias_HX)
-            self.past_NHWL = bias_NH1L if self.past_NHWL is None else bias_NH1L + self.past_NHWL
-        if self.real_NP is None:
-            self.place = slice(self.length - 1, self.length)
-        else:
-            self.place = (self.real_NP.sum(1) + self.length - 1).repeat_interleave(rows)
+            self.add_biases(self.bias_HX, newest_N)
 
-    def bias(self, bias_HX: Tensor) -> Tensor:
-        """The biases (N or 1, H, 1, L) of the newest position, the same for all rows and all blocks."""
-        rows_1H1L = bias_HX[:, -self.length :].repeat_interleave(self.width, 1)[None, :, None]
-        if self.real_NP is None:
-            return rows_1H1L
-        prefix_NH1P = prefix_bias(bias_HX, self.real_NP.sum(1) + self.length - 1, self.n_prefix)
-        return torch.cat([prefix_NH1P, rows_1H1L.expand(prefix_NH1P.size(0), -1, -1, -1)], dim=3)
+    def add_biases(self, bias_HX: Tensor, newest_N: Tensor | None) -> None:
+        """Add the biases of the newest position, the same for all rows and all layers, to its masks."""
+        bias_NH1L = bias_HX[:, -self.length :].repeat_interleave(self.width, 1)[None, :, None]
+        if newest_N is not None:
+            n_prefix = self.n_prefix if self.source_mask_N11S is None else self.source_mask_N11S.size(3)
+            distance_NP = torch.arange(n_prefix, device=bias_HX.device) - newest_N[:, None]
+            # Padding, which comes last, is hidden anyway.
+            prefix_NH1P = bias_HX[:, distance_NP.clamp(max=0) - 1].transpose(0, 1)[:, :, None]
+            if self.source_mask_N11S is None:
+                bias_NH1L = torch.cat([prefix_NH1P, bias_NH1L.expand(prefix_NH1P.size(0), -1, -1, -1)], dim=3)
+            else:
+                self.prefix_NH1P = self.source_mask_N11S + prefix_NH1P
+        self.past_NHWL = bias_NH1L if self.past_NHWL is None else bias_NH1L + self.past_NHWL
 
     def append(self, layer: int, kv_2NKWD: Tensor) -> KeysValues:
-        """Store a block's keys and values of the newest position (W = 1: the same for every row); return those of all
+        """Store a layer's keys and values of the newest position (W = 1: the same for every row); return those of all
         slots in use."""
-        filled = self.filled
-        self.target_2NKLD[layer].narrow(3, filled - self.width, self.width).copy_(kv_2NKWD)
+        self.target_2NKLD[layer].narrow(3, self.filled - self.width, self.width).copy_(kv_2NKWD)
         keys_XDL, values_XLD = self.target[layer]
-        return keys_XDL.narrow(2, 0, filled), values_XLD.narrow(1, 0, filled)
+        return keys_XDL.narrow(2, 0, self.filled), values_XLD.narrow(1, 0, self.filled)
 
     def reorder(self, parents_NW: Tensor) -> None:
         if self.width > 1:
@@ -128,81 +143,18 @@ class DecoderCache:
             past_NWL.copy_(past_NWL.gather(1, parents_NW[:, :, None].expand(-1, -1, past_NWL.size(2))))
 
     def keep(self, sentences: Tensor) -> None:
-        n, filled = sentences.size(0), self.filled
-        for i, target_2NKLD in enumerate(self.target_2NKLD):
-            kept = target_2NKLD[:, :, :, :filled].index_select(1, sentences)
-            self.target_2NKLD[i] = target_2NKLD[:, :n]
-            self.target_2NKLD[i][:, :, :, :filled] = kept
-        self.past_NWL = self.past_NWL[sentences]
-        if self.real_NP is not None:
-            self.real_NP = self.real_NP[sentences]
-        self.target = [view(target) for target in self.target_2NKLD]
-
-
-def prefix_bias(bias_HX: Tensor, newest_N: Tensor, n_prefix: int) -> Tensor:
-    """The biases (N, H, 1, P) of the positions of a prefix, for queries at the positions `newest_N`."""
-    distance_NP = torch.arange(n_prefix, device=bias_HX.device) - newest_N[:, None]
-    return bias_HX[:, distance_NP.clamp(max=0) - 1].transpose(0, 1)[:, :, None]  # padding is hidden anyway
-
-
-class CrossCache(DecoderCache):
-    """The cache of a decoder with cross-attention: also the keys and values of the source."""
-
-    def __init__(
-        self,
-        source_2NKSD: list[Tensor],
-        mask_N11S: Tensor | None,
-        target_2NKPD: Sequence[Tensor],
-        max_length: int,
-        width: int,
-        bias_HX: Tensor | None,
-    ) -> None:
-        """Given are each layer's keys and values of the source, the additive mask of the source's padding (None: there
-        is no padding), and each layer's keys and values of no target position (P = 0). For separate rows these have
-        N × W sentences, and `width` is 1."""
-        super().__init__(target_2NKPD, max_length, width, bias_HX=bias_HX)
-        self.source_2NKSD, self.source_mask_N11S = source_2NKSD, mask_N11S
-        self.source = [view(source) for source in source_2NKSD]
-        self.n_separate = target_2NKPD[0].size(1) // source_2NKSD[0].size(1)
-        """Separate rows of each sentence; 1: the rows are not separate."""
-
-    def grow(self, rows: int) -> None:
-        super().grow(rows // self.n_separate)
-
-    def keep(self, sentences: Tensor) -> None:
         rows_W = torch.arange(self.n_separate, device=sentences.device)
-        super().keep((sentences[:, None] * self.n_separate + rows_W).flatten())
+        targets = (sentences[:, None] * self.n_separate + rows_W).flatten()
+        for i, target_2NKLD in enumerate(self.target_2NKLD):
+            kept = target_2NKLD[:, :, :, : self.filled].index_select(1, targets)
+            self.target_2NKLD[i] = target_2NKLD[:, : targets.size(0)]
+            self.target_2NKLD[i][:, :, :, : self.filled] = kept
+        self.past_NWL = self.past_NWL[targets]
         distinct = {id(source): source for source in self.source_2NKSD}  # layers of one block share theirs
-        kept = {i: source.index_select(1, sentences) for i, source in distinct.items()}
-        self.source_2NKSD = [kept[id(source)] for source in self.source_2NKSD]
+        kept_sources = {i: source.index_select(1, sentences) for i, source in distinct.items()}
+        self.source_2NKSD = [kept_sources[id(source)] for source in self.source_2NKSD]
         if self.source_mask_N11S is not None:
-            self.source_mask_N11S = self.source_mask_N11S[sentences]
-        self.source = [view(source) for source in self.source_2NKSD]
-
-
-class PrefixCache(CrossCache):
-    """The cache of a decoder-only model with separate rows: the prefix is the source, to which self-attention attends
-    beside a row's own past."""
-
-    def __init__(
-        self, prefix_2NKPD: list[Tensor], max_length: int, width: int, real_NP: Tensor, bias_HX: Tensor | None
-    ) -> None:
-        """Arguments as for `DecoderCache`."""
-        none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix_2NKPD]
-        mask_N11P = torch.zeros(real_NP.shape, device=real_NP.device).masked_fill_(~real_NP, MASKED)[:, None, None]
-        super().__init__(prefix_2NKPD, mask_N11P, none_2RK0D, max_length, 1, bias_HX)
-        self.lengths_N = real_NP.sum(1)
-        self.prefix_mask_NH1P = mask_N11P
-
-    def grow(self, rows: int) -> None:
-        super().grow(rows)
-        newest_N = self.lengths_N + self.length - 1
-        self.place = newest_N.repeat_interleave(self.n_separate)
-        if self.bias_HX is not None and self.source_mask_N11S is not None:
-            biases_NH1P = prefix_bias(self.bias_HX, newest_N, self.source_mask_N11S.size(3))
-            self.prefix_mask_NH1P = self.source_mask_N11S + biases_NH1P
-
-    def keep(self, sentences: Tensor) -> None:
-        super().keep(sentences)
-        self.lengths_N = self.lengths_N[sentences]
-        self.prefix_mask_NH1P = self.prefix_mask_NH1P[sentences]
+            self.source_mask_N11S = self.prefix_NH1P = self.source_mask_N11S[sentences]
+        if self.lengths_N is not None:
+            self.lengths_N = self.lengths_N[sentences]
+        self.target, self.source = views(self.target_2NKLD), views(self.source_2NKSD)

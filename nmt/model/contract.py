@@ -16,14 +16,13 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention
+from nmt.model.blocks import Stack
 from nmt.model.cache import Cache, DecoderCache, SourceWeights
 from nmt.model.device import on_meta
-from nmt.model.dropout import Dropout
 from nmt.model.experts import Experts, SumOver, end_step, load_figures
-from nmt.model.feed_forward import GATED, FeedForward
-from nmt.model.linear import apply, restrict
-from nmt.model.positions import AddedPositions, RotaryPositions
-from nmt.model.stack import Stack
+from nmt.model.layers import GATED, Dropout, FeedForward, apply
+from nmt.model.linear import restrict
+from nmt.model.positions import AddedPositions, Table
 
 OUTPUT = ("output.weight", "output.bias")  # the parameters of the output layer; it may have no bias
 
@@ -66,6 +65,11 @@ class Decoder(Limited, Protocol):
         """
 
 
+def without_sources(n: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The sources (n, 0) and their mask, for `Decoder.start`, of n texts that have no source."""
+    return torch.zeros(n, 0, dtype=torch.int64, device=device), torch.zeros(n, 0, dtype=torch.bool, device=device)
+
+
 class Model(nn.Module):
     """A model of any family: what training needs."""
 
@@ -75,6 +79,8 @@ class Model(nn.Module):
         super().__init__()
         self.config, self.dropout = config, Dropout(config.dropout)
         self.scale = config.d_model**0.5 if config.scale_embeddings else 1.0
+        self.max_positions = config.max_positions if config.positions == "learned" else None
+        """The longest sequence that the model can read; None: no limit."""
         self.dtype: torch.dtype | None = None
         """Type of the states in all blocks, see `computing_in`; None: that of the weights."""
 
@@ -91,18 +97,23 @@ class Model(nn.Module):
         """The length of each sequence (int64, N) that the model reads for a pair, one tensor for each sequence. Given
         are the lengths of sources with EOS (0: there is no source), and of targets with BOS."""
 
-    @abstractmethod
     def blocks(self) -> list[nn.Module]:
         """The blocks; each is compiled as a whole."""
+        return [block for stack in self.stacks() for block in stack]
 
-    @abstractmethod
     def parts(self) -> dict[str, list[nn.Module]]:
-        """The modules of each part that `training.freeze` can name."""
+        """The modules of each part that `training.freeze` can name: embeddings (with positions and the output layer),
+        and the encoder and the decoder, each with its last norm, as far as there are any."""
+        parts: dict[str, list[nn.Module]] = {"embeddings": []}
+        for name, module in self.named_children():
+            stack = name.removesuffix("_norm")
+            parts.setdefault(stack if stack in ("encoder", "decoder") else "embeddings", []).append(module)
+        return parts
 
-    @abstractmethod
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
         """The names of the parameters that have a row for each piece, and whose pieces these are. A model may lack some
         of them."""
+        return {"src_embedding.weight": "source", **dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")}
 
     @property
     def device(self) -> torch.device:
@@ -112,22 +123,17 @@ class Model(nn.Module):
     def vocab_size(self) -> int:
         return self.output.out_features
 
-    @property
-    def max_positions(self) -> int | None:
-        """The longest sequence that the model can read; None: no limit."""
-        return self.config.max_positions if self.config.positions == "learned" else None
-
     def reserve(self, end: int) -> None:
         """Make the tables of positions long enough for positions below `end`. A table that grows later, in a forward
         pass, costs compiled layers another compilation."""
         for module in self.modules():
-            if isinstance(module, AddedPositions | RotaryPositions):
+            if isinstance(module, Table):
                 module.reserve(end)
 
-    def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: nn.Module) -> Tensor:
+    def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: AddedPositions) -> Tensor:
         """Embeddings, scaled by √M if the settings say so (Vaswani et al. 2017, section 3.4), with positions, and
         dropout."""
-        x_BTM: Tensor = positions(embedding(ids_BT) * self.scale)
+        x_BTM = positions.at(embedding(ids_BT) * self.scale, slice(0, ids_BT.size(1)))
         return self.dropout(x_BTM if self.dtype is None else x_BTM.to(self.dtype))
 
     @contextlib.contextmanager

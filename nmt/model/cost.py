@@ -16,10 +16,10 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from nmt.model.attention import CrossAttention, SelfAttention
+from nmt.model.blocks import Stack
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.experts import Experts
 from nmt.model.latent import LatentAttention
-from nmt.model.stack import Stack
 from nmt.vocabulary import FIRST_PIECE
 
 

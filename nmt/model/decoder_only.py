@@ -8,44 +8,33 @@ Shapes: B batch, S source length, T target length, P prefix length, L length of 
 vocabulary; N, W, R, K, D as in `cache`. Real positions come first and padding after them.
 """
 
-from typing import Literal, NamedTuple
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
-from nmt.model.blocks import Block
-from nmt.model.cache import Cache, DecoderCache, Mask, PrefixCache, SourceWeights
-from nmt.model.contract import OUTPUT, PromptedModel, make_embedding
+from nmt.model.blocks import Block, Stack
+from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
+from nmt.model.contract import PromptedModel, make_embedding
 from nmt.model.device import move
-from nmt.model.linear import Linear, apply
-from nmt.model.norm import make_norm
+from nmt.model.layers import Linear, apply, make_last_norm
 from nmt.model.positions import AddedPositions
-from nmt.model.stack import Stack
 from nmt.vocabulary import BOS
 
 
-class Joined(NamedTuple):
-    """Pairs as sequences. `forward` reads the ids of a sequence up to the last but one, and predicts the next ones."""
-
-    ids_BL: Tensor
-    starts_B: Tensor
-    """The position of each target's BOS, which is the length of the prefix."""
-
-
-def join(src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, longest: int) -> Joined:
-    """Join sources and targets without padding between them. Targets begin with BOS; `longest`: length of the longest
-    sequence. The rest of shorter sequences is arbitrary."""
+def join(src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """Join sources and targets without padding between them: ids (B, L), and the position of each target's BOS (B),
+    which is the length of its prefix. Targets begin with BOS; `longest`: length of the longest sequence. The rest of
+    shorter sequences is arbitrary."""
     if not src_BS.size(1):
-        return Joined(tgt_BT, torch.zeros(len(tgt_BT), dtype=torch.int64, device=tgt_BT.device))
+        return tgt_BT, torch.zeros(len(tgt_BT), dtype=torch.int64, device=tgt_BT.device)
     starts_B = src_mask_BS.sum(1) + 1
     apart_BX = torch.cat([pad(src_BS, (1, 0), value=BOS), tgt_BT], dim=1)
     place_L = torch.arange(longest, device=src_BS.device)
     gap_B1 = (src_BS.size(1) + 1 - starts_B)[:, None]
     from_BL = torch.where(place_L < starts_B[:, None], place_L, place_L + gap_B1).clamp_(max=apart_BX.size(1) - 1)
-    return Joined(apart_BX.gather(1, from_BL), starts_B)
+    return apart_BX.gather(1, from_BL), starts_B
 
 
 class DecoderOnly(PromptedModel):
@@ -63,7 +52,7 @@ class DecoderOnly(PromptedModel):
         self.tgt_positions = AddedPositions(config, causal=config.source_attention == "causal")
         depth = config.encoder_layers + config.decoder_layers
         self.decoder = Stack(config, Block, depth)
-        self.decoder_norm = make_norm(config) if config.norm_position == "pre" else nn.Identity()
+        self.decoder_norm = make_last_norm(config)
         self.initialise()
 
     @property
@@ -120,19 +109,15 @@ class DecoderOnly(PromptedModel):
         if src_BS.size(1):
             prefix_BP, real_BP = pad(src_BS, (1, 0), value=BOS), pad(src_mask_BS, (1, 0), value=True)
         bidirectional = self.config.source_attention == "bidirectional"
-        keys_values, bias_HX = self.read_prefix(prefix_BP, real_BP, max_length, bidirectional=bidirectional)
-        kind = PrefixCache if separate and width > 1 else DecoderCache
-        return kind(keys_values, max_length, width, real_BP, bias_HX)
+        return self.read_prefix(prefix_BP, real_BP, max_length, width, separate=separate, bidirectional=bidirectional)
 
     def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
-        keys_values, bias_HX = self.read_prefix(prefix_BP, real_BP, max_length, bidirectional=False)
-        kind = PrefixCache if width > 1 else DecoderCache
-        return kind(keys_values, max_length, width, real_BP, bias_HX)
+        return self.read_prefix(prefix_BP, real_BP, max_length, width, separate=True, bidirectional=False)
 
     def read_prefix(
-        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, *, bidirectional: bool
-    ) -> tuple[list[Tensor], Tensor | None]:
-        """What a cache needs of a prefix: the keys and values of each layer, and the biases of positions."""
+        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int, *, separate: bool, bidirectional: bool
+    ) -> DecoderCache:
+        """As `start_after`; `bidirectional`: whether each id sees those after it, too."""
         assert not self.training, "dropout would make the search random: call model.eval() first"
         n_positions = prefix_BP.size(1) + max_length
         self.reserve(n_positions)
@@ -141,7 +126,13 @@ class DecoderOnly(PromptedModel):
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
         mask = self.tgt_positions.self_mask(x_BPM, padding_mask(real_BP, x_BPM) if bidirectional else None)
         self.decoder(x_BPM, mask, seen)
-        return seen.keys_values, self.tgt_positions.past_bias(n_positions, x_BPM.device)
+        prefix, bias = seen.keys_values, self.tgt_positions.bias
+        bias_HX = None if bias is None else bias.past(n_positions, x_BPM.device)
+        if not separate or width == 1:
+            return DecoderCache(prefix, max_length, width, real_BP, bias_HX)
+        none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix]
+        mask_N11P = padding_mask(real_BP, x_BPM.float())
+        return DecoderCache(none_2RK0D, max_length, 1, real_BP, bias_HX, prefix, mask_N11P)
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
         layers = [block.self_attention for block in self.decoder.layers()]
@@ -155,19 +146,10 @@ class DecoderOnly(PromptedModel):
         weights: SourceWeights = None if source_weights is None else []
         x_RM = self.decoder.step(x_RM, cache, weights)
         if source_weights is not None:
-            assert cache.real_NP is not None
-            source_weights += [source_part(weights_NHWL, cache.real_NP[:, 1:]) for weights_NHWL in weights or []]
+            assert cache.lengths_N is not None
+            real_NS = torch.arange(1, cache.n_prefix, device=x_RM.device) < cache.lengths_N[:, None]
+            source_weights += [source_part(weights_NHWL, real_NS) for weights_NHWL in weights or []]
         return apply(self.decoder_norm, x_RM)
-
-    def blocks(self) -> list[nn.Module]:
-        return [*self.decoder]
-
-    def parts(self) -> dict[str, list[nn.Module]]:
-        embeddings = [self.tgt_embedding, self.output, self.tgt_positions]
-        return {"embeddings": embeddings, "decoder": [self.decoder, self.decoder_norm]}
-
-    def vocabularies(self) -> dict[str, Literal["source", "target"]]:
-        return dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")
 
 
 def source_part(weights_NHTL: Tensor, src_mask_NS: Tensor) -> Tensor:

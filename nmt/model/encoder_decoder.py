@@ -1,4 +1,4 @@
-"""The encoder–decoder Transformer: ids and masks in, logits out (Vaswani et al. 2017, and later variants).
+"""Transformers with an encoder: ids and masks in, logits out (Vaswani et al. 2017, and later variants).
 
 Shapes: B batch, S source length, T target length, M model width, V target vocabulary; in decoding N, W, K, D see
 `cache`, R rows (N × W). Real positions come first and padding after them, on both sides.
@@ -11,18 +11,36 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, padding_mask
-from nmt.model.blocks import Block, DecoderBlock
-from nmt.model.cache import Cache, CrossCache, Mask, SourceWeights
-from nmt.model.contract import OUTPUT, GenerativeModel, make_embedding
+from nmt.model.blocks import Block, DecoderBlock, Stack
+from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
+from nmt.model.contract import OUTPUT, GenerativeModel, Model, make_embedding
 from nmt.model.device import move
-from nmt.model.linear import Linear, apply
-from nmt.model.norm import make_norm
+from nmt.model.layers import Linear, apply, make_last_norm
 from nmt.model.positions import AddedPositions
-from nmt.model.stack import Stack
 from nmt.vocabulary import EOS
 
 
-class EncoderDecoder(GenerativeModel):
+class WithEncoder(Model):
+    """A model with an encoder, which reads the source in both directions."""
+
+    src_embedding: nn.Embedding
+    src_positions: AddedPositions
+    encoder: Stack
+    encoder_norm: nn.Module
+
+    def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None) -> tuple[Tensor, Mask]:
+        """Read the source (None: it has no padding): states (B, S, M), and the mask (B, 1, 1, S) of what isn't read:
+        its padding and, with `source_end: false`, EOS."""
+        if not self.config.source_end:
+            read_BS = src_BS != EOS
+            src_mask_BS = read_BS if src_mask_BS is None else src_mask_BS & read_BS
+        x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
+        mask_B11S: Mask = "all" if src_mask_BS is None else padding_mask(src_mask_BS, x_BSM)
+        self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
+        return self.encoder_norm(self.encoder(x_BSM, self_mask)), mask_B11S
+
+
+class EncoderDecoder(WithEncoder, GenerativeModel):
     """A model that reads the source in both directions, and writes the target from left to right."""
 
     def __init__(self, config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> None:
@@ -37,10 +55,7 @@ class EncoderDecoder(GenerativeModel):
         self.tgt_positions = AddedPositions(config, causal=True)
         self.encoder = Stack(config, Block, config.encoder_layers)
         self.decoder = Stack(config, DecoderBlock, config.decoder_layers)
-        # The output of pre-norm blocks is not normalised: each stack ends with a norm of its own.
-        pre_norm = config.norm_position == "pre"
-        self.encoder_norm = make_norm(config) if pre_norm else nn.Identity()
-        self.decoder_norm = make_norm(config) if pre_norm else nn.Identity()
+        self.encoder_norm, self.decoder_norm = make_last_norm(config), make_last_norm(config)
         self.initialise()
 
     @property
@@ -67,17 +82,6 @@ class EncoderDecoder(GenerativeModel):
             .index_select(0, real_N)
         )
 
-    def encode(self, src_BS: Tensor, src_mask_BS: Tensor | None) -> tuple[Tensor, Mask]:
-        """Read the source (None: it has no padding): states (B, S, M), and the mask (B, 1, 1, S) of what isn't read:
-        its padding and, with `source_end: false`, EOS."""
-        if not self.config.source_end:
-            read_BS = src_BS != EOS
-            src_mask_BS = read_BS if src_mask_BS is None else src_mask_BS & read_BS
-        x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
-        mask_B11S: Mask = "all" if src_mask_BS is None else padding_mask(src_mask_BS, x_BSM)
-        self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
-        return self.encoder_norm(self.encoder(x_BSM, self_mask)), mask_B11S
-
     def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""
         x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions)
@@ -86,18 +90,19 @@ class EncoderDecoder(GenerativeModel):
 
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
-    ) -> CrossCache:
+    ) -> DecoderCache:
         assert not self.training, "dropout would make the search random: call model.eval() first"
         memory_BSM, mask = self.encode(src_BS, None if bool(src_mask_BS.all()) else src_mask_BS)
         blocks: list[Any] = list(self.decoder)
         by_block = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
         source_2NKSD = [by_block[number] for number in self.decoder.order]
-        shapes = [layer.cache_shape for layer in self.cached()[0]]
+        shapes = [block.self_attention.cache_shape for block in self.decoder.layers()]
         n_sentences, width = (src_BS.size(0) * width, 1) if separate else (src_BS.size(0), width)
         target_2NKPD = [source_2NKSD[0].new_empty(two, n_sentences, K, 0, D) for two, K, D in shapes]
-        bias_HX = self.tgt_positions.past_bias(max_length, self.device)
+        bias = self.tgt_positions.bias
+        bias_HX = None if bias is None else bias.past(max_length, self.device)
         mask_N11S = mask if isinstance(mask, Tensor) else None
-        return CrossCache(source_2NKSD, mask_N11S, target_2NKPD, max_length, width, bias_HX)
+        return DecoderCache(target_2NKPD, max_length, width, None, bias_HX, source_2NKSD, mask_N11S)
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
         layers = self.decoder.layers()
@@ -106,20 +111,37 @@ class EncoderDecoder(GenerativeModel):
         return [block.self_attention for block in layers], [block.cross_attention for block in blocks]
 
     def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
-        assert isinstance(cache, CrossCache)
+        assert isinstance(cache, DecoderCache)
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
         x_RM = self.tgt_positions.at(x_RM, cache.place)
         return apply(self.decoder_norm, self.decoder.step(x_RM, cache, source_weights))
 
-    def blocks(self) -> list[nn.Module]:
-        return [*self.encoder, *self.decoder]
 
-    def parts(self) -> dict[str, list[nn.Module]]:
-        embeddings = [self.src_embedding, self.tgt_embedding, self.output, self.src_positions, self.tgt_positions]
-        encoder, decoder = [self.encoder, self.encoder_norm], [self.decoder, self.decoder_norm]
-        return {"embeddings": embeddings, "encoder": encoder, "decoder": decoder}
+class EncoderOnly(WithEncoder):
+    """A model that reads: it can't write (Devlin et al. 2019). It predicts pieces of the sequence that it reads. Its
+    parts have the names of an encoder–decoder's, which may start from it."""
+
+    def __init__(self, config: ModelConfig, vocab_size: int) -> None:
+        super().__init__(config)
+        self.src_embedding = make_embedding(vocab_size, config.d_model)
+        self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
+        if config.tied_embeddings != "none":
+            self.output.weight = self.src_embedding.weight
+        self.src_positions = AddedPositions(config, causal=False)
+        self.encoder = Stack(config, Block, config.encoder_layers)
+        self.encoder_norm = make_last_norm(config)
+        self.initialise()
+
+    def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
+        # On the CPU, as in an encoder–decoder.
+        chosen_N, padded = tgt_mask_BT.flatten().nonzero().squeeze(1), not bool(src_mask_BS.all())
+        src_BS, src_mask_BS, chosen_N = (move(x, self.device) for x in (src_BS, src_mask_BS, chosen_N))
+        states_BSM, _ = self.encode(src_BS, src_mask_BS if padded else None)
+        return states_BSM.flatten(0, 1).index_select(0, chosen_N)
+
+    def sequence_lengths(self, source_N: Tensor, target_N: Tensor) -> list[Tensor]:
+        return [source_N]
 
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
-        of_target: dict[str, Literal["source", "target"]] = dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")
-        return {"src_embedding.weight": "source", **of_target}
+        return dict.fromkeys(["src_embedding.weight", *OUTPUT], "source")

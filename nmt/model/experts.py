@@ -17,8 +17,7 @@ from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 from nmt.model.device import move
-from nmt.model.dropout import Dropout
-from nmt.model.feed_forward import GATED, FeedForward, activate
+from nmt.model.layers import GATED, Dropout, FeedForward, activate
 
 
 def make_feed_forward(config: ModelConfig) -> nn.Module:

@@ -25,8 +25,8 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen
 from nmt.model.cache import DecoderCache, Mask
-from nmt.model.linear import Linear, apply, full_precision
-from nmt.model.norm import RMSNorm
+from nmt.model.layers import Linear, RMSNorm, apply
+from nmt.model.linear import full_precision
 from nmt.model.positions import Place, RotaryPositions
 
 
@@ -37,6 +37,7 @@ class LatentAttention(Attention):
         super().__init__(config)
         H, D, M, (C, E) = config.n_heads, config.d_head, config.d_model, config.latent_widths
         self.sizes = H, 1, C + E  # as `step` sees them: all heads share one key, which is the latent vector and r
+        self.cache_shape = 1, 1, C + E
         self.widths, self.scale = (H, D, C, E), (D + E) ** -0.5
         n_query = config.query_latent_width
         if n_query:
@@ -46,11 +47,6 @@ class LatentAttention(Attention):
         self.kv = Linear(C, 2 * H * D, bias=False)
         self.out = Linear(H * D, M, bias=config.bias)
         self.rotary = RotaryPositions(E) if E else None
-
-    @property
-    def cache_shape(self) -> tuple[int, int, int]:
-        _, K, D = self.sizes
-        return 1, K, D
 
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
         H, D, C, E = self.widths

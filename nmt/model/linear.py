@@ -1,40 +1,20 @@
-"""Linear layers: in the precision of their input, and, for decoding, called directly, with 8-bit weights, or with only
-some of their outputs.
+"""Linear layers for use, not training: with 8-bit weights, with an adapter, or with only some of their outputs.
 
 Shapes: X any leading sizes, I inputs and O outputs of a linear layer; N positions, M model width.
 """
 
 import warnings
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.functional import linear
 
-from nmt.model.norm import LayerNorm
+from nmt.model.layers import Linear, apply
 
 # Products of fewer multiplications than this are faster in float32: quantising their input takes longer.
 SMALL = 300_000
-
-
-class Linear(nn.Linear):
-    """A linear layer that computes in the type of its input: in training, bfloat16 with weights in float32."""
-
-    def forward(self, x_XI: Tensor) -> Tensor:
-        bias = self.bias
-        return linear(x_XI, self.weight.to(x_XI.dtype), bias if bias is None else bias.to(x_XI.dtype))
-
-
-def apply(layer: Any, x: Tensor) -> Tensor:
-    """`layer(x)` without `nn.Module.__call__` and `__getattr__`, which take longer than the arithmetic of one row."""
-    parameters: dict[str, Any] = layer._parameters
-    if type(layer) is Linear:
-        return linear(x, parameters["weight"], parameters["bias"])
-    if type(layer) is LayerNorm:
-        return torch.layer_norm(x, layer.normalized_shape, parameters["weight"], parameters["bias"], layer.eps)
-    return layer.forward(x)
 
 
 class Watched(Linear):

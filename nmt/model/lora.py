@@ -17,7 +17,7 @@ from torch.nn.utils import parametrize
 from nmt.config import LoraConfig
 from nmt.model.attention import Attention
 from nmt.model.contract import Model
-from nmt.model.feed_forward import FeedForward
+from nmt.model.layers import FeedForward
 from nmt.model.linear import AdaptedLinear, Int8Linear
 
 AnyModel = TypeVar("AnyModel", bound=Model)

@@ -1,7 +1,9 @@
 """How the model knows the order of tokens: a table added to the embeddings, rotations of queries and keys, or biases
-of the scores of self-attention.
+of the scores of self-attention, which depend only on the distance between query and key.
 
-Shapes: B batch, T length, D head width, M model width, H heads, R rows of a cache, X any leading sizes.
+A distance is the position of the key minus that of the query: negative for the past.
+
+Shapes: B batch, T length, D head width, M model width, H heads, R rows of a cache, X any leading sizes, or distances.
 """
 
 import math
@@ -12,14 +14,13 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.fields import require
-from nmt.model.bias import ScoreBias
-from nmt.model.cache import Mask
+from nmt.model.cache import MASKED, Mask
 from nmt.model.device import on_meta
-from nmt.model.linear import apply
-from nmt.model.norm import make_norm
+from nmt.model.layers import apply, make_norm
 
 LENGTH = 512  # of a new table; a longer sequence makes it longer, and compiled layers are compiled again
 SINUSOIDAL = ("sinusoidal", "fairseq")
+BUCKETS, FARTHEST = 32, 128  # of relative positions; the paper's values
 GROWING = Lock()  # of the threads that share a model, one makes a table longer, so that none makes it shorter again
 Place = slice | Tensor
 """Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was
@@ -35,20 +36,87 @@ def sinusoids(length: int, d_model: int, kind: str = "sinusoidal") -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)[:, :d_model]
 
 
-class AddedPositions(nn.Module):
+def buckets(distances_X: Tensor, causal: bool) -> Tensor:
+    """The bucket of each distance (Raffel et al. 2020, section 2.1): half of the buckets are for one distance each, the
+    others grow with the logarithm up to FARTHEST. Without `causal`, keys of the past and of the future have 16 each."""
+    n = BUCKETS if causal else BUCKETS // 2
+    size_X = -distances_X.clamp(max=0) if causal else distances_X.abs()
+    exact = n // 2
+    growth_X = torch.log(size_X.clamp(min=1).float() / exact) / math.log(FARTHEST / exact)
+    far_X = (exact + (growth_X * (n - exact)).long()).clamp(max=n - 1)
+    future_X = 0 if causal else (distances_X > 0) * n
+    return torch.where(size_X < exact, size_X, far_X) + future_X
+
+
+class ScoreBias(nn.Module):
+    """The biases of a stack of layers: ALiBi (Press et al. 2022, section 3), which falls linearly with the distance, or
+    a learned bias for each bucket of distances and each head (Raffel et al. 2020, section 2.1).
+
+    ALiBi was made for causal attention. In both directions it is symmetric here, which its authors propose for encoders
+    (github.com/ofirpress/attention_with_linear_biases, issue 5).
+    """
+
+    def __init__(self, config: ModelConfig, causal: bool) -> None:
+        super().__init__()
+        self.n_heads, self.causal = config.n_heads, causal
+        self.table = nn.Parameter(torch.empty(BUCKETS, config.n_heads)) if config.positions == "relative" else None
+
+    def at(self, distances_X: Tensor) -> Tensor:
+        """The biases (H, X), float32."""
+        if self.table is not None:
+            return self.table[buckets(distances_X, self.causal)].T.float()
+        heads_H = torch.arange(1, self.n_heads + 1, device=distances_X.device)
+        return -torch.exp2(heads_H * (-8 / self.n_heads))[:, None] * distances_X.abs()
+
+    def whole(self, length: int, device: torch.device, hide_future: bool) -> Tensor:
+        """The biases (1, H, T, T) of a whole sequence; with `hide_future`, they are a causal mask too."""
+        distances_X = torch.arange(-length, length, device=device)
+        bias_HX = self.at(distances_X)
+        if hide_future:
+            bias_HX = bias_HX.masked_fill(distances_X > 0, MASKED)
+        return bias_HX.unfold(1, length, 1)[:, 1:].flip(1)[None]  # each query sees keys one place further to the left
+
+    def past(self, length: int, device: torch.device) -> Tensor:
+        """The biases (H, X) of the last of `length` positions."""
+        return self.at(torch.arange(1 - length, 1, device=device))
+
+
+class Table(nn.Module):
+    """A table with a row for each position, which is computed again when a longer sequence needs it."""
+
+    table: Tensor
+    grows = True
+    """Whether there is such a table. If not, the methods do nothing."""
+
+    def rows(self, length: int) -> Tensor:
+        """The table, in which positions are the last but one dimension."""
+        raise NotImplementedError
+
+    def make_table(self) -> None:
+        """Compute the table, also of a model that was made on the device "meta"."""
+        if self.grows:
+            self.table = self.rows(LENGTH)
+
+    def reserve(self, end: int) -> None:
+        """Make the table long enough for positions below `end`."""
+        if self.grows and end > self.table.size(-2):
+            with GROWING, torch.inference_mode(False):  # training may use the longer table too
+                if end > self.table.size(-2):
+                    self.table = self.rows(2 * end).to(self.table)
+
+
+class AddedPositions(Table):
     """What a stack of layers adds for positions: sinusoidal or learned rows to its embeddings, biases to the scores of
     its self-attention, or nothing if positions are rotary. `model.embedding_norm` normalises the embeddings then."""
 
     def __init__(self, config: ModelConfig, causal: bool) -> None:
         """`causal`: whether no position sees a later one."""
         super().__init__()
-        self.kind = config.positions
-        self.table: Tensor
+        self.kind, self.width, self.grows = config.positions, config.d_model, config.positions in SINUSOIDAL
         if self.kind == "learned":
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
-        elif self.kind in SINUSOIDAL:
-            nothing = torch.empty(LENGTH, config.d_model)
-            table = nothing if on_meta() else sinusoids(LENGTH, config.d_model, self.kind)
+        elif self.grows:
+            table = torch.empty(LENGTH, config.d_model) if on_meta() else self.rows(LENGTH)
             self.register_buffer("table", table, persistent=False)
         self.bias = ScoreBias(config, causal) if self.kind in ("alibi", "relative") else None
         self.norm = make_norm(config) if config.embedding_norm else None
@@ -57,40 +125,23 @@ class AddedPositions(nn.Module):
         """The embeddings or biases of positions."""
         return [parameter for name, parameter in self.named_parameters() if not name.startswith("norm.")]
 
-    def make_table(self) -> None:
-        """Compute a sinusoidal table, for a model that was made on the device "meta"."""
-        if self.kind in SINUSOIDAL:
-            self.table = sinusoids(LENGTH, self.table.size(1), self.kind)
-
-    def reserve(self, end: int) -> None:
-        """Make a sinusoidal table long enough for positions below `end`."""
-        if self.kind in SINUSOIDAL and end > self.table.size(0):
-            with GROWING, torch.inference_mode(False):  # training may use the longer table too
-                if end > self.table.size(0):
-                    self.table = sinusoids(2 * end, self.table.size(1), self.kind).to(self.table)
-
-    def forward(self, x_XTM: Tensor) -> Tensor:
-        """Add the rows of positions 0 to T. Raises ValueError past a learned table."""
-        return self.at(x_XTM, slice(0, x_XTM.size(-2)))
+    def rows(self, length: int) -> Tensor:
+        return sinusoids(length, self.width, self.kind)
 
     def at(self, x_XM: Tensor, place: Place) -> Tensor:
         """Add the rows of these positions: a slice, of one position or of T, or a position for each row (X = R).
 
         Raises ValueError if a slice is longer than a learned table.
         """
-        x_XM = self.add(x_XM, place)
+        if self.grows or self.kind == "learned":
+            if isinstance(place, slice):
+                self.reserve(place.stop)
+                size, end = self.table.size(0), place.stop
+                require(end <= size, f"{end} pieces are too long for this model, whose positions end at {size}")
+            else:  # a sentence that is done may go on, beyond its last position
+                place = place.clamp(max=self.table.size(0) - 1)
+            x_XM = x_XM + self.table[place]
         return x_XM if self.norm is None else apply(self.norm, x_XM)
-
-    def add(self, x_XM: Tensor, place: Place) -> Tensor:
-        """As `at`, without the norm."""
-        if self.kind not in (*SINUSOIDAL, "learned"):
-            return x_XM
-        if isinstance(place, Tensor):  # a sentence that is done may go on, beyond its last position
-            return x_XM + self.table[place.clamp(max=self.table.size(0) - 1)]
-        self.reserve(place.stop)
-        size = self.table.size(0)
-        require(place.stop <= size, f"{place.stop} pieces are too long for this model, whose positions end at {size}")
-        return x_XM + self.table[place]
 
     def self_mask(self, x_BTM: Tensor, mask: Mask) -> Mask:
         """A mask of self-attention with the biases of positions."""
@@ -99,26 +150,17 @@ class AddedPositions(nn.Module):
         bias_1HTT = self.bias.whole(x_BTM.size(1), x_BTM.device, hide_future=mask is None)
         return bias_1HTT + mask if isinstance(mask, Tensor) else bias_1HTT
 
-    def past_bias(self, length: int, device: torch.device) -> Tensor | None:
-        """As `ScoreBias.past`; None: there are no biases."""
-        return None if self.bias is None else self.bias.past(length, device)
 
-
-class RotaryPositions(nn.Module):
+class RotaryPositions(Table):
     """Rotations of queries and keys by their position (Su et al. 2021, section 3.2.2), halves paired as in GPT-NeoX."""
 
     def __init__(self, d_head: int) -> None:
         super().__init__()
         self.d_head = d_head
-        self.table: Tensor
-        nothing = torch.empty(2, LENGTH, d_head)
-        self.register_buffer("table", nothing if on_meta() else self.angles(LENGTH), persistent=False)
+        table = torch.empty(2, LENGTH, d_head) if on_meta() else self.rows(LENGTH)
+        self.register_buffer("table", table, persistent=False)
 
-    def make_table(self) -> None:
-        """As `AddedPositions.make_table`."""
-        self.table = self.angles(LENGTH)
-
-    def angles(self, length: int) -> Tensor:
+    def rows(self, length: int) -> Tensor:
         """Cosines and sines, each for both halves of a head, shape (2, length, D). The sines of the first half are
         negative, so that heads are rotated by one product with each table."""
         rates = 10_000.0 ** (-torch.arange(0, self.d_head, 2) / self.d_head)
@@ -126,25 +168,14 @@ class RotaryPositions(nn.Module):
         cos, sin = angles.cos(), angles.sin()
         return torch.stack([torch.cat([cos, cos], dim=1), torch.cat([-sin, sin], dim=1)])
 
-    def reserve(self, end: int) -> None:
-        """Make the table long enough for positions below `end`."""
-        if end > self.table.size(1):
-            with GROWING, torch.inference_mode(False):  # training may use the longer table too
-                if end > self.table.size(1):
-                    self.table = self.angles(2 * end).to(self.table)
-
-    def forward(self, x_BTHD: Tensor) -> Tensor:
-        """Rotate by the angles of positions 0 to T."""
-        return self.at(x_BTHD, slice(0, x_BTHD.size(1)))
-
     def at(self, x_XHD: Tensor, place: Place) -> Tensor:
         """Rotate by the angles of these positions: (B, T, H, D) by those of a slice of T positions, (R, H, D) by those
         of a slice of one position, or of a position for each row."""
         if isinstance(place, slice):
             self.reserve(place.stop)
+        table = self.table[:, place, None].to(x_XHD.dtype)
+        if isinstance(place, slice):
             # Repeated for each head: a CPU then multiplies all heads of a position at once, which is faster.
-            table = self.table[:, place, None].to(x_XHD.dtype).expand(-1, -1, x_XHD.size(-2), -1).contiguous()
-        else:
-            table = self.table[:, place, None].to(x_XHD.dtype)
+            table = table.expand(-1, -1, x_XHD.size(-2), -1).contiguous()
         a, b = x_XHD.chunk(2, dim=-1)
         return torch.addcmul(x_XHD * table[0], torch.cat([b, a], dim=-1), table[1])

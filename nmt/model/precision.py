@@ -13,7 +13,8 @@ from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import choose_precision
 from nmt.model.latent import LatentAttention
-from nmt.model.linear import Int8Linear, Linear, Watched
+from nmt.model.layers import Linear
+from nmt.model.linear import Int8Linear, Watched
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 

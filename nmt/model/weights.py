@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from nmt.model.positions import AddedPositions, RotaryPositions
+from nmt.model.positions import Table
 
 
 def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
@@ -32,7 +32,7 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
     for module in model.modules():
         for name, parameter in module.named_parameters(recurse=False, remove_duplicate=False):
             setattr(module, name, weights[id(parameter)])
-        if isinstance(module, AddedPositions | RotaryPositions):
+        if isinstance(module, Table):
             module.make_table()
 
 

@@ -8,17 +8,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nmt.reading.loop import Context, Taken
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.request import Translation
 from nmt.text.edits import Edit
 from nmt.text.items import find_items
 from nmt.text.marking import PLACEHOLDER, Mark, Marked, mark
 from nmt.text.markup import Segment, parse
-from nmt.text.placing import in_proportion
 from nmt.text.restore import CLOSES, OPENS, SINGLE, Flat, Lifted, Restored, flatten, lift, restore
 from nmt.text.suspicions import prose
-from nmt.text.tokens import Links, is_word, tokenize, word_starts
+from nmt.text.tokens import Links, in_proportion, is_word, tokenize, word_starts
 
 QUOTED = re.compile(
     r"(?<![^\s(\[])(?:([„“”])([^„“”«»\"]{1,200}+)[“”]|«([^„“”«»\"]{1,200}+)»|\"([^„“”«»\"]{1,200}+)\")(?!\w)"

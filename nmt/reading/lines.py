@@ -1,5 +1,9 @@
-"""Steps that cut texts: into lines, and into sentences. A line never shares a search with another line of its text.
+"""Steps that cut texts: mark-up into segments, other texts into lines, and lines into sentences.
 
+The segments of mark-up (`nmt.text.markup`) are translated one by one, and their translations stand between the tags:
+first come those between tags, then those inside tags, which are attributes that readers see, and CDATA.
+
+A line never shares a search with another line of its text.
 A line is cut into its sentences (`nmt.text.sentences`) if it has more of them, or more pieces, than was usual in
 training. A sentence that is still too long is cut where a sentence may end, after at least SHORT_SENTENCE pieces. What
 is longer than the model may read is cut at the last space that fits, and text without spaces between characters.
@@ -8,18 +12,20 @@ is longer than the model may read is cut at the last space that fits, and text w
 import heapq
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, chain, combinations, islice, pairwise
 from typing import NamedTuple
 
-from nmt.data.tokenizer import Tokenizer
-from nmt.reading.loop import Context, Taken
+from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.pieces import piece_starts
-from nmt.reading.reading import Reading
-from nmt.reading.request import Translation, join, ranks
-from nmt.reading.share import share
+from nmt.reading.request import Constraints, Lists, Part, Term, Translation, join, ranks, shifted
+from nmt.text.edits import Edit, shifts
+from nmt.text.markup import Document, is_markup, parse, parse_inner
 from nmt.text.normalise import tidy
+from nmt.text.scripts import Phrase, phrase_text
 from nmt.text.sentences import DASH, joint, possible_ends, split_clauses, split_sentences
 from nmt.vocabulary import SPACE
 
@@ -28,6 +34,94 @@ SHORTEST_SPAN = 8  # fewest pieces of a halved span
 SHORT_SENTENCE = 10  # a shorter part of a long sentence is joined to the next, unless a sentence surely ends there
 MOST_GROUPINGS = 50  # of the sentences of a given translation, if it has more of them than its source
 CONTINUATION_BYTE = re.compile("<0x[89AB][0-9A-F]>")
+
+
+def share(constraints: Constraints, texts: Sequence[str]) -> list[Constraints]:
+    """The constraints of each part of a text. The prefix goes to the first part that is not blank, and each term to the
+    part with the words that it translates, else to the same as the prefix. Hints go to all: they need their words."""
+    if not constraints:
+        return [constraints] * len(texts)
+    first = next((i for i, text in enumerate(texts) if text), 0)
+    must: list[list[Term]] = [[] for _ in texts]
+    for term in constraints.must if texts else ():
+        must[first + place_of(term.source, texts[first:])].append(term)
+    return [
+        Constraints(constraints.prefix if i == first else "", tuple(terms), constraints.must_not, constraints.hints)
+        for i, terms in enumerate(must)
+    ]
+
+
+def place_of(phrase: str, texts: Sequence[str]) -> int:
+    """The index of the first text with the phrase, preferably as whole words; 0 if none has it. Case is ignored."""
+    if not phrase_text(phrase):
+        return 0
+    words = Phrase.parse(phrase, any_case=True)
+    forms = (words, replace(words, left=False, right=False))
+    return next((i for form in forms for i, text in enumerate(texts) if any(form.find(text))), 0)
+
+
+@dataclass(frozen=True)
+class Segments(Taken):
+    """The segments of a text with mark-up."""
+
+    outer: Document
+    inner: Document
+    text: str
+
+    def back(self, lists: Sequence[list[Translation]]) -> list[Translation]:
+        if lists:
+            return super().back(lists)
+        words = tuple((word.start(), word.start()) for word in re.finditer(r"\S+", self.text))
+        return [Translation(self.text, 0.0, (), links=words)]
+
+    def put_back(self, chosen: Sequence[Translation]) -> Translation:
+        between, inside = chosen[: len(self.outer.segments)], chosen[len(self.outer.segments) :]
+        pieces: list[str | Translation] = [self.outer.kept[0]]
+        for kept, translation in zip(self.outer.kept[1:], between, strict=True):
+            pieces += [translation, kept]
+        whole = join(pieces)
+        return self.with_inside(whole, inside, join(chosen)) if inside else whole
+
+    def with_inside(self, whole: Translation, inside: Sequence[Translation], all_parts: Translation) -> Translation:
+        """The translation with those of attributes and CDATA in the tags, wherever these stand now."""
+        new = {segment.raw: translation for segment, translation in zip(self.inner.segments, inside, strict=True)}
+        found = [segment for segment in parse_inner(whole.text).segments if segment.raw in new]
+        edits: list[Edit] = [(s.start, s.start + len(s.raw), new[s.raw].text) for s in found]
+        edited, parts = whole.edited(edits), list[Part]()
+        if len(parse_inner(edited.text).segments) < len(found):  # a translation is too long for an attribute
+            edited = whole.flagged("items")
+        else:
+            place, starts = shifts(edits), defaultdict[str, list[int]](list)
+            for segment in reversed(found):
+                starts[segment.raw].append(segment.start)
+            for segment, translation in zip(self.inner.segments, inside, strict=True):
+                start = place(starts[segment.raw].pop()) if starts[segment.raw] else 0
+                parts += [replace(part, target_places=shifted(part.target_places, start)) for part in translation.parts]
+        parts = [*edited.parts, *parts]
+        return replace(edited, score=all_parts.score, parts=tuple(parts), fallback=all_parts.fallback).flagged(
+            *all_parts.flags
+        )
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        found = [segment.raw for document in (parse(text), parse_inner(text)) for segment in document.segments]
+        if len(found) == len(self.readings):
+            yield tuple(found)
+
+
+def mark_up(reading: Reading, context: Context) -> Segments | None:
+    """The segments of a text that is mark-up (see `nmt.text.markup.is_markup`)."""
+    if not is_markup(reading.text, context.mode):
+        return None
+    text = re.sub("[\ud800-\udfff]", "\ufffd", reading.text).removesuffix("\r")
+    outer, inner = parse(text, reading.own), parse_inner(text, reading.own)
+    segments = [*outer.segments, *inner.segments]
+    whole = replace(reading, text=text, places=reading.places[: len(text) + 1])
+    shared = share(reading.constraints, [segment.lifted.text for segment in segments])
+    parts = [
+        replace(whole.part(segment.start, segment.start + len(segment.raw), constraints), segment=segment)
+        for segment, constraints in zip(segments, shared, strict=True)
+    ]
+    return Segments(tuple(parts), outer, inner, text)
 
 
 @dataclass(frozen=True)
@@ -137,8 +231,10 @@ def sentences_of(
     text: str, context: Context, *, clauses: bool, halves: bool
 ) -> tuple[list[tuple[str, str]], list[list[int]]]:
     """The sentences of a line that are searched alone, each with the blanks after it, and their ids."""
-    tokenizer, limits = context.tokenizer, context.limits
-    whole, odd = tokenizer.encode_source([text.replace("\t", " ")]), has_odd_dash(text, tokenizer)
+    tokenizer, limits, words = context.tokenizer, context.limits, context.tokenizer.words
+    whole, dash = tokenizer.encode_source([text.replace("\t", " ")]), DASH.search(text) if words else None
+    # A dash between words, where training never had one.
+    odd = bool(dash and words and words.signs.isdisjoint(tokenizer.readable(dash[0])))
     usual = not (clauses or halves or odd) and len(whole[0]) <= limits.split_above
     if usual and limits.sentences == math.inf:
         return [(text, "")], whole
@@ -186,18 +282,7 @@ def each_sentence(reading: Reading, context: Context) -> Sentences | None:
     return Sentences(tuple(readings), blanks, (False,) * len(parts), context)
 
 
-def by_clauses(reading: Reading, context: Context) -> Sentences:
-    return cut_sentences(reading, context, clauses=True)
-
-
-def by_halves(reading: Reading, context: Context) -> Sentences:
-    return cut_sentences(reading, context, halves=True)
-
-
-def has_odd_dash(text: str, tokenizer: Tokenizer) -> bool:
-    """Whether a dash stands between words, which it never did in training."""
-    found = DASH.search(text) if tokenizer.words else None
-    return bool(found and tokenizer.words and tokenizer.words.signs.isdisjoint(tokenizer.readable(found[0])))
+by_clauses, by_halves = partial(cut_sentences, clauses=True), partial(cut_sentences, halves=True)
 
 
 def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:
@@ -225,7 +310,7 @@ def last_break(pieces: list[str], start: int, stop: int) -> int:
     return next(chain(words, characters), stop)
 
 
-def best_joins(lists: Sequence[Sequence[Translation]], n_best: int) -> list[list[Translation]]:
+def best_joins(lists: Sequence[Sequence[Translation]], n_best: int) -> Lists:
     """The n_best ways, best mean score first, to choose a translation of each span. Takes linear time."""
     totals, steps = [0.0], list[list[tuple[int, int]]]()
     for translations in lists:

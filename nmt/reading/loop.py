@@ -9,16 +9,110 @@ text. All leaves, the readings that no step takes anything from, are searched in
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.reading import Reading
-from nmt.reading.request import Translation, join, ranks
-from nmt.text.markup import Mode
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Lists, Places, Request, Translation, join, ranks
+from nmt.text.edits import Edit, apply
+from nmt.text.items import NO_OWN
+from nmt.text.markup import Mode, Segment
+from nmt.text.normalise import require_string
+from nmt.text.own_items import OwnItems
 from nmt.text.words import Spellings
+
+LONGEST_COMPARED = 200  # characters of a word: comparing two words takes quadratic time
+WORD = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text on its way to the model."""
+
+    text: str
+    line: str
+    """The whole text of the request, as the user wrote it."""
+    places: Places
+    """For each character of `text`, and for its end, where it begins in the line."""
+    constraints: Constraints = NO_CONSTRAINTS
+    own: OwnItems = NO_OWN
+    segment: Segment | None = None
+    """The segment of mark-up that the text is, if its tags are still in it."""
+    ids: tuple[int, ...] | None = None
+    """The ids of the text, without EOS, if it is to be searched as it is."""
+    number: int = 0
+    """Of a part of a line, among the parts that are searched alone."""
+
+    @classmethod
+    def of(cls, request: Request) -> "Reading":
+        text = request.text
+        require_string(text)
+        return cls(text, text, range(len(text) + 1), request.constraints, request.own)
+
+    @property
+    def request(self) -> Request:
+        """A request for the text alone."""
+        return Request(self.text, self.constraints, self.own)
+
+    def of_line(self, translation: Translation) -> Translation:
+        """A translation of `request` as one of this part of the line."""
+        parts = [
+            replace(part, source_places=tuple(self.places[place] for place in part.source_places))
+            for part in translation.parts
+        ]
+        links = tuple((self.places[i], j) for i, j in translation.links)
+        return replace(translation, parts=tuple(parts), links=links)
+
+    def written(self, start: int, end: int) -> str:
+        """The part of the line that `text[start:end]` was made of."""
+        return self.line[self.places[start] : self.places[end]]
+
+    def part(self, start: int, end: int, constraints: Constraints | None = None) -> "Reading":
+        kept = self.constraints if constraints is None else constraints
+        return replace(self, text=self.text[start:end], places=self.places[start : end + 1], constraints=kept)
+
+    def remapped(self, text: str, places: Sequence[int]) -> "Reading":
+        """The reading with another text; `places`: where each of its characters begins in the present one."""
+        own = self.places
+        return replace(self, text=text, places=(*(own[place] for place in places), own[-1]), segment=None)
+
+    def edited(self, edits: Sequence[Edit]) -> "Reading":
+        """The reading where parts of the text (in order, without overlaps) are replaced. A replacement that is longer
+        than its part stands where the part ends."""
+        places, end = list[int](), 0
+        for start, stop, new in edits:
+            last = max(start, stop - 1)
+            places += [*range(end, start), *(min(start + k, last) for k in range(len(new)))]
+            end = stop
+        return self.remapped(apply(self.text, edits), [*places, *range(end, len(self.text))])
+
+    def respelled(self, text: str, reads: Callable[[str], str] = str) -> "Reading":
+        """The reading with the same words in other characters. `reads`: what becomes of a word alone; words of which
+        nothing stays are left out."""
+        if text == self.text:
+            return self
+        words, places = list(WORD.finditer(text)), list[int]()
+        kept = [word for word in WORD.finditer(self.text) if reads(word[0])] or list(WORD.finditer(self.text))
+        for n, word in enumerate(words):
+            old = kept[min(n, len(kept) - 1)]
+            places += [max(0, old.start() - 1)] * (word.start() - len(places))
+            places += [old.start() + place for place in same_places(old[0], word[0])]
+        return self.remapped(text, places + [len(self.text)] * (len(text) - len(places)))
+
+
+def same_places(old: str, new: str) -> Places:
+    """For each character of a word its place in another spelling of the word."""
+    if len(old) == len(new):
+        return range(len(new))
+    if max(len(old), len(new)) > LONGEST_COMPARED:
+        return [place * len(old) // len(new) for place in range(len(new))]
+    places = list[int]()
+    for _, start, stop, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        places += [min(start + k, max(start, stop - 1), len(old) - 1) for k in range(last - first)]
+    return places
 
 
 @dataclass(frozen=True)
@@ -33,13 +127,8 @@ class Limits:
     """A line of more sentences is cut between them."""
 
 
-class Links(Protocol):
-    """Word alignment, as steps need it."""
-
-    def __call__(
-        self, translation: Translation, source: Sequence[tuple[int, bool]], target: Sequence[tuple[int, bool]]
-    ) -> list[tuple[int, int]]:
-        """Link tokens of a line and of its translation (of each: where it begins, and whether it is a word)."""
+Links = Callable[[Translation, Sequence[tuple[int, bool]], Sequence[tuple[int, bool]]], list[tuple[int, int]]]
+"""Links tokens of a line and of its translation (of each: where it begins, and whether it is a word)."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +170,7 @@ class Taken:
 
 
 Step = Callable[[Reading, Context], Taken | None]
-Leaves = Callable[[Sequence[Reading]], Sequence[list[Translation]]]
+Leaves = Callable[[Sequence[Reading]], Lists]
 """The n-best lists of readings that go to the model."""
 
 
@@ -111,51 +200,43 @@ def grow(reading: Reading, steps: Sequence[Step], context: Context) -> Tree:
     return Tree(reading, None, ())
 
 
-def translate(
-    readings: Sequence[Reading], steps: Sequence[Step], context: Context, leaves: Leaves
-) -> list[list[Translation]]:
+def translate(readings: Sequence[Reading], steps: Sequence[Step], context: Context, leaves: Leaves) -> Lists:
     """The n-best list of each reading, by these steps; an empty one where a step can't put back what it took."""
     trees = [grow(reading, steps, context) for reading in readings]
     found = iter(leaves([leaf for tree in trees for leaf in tree.leaves()]))
     return [tree.back(found) for tree in trees]
 
 
-Scores = Callable[[Sequence[tuple[Reading, str]]], Sequence[Translation | None]]
-"""The translations of readings by given texts, with the model's scores; None if it can't read or write so much."""
+Given = Sequence[tuple[Reading, str]]
+"""Readings, each with a given translation."""
+Scored = Sequence[Translation | None]
+"""Translations with the model's scores; None if it can't read or write so much, or can't have written it."""
 
 
-def force(
-    pairs: Sequence[tuple[Reading, str]], steps: Sequence[Step], context: Context, scores: Scores
-) -> list[Translation | None]:
+def force(pairs: Given, steps: Sequence[Step], context: Context, scores: Callable[[Given], Scored]) -> Scored:
     """Of each reading the given translation, with the score of what the model must have written for it: of several
-    such texts, the most probable one. None if it can't have written it."""
+    such texts, the most probable one."""
     asked = list[tuple[Reading, str]]()
     ways = [ask(grow(reading, steps, context), text, asked) for reading, text in pairs]
     scored = scores(asked)
     return [best(way, scored) for way in ways]
 
 
-@dataclass(frozen=True)
-class Way:
-    """What a given translation asks of a tree: the number of a leaf's text, or rows of ways, one of which will do."""
-
-    number: int
-    rows: "tuple[tuple[Way, ...], ...]" = ()
+Way = int | list[list["Way"]]
+"""What a given translation asks of a tree: the number of a leaf's text, or rows of ways, one of which will do."""
 
 
 def ask(tree: Tree, text: str, asked: list[tuple[Reading, str]]) -> Way:
     if tree.taken is None:
         asked.append((tree.reading, text))
-        return Way(len(asked) - 1)
-    targets = tree.taken.targets(text)
+        return len(asked) - 1
     # Of readings that compete, a row asks only the first.
-    rows = [[ask(*pair, asked) for pair in zip(tree.branches, row, strict=False)] for row in targets]
-    return Way(-1, tuple(map(tuple, rows)))
+    return [[ask(*pair, asked) for pair in zip(tree.branches, row, strict=False)] for row in tree.taken.targets(text)]
 
 
-def best(way: Way, scored: Sequence[Translation | None]) -> Translation | None:
-    if way.number >= 0:
-        return scored[way.number]
-    found = ([best(branch, scored) for branch in row] for row in way.rows)
-    joined = [join(row) for chosen in found if len(row := [one for one in chosen if one]) == len(chosen)]
+def best(way: Way, scored: Scored) -> Translation | None:
+    if isinstance(way, int):
+        return scored[way]
+    rows = ([best(branch, scored) for branch in row] for row in way)
+    joined = [join(found) for row in rows if len(found := [part for part in row if part]) == len(row)]
     return max(joined, key=lambda translation: translation.score, default=None)

@@ -33,7 +33,7 @@ class Term:
 @dataclass(frozen=True)
 class Constraints:
     """The text that a translation begins with, terms that it must contain (in any order), forbidden phrases, and terms
-    that are only shown to the model (see `nmt.reading.hints`)."""
+    that are only shown to the model (see `nmt.reading.spelling`)."""
 
     prefix: str = ""
     must: tuple[Term, ...] = ()
@@ -129,8 +129,6 @@ class Translation:
 
     def flagged(self, *flags: Flag) -> "Translation":
         """The translation with more flags."""
-        if not flags:
-            return self
         return replace(self, flags=ordered({*self.flags, *flags}))
 
     def edited(self, edits: Sequence[Edit]) -> "Translation":
@@ -144,6 +142,8 @@ class Translation:
         return replace(self, text=text, parts=parts, links=(*((i, place(j)) for i, j in self.links), *links))
 
 
+Lists = list[list[Translation]]
+"""The n-best list of each text."""
 BLANK = Translation("", 0.0, ())
 
 
@@ -183,7 +183,7 @@ def shifted(places: Places, length: int) -> Places:
     return tuple(place + length for place in places)
 
 
-def ranks(n_best: Sequence[Sequence[Translation]]) -> list[list[Translation]]:
+def ranks(n_best: Sequence[Sequence[Translation]]) -> Lists:
     """The best translation of each part of a text, the second ones …; where a part has fewer, its last is repeated."""
     return [
         [translations[min(k, len(translations) - 1)] for translations in n_best] for k in range(max(map(len, n_best)))

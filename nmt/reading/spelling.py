@@ -1,4 +1,10 @@
-"""Steps that spell a line as training text was: tidied, in known words, in characters that the vocabulary has."""
+"""Steps that write a line as training text was: tidied, without the marks around it, in known words, in characters
+that the vocabulary has, and with hints.
+
+A hint is the translation of a term, and stands instead of its words, for models that have learned hints (`data.hints`):
+it tells the model where a term belongs, and which word to take; the model may give it another form. Terms of `must` are
+hints too, so that the search finds them in their place.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,17 +12,65 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
-from nmt.reading.loop import Context, Taken
-from nmt.reading.reading import Reading
-from nmt.reading.request import Constraints, Translation
+from nmt.data.tokenizer import Tokenizer
+from nmt.reading.loop import Context, Reading, Taken
+from nmt.reading.request import Constraints, Term, Translation, join
 from nmt.text.characters import respellings
+from nmt.text.edges import LAST_MARKS, Edges, take_off
+from nmt.text.edits import Edit
 from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
-from nmt.text.scripts import WORD
+from nmt.text.scripts import WORD, Phrase, phrase_text
 from nmt.text.words import casing_of, initials
+from nmt.vocabulary import HINT, HINT_END, HINTS
 
 CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: str.upper, str.title: initials}
+STOPS = (".", "?", "!", "")  # what a model may have written at the end of a text whose last mark is replaced
 MOST_COPIED = 4  # words of a translation in capitals that may have been copied: each doubles the number of its texts
+
+
+@dataclass(frozen=True)
+class Inside(Taken):
+    """The text between the edges of a line (see `nmt.text.edges`)."""
+
+    edges: Edges
+
+    def put_back(self, chosen: Sequence[Translation]) -> Translation:
+        translation, edits = chosen[0], list[Edit]()
+        if self.edges.stop is not None and translation.text:
+            found, end = LAST_MARKS.search(translation.text), len(translation.text)
+            edits = [(found.start() if found else end, end, self.edges.stop)]
+        return join([self.edges.lead, translation.edited(edits), self.edges.trail])
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        lead, stop, trail = self.edges.lead, self.edges.stop or "", self.edges.trail
+        if not (text.startswith(lead) and text.endswith(stop + trail)) or len(text) < len(lead + stop + trail):
+            return
+        core = text[len(lead) : len(text) - len(stop + trail)]
+        for mark in STOPS if self.edges.stop is not None else ("",):
+            yield (core + mark,)
+
+
+def inside(reading: Reading, context: Context) -> Inside | None:
+    """The text without the marks around it."""
+    text, constraints = reading.text, reading.constraints
+    edges = take_off(text, context.tokenizer.knows, context.quotes, reading.own, context.final_mark)
+    if not edges or "\t" in text:
+        return None
+    around = edges.lead + "\n" + (edges.stop or "") + edges.trail
+    shorter, longer = sorted((constraints.prefix, edges.lead), key=len)
+    breaks_prefix = constraints.prefix != "" and not longer.startswith(shorter)
+    if breaks_prefix or any(phrase in around for phrase in constraints.must_not):
+        return None
+    if constraints:  # without the beginning of the prefix, and terms that the edges meet
+        must = tuple(term for term in constraints.must if not any(target in around for target in term.targets))
+        constraints = replace(constraints, prefix=constraints.prefix[len(edges.lead) :], must=must)
+    end = edges.start + len(edges.text) if edges.stop is None else edges.end
+    part = reading.part(edges.start, end, constraints)
+    if part.text != edges.text:  # the last mark is another
+        n = len(edges.text) - 1
+        part = part.edited([(n, len(part.text), edges.text[n:])])
+    return Inside((part,), edges)
 
 
 @dataclass(frozen=True)
@@ -75,8 +129,12 @@ class Recased(Taken):
         return [t.flagged("unsure") if is_other else t for t, is_other in zip(found, differ, strict=True)]
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
-        text = outside_items(chosen[0].text, self.casing, self.readings[0].own)
-        return chosen[0] if text == chosen[0].text else chosen[0].moved(text, recased_places(chosen[0].text, text))
+        old = chosen[0].text
+        new = outside_items(old, self.casing, self.readings[0].own)
+        if new == old:
+            return chosen[0]
+        # A few letters have two in the other case, such as ß.
+        return chosen[0].moved(new, lambda place: min(place * len(new) // max(1, len(old)), len(new)))
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         """Case is lost: words of the line that were copied had that of the line as the model read it; others, but for
@@ -95,13 +153,6 @@ class Recased(Taken):
 def lower(kept: Mapping[str, str], word: re.Match[str]) -> str:
     """A word in small letters, or as `kept` has it."""
     return kept.get(word[0].upper(), word[0] if word[0] == "I" else word[0].lower())
-
-
-def recased_places(old: str, new: str) -> Callable[[int], int]:
-    """Where places go if the case of a text changes; a few letters have two in the other case, such as ß."""
-    if len(old) == len(new):
-        return int
-    return lambda place: min(place * len(new) // max(1, len(old)), len(new))
 
 
 def known_words(reading: Reading, context: Context) -> Recased | None:
@@ -142,16 +193,47 @@ def with_case(constraints: Constraints, casing: Callable[[str], str]) -> Constra
 
 
 @dataclass(frozen=True)
-class Lowered(Taken):
+class Lowered(Recased):
     """A line in capitals, in small letters for models that have no list of words."""
-
-    def put_back(self, chosen: Sequence[Translation]) -> Translation:
-        text = outside_items(chosen[0].text, str.upper, self.readings[0].own)
-        return chosen[0].moved(text, recased_places(chosen[0].text, text))
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         yield (text.lower(),)
 
 
 def lowered(reading: Reading, context: Context) -> Lowered:
-    return Lowered((reading.respelled(outside_items(reading.text, str.lower, reading.own)),))
+    return Lowered((reading.respelled(outside_items(reading.text, str.lower, reading.own)),), str.upper)
+
+
+def knows_hints(tokenizer: Tokenizer) -> bool:
+    """Whether a model with this tokenizer has learned hints."""
+    return all(map(tokenizer.knows, HINTS))
+
+
+def hints(reading: Reading, context: Context) -> Taken | None:
+    """The line with hints for the terms of which the words are known. Its terms name these in the place of their words,
+    so that each is found in the span that has it."""
+    constraints = reading.constraints
+    if not (constraints.must or constraints.hints) or not knows_hints(context.tokenizer):
+        return None
+    edits = sorted(places_of((*constraints.must, *constraints.hints), reading.text))
+    if not edits or "\t" in reading.text or any(mark in reading.text for mark in HINTS):
+        return None
+    shown = reading.edited(edits)
+    must = [replace(term, source=hint_of(term)) if hint_of(term) in shown.text else term for term in constraints.must]
+    return Taken((replace(shown, constraints=replace(constraints, must=tuple(must), hints=())),))
+
+
+def hint_of(term: Term) -> str:
+    return f"{HINT} {phrase_text(term.targets[0])} {HINT_END}"
+
+
+def places_of(terms: Sequence[Term], line: str) -> Iterator[Edit]:
+    """Start and end of the words of each term, wherever they occur, and its hint. Of terms that overlap, the first
+    counts."""
+    taken = [False] * len(line)
+    for term in terms:
+        words = phrase_text(term.source)
+        for start, end in Phrase.parse(words).find(line) if words and phrase_text(term.targets[0]) else ():
+            if not any(taken[start:end]):
+                taken[start:end] = [True] * (end - start)
+                yield start, end, hint_of(term)

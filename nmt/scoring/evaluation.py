@@ -80,14 +80,10 @@ def as_json(results: dict[str, Evaluation]) -> str:
 
 def describe(settings: dict[str, Any]) -> str:
     """Precision, device, and the search settings that matter most or differ from the defaults."""
-    usual = asdict(SearchConfig())
-    shown = {
-        name: value
-        for name, value in settings["search"].items()
-        if name in ("beam_size", "guard") or value != usual[name]
-    }
+    usual = {name: value for name, value in asdict(SearchConfig()).items() if name not in ("beam_size", "guard")}
+    shown = [pair for pair in settings["search"].items() if pair not in usual.items()]
     lm = ["with a language model"] if settings["lm"] else []
-    values = [f"{name} {str(value).lower()}" for name, value in shown.items()]
+    values = [f"{name} {str(value).lower()}" for name, value in shown]
     return ", ".join([f"{settings['precision']} on {settings['device']}", *lm, *values])
 
 

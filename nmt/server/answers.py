@@ -46,7 +46,7 @@ def answer_text(
         flags=[*best.flags],
         flag_texts=[FLAG_TEXTS[flag] for flag in best.flags],
         alternatives=[
-            Alternative(whole(one), round(one.score, DIGITS), round(one.confidence, DIGITS)) for one in others
+            Alternative(whole(other), round(other.score, DIGITS), round(other.confidence, DIGITS)) for other in others
         ],
         note=note or None,
         quality=None if best.quality is None else round(best.quality, DIGITS),

@@ -10,7 +10,6 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import ModuleType
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -22,12 +21,11 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nmt.server import deepl, libretranslate, own_routes
+from nmt.server import deepl, libretranslate, own
 from nmt.server.service import Record, Service
 
 LOG = logging.getLogger("nmt.server")
 PAGE = Path(__file__).parent / "page"
-APIS: tuple[ModuleType, ...] = (libretranslate, deepl, own_routes)
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
     "object-src 'none'",
@@ -49,11 +47,9 @@ def routes(service: Service) -> list[BaseRoute]:
         """Whether the service takes requests: 200, or 503 while it loads or ends."""
         if service.ending:
             return JSONResponse({"status": "ending"}, 503)
-        problems = {
-            served.name: served.problem for served in service.models.all if served.problem and not served.translator
-        }
-        if problems:
-            return JSONResponse({"status": "failed", "models": sorted(problems)}, 503)
+        failed = {served.name for served in service.models.all if served.problem and not served.translator}
+        if failed:
+            return JSONResponse({"status": "failed", "models": sorted(failed)}, 503)
         return JSONResponse({"status": "ok"}) if service.models.ready else JSONResponse({"status": "loading"}, 503)
 
     async def figures(_: Request) -> Response:
@@ -61,7 +57,7 @@ def routes(service: Service) -> list[BaseRoute]:
 
     state: list[BaseRoute] = [Route("/health", health), Route("/metrics", figures)]
     page = Mount("/", StaticFiles(directory=PAGE, html=True, check_dir=False))
-    return [*state, *(route for api in APIS for route in api.routes(service)), page]
+    return [*state, *(route for api in (libretranslate, deepl, own) for route in api.routes(service)), page]
 
 
 def make_app(service: Service) -> Starlette:
@@ -121,18 +117,6 @@ class Outer:
         name = getattr(scope.get("endpoint"), "__name__", "none")
         self.service.metrics.count("requests", endpoint=name, status=str(status))
         self.service.metrics.time("request", seconds, endpoint=name)
-        LOG.info(
-            "request",
-            extra={
-                "fields": {
-                    "request": record.id,
-                    "method": scope["method"],
-                    "endpoint": name,
-                    "status": status,
-                    "seconds": round(seconds, 4),
-                    "texts": record.texts,
-                    "characters": record.characters,
-                    "key": record.key,
-                }
-            },
-        )
+        fields = {"request": record.id, "method": scope["method"], "endpoint": name, "status": status}
+        fields |= {"seconds": round(seconds, 4), "texts": record.texts, "characters": record.characters}
+        LOG.info("request", extra={"fields": fields | {"key": record.key}})

@@ -59,7 +59,7 @@ def find_direction(models: Models, source: str, target: str) -> Direction:
     found = [(code, other) for code in sources if code and (other := find_code(target, languages[code]))]
     if not found:
         asked = f"{source} to {target}" if source else f"to {target}"
-        known = ", ".join(f"{one} to {other}" for one, others in languages.items() for other in others[:20])
+        known = ", ".join(f"{code} to {other}" for code, others in languages.items() for other in others[:20])
         raise Refused(f"no model translates {shown(asked)}: there is {known}", code="unknown_direction")
     if len(found) > 1:
         choices = " or ".join(code for code, _ in found)

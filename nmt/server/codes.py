@@ -3,29 +3,12 @@
 from collections.abc import Iterable
 
 # Codes that clients write, and other codes of the same language.
-ALIASES = {
-    "iw": ("he",),
-    "he": ("iw",),
-    "in": ("id",),
-    "ji": ("yi",),
-    "jw": ("jv",),
-    "mo": ("ro",),
-    "no": ("nb", "nn"),
-    "nb": ("no",),
-    "nn": ("no",),
-    "tl": ("fil",),
-    "fil": ("tl",),
-    "sh": ("sr", "hr", "bs"),
-    "cmn": ("zh",),
-    "pb": ("pt-br",),
-    "zt": ("zh-hant", "zh-tw"),
-    "zh-cn": ("zh-hans",),
-    "zh-sg": ("zh-hans",),
-    "zh-tw": ("zh-hant", "zt"),
-    "zh-hk": ("zh-hant", "zh-tw", "zt"),
-    "zh-hans": ("zh-cn", "zh"),
-    "zh-hant": ("zh-tw", "zt"),
-}
+OTHERS = (
+    "iw=he;he=iw;in=id;ji=yi;jw=jv;mo=ro;no=nb,nn;nb=no;nn=no;tl=fil;fil=tl;sh=sr,hr,bs;cmn=zh;pb=pt-br;"
+    "zt=zh-hant,zh-tw;zh-cn=zh-hans;zh-sg=zh-hans;zh-tw=zh-hant,zt;zh-hk=zh-hant,zh-tw,zt;zh-hans=zh-cn,zh;"
+    "zh-hant=zh-tw,zt"
+)
+ALIASES = {code: others.split(",") for code, others in (entry.split("=") for entry in OTHERS.split(";"))}
 LISTED = (
     "af=Afrikaans;am=Amharic;ar=Arabic;as=Assamese;ast=Asturian;az=Azerbaijani;ba=Bashkir;be=Belarusian;"
     "bg=Bulgarian;bn=Bengali;bo=Tibetan;br=Breton;bs=Bosnian;ca=Catalan;ceb=Cebuano;co=Corsican;cs=Czech;cy=Welsh;"

@@ -7,55 +7,62 @@ context, model_type, splitting_tags …) are accepted; those that would change t
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from nmt.reading.lines import BREAK
 from nmt.server.asking import Asked, find_direction
 from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
 from nmt.server.deepl_glossaries import DeepLGlossaries
-from nmt.server.detect import detect
+from nmt.server.detect import likeliest
 from nmt.server.document_files import File
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
-from nmt.server.endpoint import Handler, endpoint
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary
 from nmt.server.models import Direction
-from nmt.server.service import Call, Caller, Service
+from nmt.server.service import Call, Caller, Service, route
+from nmt.text.markup import Mode
 from nmt.translation.formats import with_blanks
 from nmt.translation.glossary import Glossary
 
-ANY = ["GET", "POST"]
 NO_LIMIT = 10**12  # characters: what DeepL says where there is none
 VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # its clients refuse EN and PT as targets
 FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
 SPLITS = ("0", "1", "nonewlines")
 NOT_HERE = ("style_id", "custom_instructions", "translation_memory_id", "output_format")
-STATES = {"waiting": "queued"}  # where ours have other names
 TAG = re.compile(r"[\w:.-]{1,100}")
 KEEP = ' translate="no"'
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    api, glossaries = DeepL(service), DeepLGlossaries(service)
-    document = "/v2/document/{id}"
-    paths: list[tuple[str, Handler, list[str]]] = [
-        ("/v2/translate", api.translate, ANY),
-        ("/v2/languages", api.languages, ANY),
-        ("/v3/languages", api.all_languages, ["GET"]),
-        ("/v2/usage", api.usage, ANY),
-        *((path, handle, [str(method)]) for method, path, handle in glossaries.operations()),
-    ]
-    most = service.config.file_bytes + FORM_BYTES
+    api, glossaries, at = DeepL(service), DeepLGlossaries(service), partial(route, service, show)
     return [
-        Route("/v2/document", endpoint(service, api.upload, show, most_bytes=most), methods=["POST"]),
+        at("GET POST", "/v2/translate", api.translate),
+        at("GET POST", "/v2/languages", api.languages),
+        at("GET", "/v3/languages", api.all_languages),
+        at("GET POST", "/v2/usage", api.usage),
+        at("POST", "/v2/document", api.upload, most_bytes=service.config.file_bytes + FORM_BYTES),
         # These have the key of the document.
-        Route(document, endpoint(service, api.state, show, is_open=True), methods=ANY),
-        Route(f"{document}/result", endpoint(service, api.result, show, is_open=True), methods=ANY),
-        *(Route(path, endpoint(service, handle, show), methods=methods) for path, handle, methods in paths),
+        at("GET POST", "/v2/document/{id}", api.state, is_open=True),
+        at("GET POST", "/v2/document/{id}/result", api.result, is_open=True),
+        at("GET", "/v2/glossary-language-pairs", glossaries.pairs),
+        at("GET", "/v2/glossaries", glossaries.list_single),
+        at("POST", "/v2/glossaries", glossaries.create_single),
+        at("GET", "/v2/glossaries/{id}", glossaries.get_single),
+        at("GET", "/v2/glossaries/{id}/entries", glossaries.entries_single),
+        at("DELETE", "/v2/glossaries/{id}", glossaries.delete),
+        at("GET", "/v3/glossaries", glossaries.list),
+        at("POST", "/v3/glossaries", glossaries.create),
+        at("GET", "/v3/glossaries/{id}", glossaries.get),
+        at("PATCH", "/v3/glossaries/{id}", glossaries.change),
+        at("DELETE", "/v3/glossaries/{id}", glossaries.delete),
+        at("GET", "/v3/glossaries/{id}/entries", glossaries.entries),
+        at("PUT", "/v3/glossaries/{id}/dictionaries", glossaries.put),
+        at("DELETE", "/v3/glossaries/{id}/dictionaries", glossaries.drop),
     ]
 
 
@@ -69,7 +76,7 @@ class DeepL:
     """The handlers of all but glossaries."""
 
     def __init__(self, service: Service) -> None:
-        self.service, self.engine = service, service.engine
+        self.service, self.engine, self.models = service, service.engine, service.models
 
     async def translate(self, call: Call) -> Response:
         texts = call.fields.texts("text")
@@ -81,36 +88,36 @@ class DeepL:
         sources = await self.sources(call.fields, texts)
         asked = {source: await self.ask(call.caller, call.fields, source) for source in dict.fromkeys(sources)}
         found = [""] * len(texts)
-        for source, one in asked.items():
+        for source, wanted in asked.items():
             places = [n for n, other in enumerate(sources) if other == source]
-            wanted = [protect(fold(texts[n], call.fields), ignored) for n in places]
-            markup: Literal["html", "none"] = "html" if tags else "none"
-            lists = await replace(one, markup=markup).translate(wanted)
+            given = [protect(fold(texts[n], call.fields), ignored) for n in places]
+            markup: Mode = "html" if tags else "none"
+            lists = await replace(wanted, markup=markup).translate(given)
             for n, (best, *_) in zip(places, lists, strict=True):
                 found[n] = unprotect(best.text, ignored) if tags else with_blanks(texts[n], best.text)
-        billed = is_true(call.fields, "show_billed_characters")
+        billed = call.fields.get("show_billed_characters") in (True, "1", "true", "True")
         rows = zip(sources, texts, found, strict=True)
         return JSONResponse({"translations": [shown(*row, billed=billed, fields=call.fields) for row in rows]})
 
     async def sources(self, fields: Fields, texts: Sequence[str]) -> list[str]:
         """The source language of each text: the one that is given, else the one that it seems to have."""
         target = self.target_of(fields)
-        known = [source for source, targets in self.engine.models.languages.items() if find_code(target, targets)]
+        known = [source for source, targets in self.models.languages.items() if find_code(target, targets)]
         if given := fields.text("source_lang"):
             source = find_code(given, known)
             if source is None:
                 raise Refused(f"Value for 'source_lang' not supported with this 'target_lang': {given[:20]!r}.")
             return [source] * len(texts)
-        guesses = [await self.engine.run(detect, text, known) if len(known) > 1 else [] for text in texts]
-        return [guess[0][0] if guess else known[0] for guess in guesses]
+        if len(known) == 1:
+            return known * len(texts)
+        return [code for code, _ in [await self.engine.run(likeliest, text, known) for text in texts]]
 
     def target_of(self, fields: Fields) -> str:
         """The target language, as a model writes it."""
         given = fields.text("target_lang")
         if not given:
             raise Refused("Parameter 'target_lang' not specified.", code="missing")
-        known = [target for targets in self.engine.models.languages.values() for target in targets]
-        target = find_code(given, known)
+        target = find_code(given, self.models.targets)
         if target is None:
             raise Refused(f"Value for 'target_lang' not supported: {given[:20]!r}.", code="unknown_direction")
         return target
@@ -121,10 +128,10 @@ class DeepL:
         for name in NOT_HERE:
             if fields.get(name):
                 raise Refused(f"Parameter '{name}' is not supported by this service: leave it out.")
-        direction = find_direction(self.engine.models, source, self.target_of(fields))
+        direction = find_direction(self.models, source, self.target_of(fields))
         glossary = await self.glossary_of(caller, fields, direction)
-        translator = await self.engine.models.wait_for(direction)
-        search = replace(self.engine.models.search(direction), n_best=1)
+        translator = await self.models.wait_for(direction)
+        search = replace(translator.search, n_best=1)
         if choice(fields, "split_sentences", SPLITS) == "0":
             search = replace(search, split_above=10_000)
         return Asked(self.service, caller, direction, translator, search, glossary=glossary)
@@ -147,38 +154,29 @@ class DeepL:
 
     async def languages(self, call: Call) -> Response:
         kind = choice(call.fields, "type", ("source", "target"))
-        known = self.engine.models.languages
+        known = self.models.languages
         if kind != "target":
             return JSONResponse([{"language": code.upper(), "name": name_of(code)} for code in known])
-        targets = dict.fromkeys(target for targets in known.values() for target in targets)
         return JSONResponse(
             [
                 {"language": variant, "name": name_of(code), "supports_formality": False}
-                for code in targets
+                for code in self.models.targets
                 for variant in VARIANTS.get(code, (code.upper(),))
             ]
         )
 
     async def all_languages(self, call: Call) -> Response:
         """Version 3: each language, and what it can be used for."""
-        known = self.engine.models.languages
-        targets = dict.fromkeys(target for targets in known.values() for target in targets)
-        features = {name: {"status": "stable"} for name in ("tag_handling", "glossary")}
-        rows = [(code, code in known, code in targets and code not in VARIANTS) for code in known | targets]
+        known, targets = self.models.languages, self.models.targets
+        codes = dict.fromkeys([*known, *targets])
+        other = {"status": "stable", "features": {name: {"status": "stable"} for name in ("tag_handling", "glossary")}}
+        rows = [(code, code in known, code in targets and code not in VARIANTS) for code in codes]
         rows += [(v[:3].lower() + v[3:], False, True) for code in targets for v in VARIANTS.get(code, ())]
-        return JSONResponse(
-            [
-                {
-                    "lang": code,
-                    "name": name_of(code),
-                    "usable_as_source": is_source,
-                    "usable_as_target": is_target,
-                    "status": "stable",
-                    "features": features,
-                }
-                for code, is_source, is_target in rows
-            ]
-        )
+        found = [
+            {"lang": code, "name": name_of(code), "usable_as_source": source, "usable_as_target": target} | other
+            for code, source, target in rows
+        ]
+        return JSONResponse(found)
 
     async def usage(self, call: Call) -> Response:
         """Characters of this key since the service started."""
@@ -190,14 +188,13 @@ class DeepL:
         upload, data = await upload_of(call.fields, self.service.config.file_bytes)
         [source] = await self.sources(call.fields, [""])
         asked = await self.ask(call.caller, call.fields, source)
-        file, key = begin(
-            asked, call.fields.text("filename") or upload.filename or "", data, call.fields.text("columns")
-        )
+        name = call.fields.text("filename") or upload.filename or ""
+        file, key = begin(asked, name, data, call.fields.text("columns"))
         return JSONResponse({"document_id": file.id, "document_key": key})
 
     async def state(self, call: Call) -> Response:
         file = self.find(call)
-        answer: dict[str, Any] = {"document_id": file.id, "status": STATES.get(file.state, file.state)}
+        answer: dict[str, Any] = {"document_id": file.id, "status": file.state.replace("waiting", "queued")}
         if file.state == "translating":
             answer["seconds_remaining"] = max(1, (file.of - file.done) // 20)
         elif file.state == "done":
@@ -208,11 +205,10 @@ class DeepL:
 
     async def result(self, call: Call) -> Response:
         file = self.find(call)
+        if file.state == "error":
+            raise Refused(file.message)
         if file.state != "done":
-            status = 400 if file.state == "error" else 503
-            raise Refused(
-                file.message or "Document is not ready.", status=status, retry_after=5 if status == 503 else 0
-            )
+            raise Refused("Document is not ready.", status=503, retry_after=5)
         return send_file(self.service.files, file)
 
     def find(self, call: Call) -> File:
@@ -241,10 +237,6 @@ def choice(fields: Fields, name: str, values: Sequence[str]) -> str:
 def names_in(fields: Fields, name: str) -> list[str]:
     """The values of a field that is a list, or texts with commas."""
     return [part.strip() for text in fields.texts(name) or [] for part in text.split(",") if part.strip()]
-
-
-def is_true(fields: Fields, name: str) -> bool:
-    return fields.get(name) in (True, "1", "true", "True")
 
 
 def fold(text: str, fields: Fields) -> str:

@@ -1,18 +1,17 @@
 """Glossaries of DeepL's API: of version 2, with one direction each, and of version 3, with any number of them."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from nmt.server.asking import find_direction
 from nmt.server.bodies import Fields, brief
-from nmt.server.endpoint import Handler
 from nmt.server.errors import Refused
 from nmt.server.glossaries import Dictionary, Stored, read_entries, write_entries
 from nmt.server.service import Call, Service
 
-Operation = tuple[Literal["GET", "POST", "PUT", "PATCH", "DELETE"], str, Handler]
 TSV = "text/tab-separated-values"
 
 
@@ -22,36 +21,17 @@ class DeepLGlossaries:
     def __init__(self, service: Service) -> None:
         self.service, self.store, self.run = service, service.glossaries, service.engine.run
 
-    def operations(self) -> Sequence[Operation]:
-        one = "/v3/glossaries/{id}"
-        return [
-            ("GET", "/v2/glossary-language-pairs", self.pairs),
-            ("GET", "/v2/glossaries", self.list_single),
-            ("POST", "/v2/glossaries", self.create_single),
-            ("GET", "/v2/glossaries/{id}", self.get_single),
-            ("GET", "/v2/glossaries/{id}/entries", self.entries_single),
-            ("DELETE", "/v2/glossaries/{id}", self.delete),
-            ("GET", "/v3/glossaries", self.list),
-            ("POST", "/v3/glossaries", self.create),
-            ("GET", one, self.get),
-            ("PATCH", one, self.change),
-            ("DELETE", one, self.delete),
-            ("GET", f"{one}/entries", self.entries),
-            ("PUT", f"{one}/dictionaries", self.put),
-            ("DELETE", f"{one}/dictionaries", self.drop),
-        ]
-
     async def pairs(self, call: Call) -> Response:
-        known = self.service.engine.models.languages
+        known = self.service.models.languages
         pairs = [{"source_lang": a, "target_lang": b} for a, targets in known.items() for b in targets]
         return JSONResponse({"supported_languages": pairs})
 
     async def list_single(self, call: Call) -> Response:
         found = await self.run(self.store.all, call.caller.owner)
-        return JSONResponse({"glossaries": [single(one) for one in found if one.dictionaries]})
+        return JSONResponse({"glossaries": [single(stored) for stored in found if stored.dictionaries]})
 
     async def create_single(self, call: Call) -> Response:
-        dictionary = self.dictionary(call.fields.all())
+        dictionary = self.dictionary(call.fields)
         stored = await self.run(self.store.create, call.caller.owner, call.fields.text("name"), [dictionary])
         return JSONResponse(single(stored), 201)
 
@@ -65,7 +45,7 @@ class DeepLGlossaries:
 
     async def list(self, call: Call) -> Response:
         found = await self.run(self.store.all, call.caller.owner)
-        return JSONResponse({"glossaries": [multiple(one) for one in found]})
+        return JSONResponse({"glossaries": [multiple(stored) for stored in found]})
 
     async def create(self, call: Call) -> Response:
         dictionaries = self.dictionaries(call.fields)
@@ -82,7 +62,7 @@ class DeepLGlossaries:
             old = stored.find((new.source, new.target))
             entries = {**(old.entries if old else {}), **new.entries}
             stored = stored.with_dictionary(Dictionary(new.source, new.target, entries))
-        stored = stored.renamed(call.fields.text("name") or stored.name)
+        stored = replace(stored, name=call.fields.text("name") or stored.name)
         return JSONResponse(multiple(await self.run(self.store.store, stored)))
 
     async def delete(self, call: Call) -> Response:
@@ -92,19 +72,21 @@ class DeepLGlossaries:
 
     async def entries(self, call: Call) -> Response:
         stored = await self.find(call)
-        one = self.chosen(stored, call.fields)
-        found = {"entries": write_entries(one.entries), "entries_format": "tsv"}
-        return JSONResponse({"dictionaries": [languages(one) | found]})
+        dictionary = self.chosen(stored, call.fields)
+        found = {"entries": write_entries(dictionary.entries), "entries_format": "tsv"}
+        return JSONResponse({"dictionaries": [languages(dictionary) | found]})
 
     async def put(self, call: Call) -> Response:
         stored = await self.find(call)
-        dictionary = self.dictionary(call.fields.all())
+        dictionary = self.dictionary(call.fields)
         await self.run(self.store.store, stored.with_dictionary(dictionary))
         return JSONResponse(counted(dictionary))
 
     async def drop(self, call: Call) -> Response:
         stored = await self.find(call)
-        await self.run(self.store.store, stored.without_dictionary(self.chosen(stored, call.fields)))
+        unwanted = self.chosen(stored, call.fields)
+        kept = tuple(dictionary for dictionary in stored.dictionaries if dictionary != unwanted)
+        await self.run(self.store.store, replace(stored, dictionaries=kept))
         return Response(status_code=204)
 
     async def find(self, call: Call) -> Stored:
@@ -123,7 +105,7 @@ class DeepLGlossaries:
         return found
 
     def dictionaries(self, fields: Fields) -> "Sequence[Dictionary]":
-        return [self.dictionary(one) for one in fields.values.get("dictionaries", [])]
+        return [self.dictionary(given) for given in fields.listed("dictionaries")]
 
     def dictionary(self, given: Any) -> Dictionary:
         """A dictionary, as clients write it. Refused, or ValueError, if it is none."""
@@ -139,12 +121,12 @@ class DeepLGlossaries:
         return Dictionary(*direction, read_entries(given["entries"], form))
 
 
-def languages(one: Dictionary) -> dict[str, Any]:
-    return {"source_lang": one.source, "target_lang": one.target}
+def languages(dictionary: Dictionary) -> dict[str, Any]:
+    return {"source_lang": dictionary.source, "target_lang": dictionary.target}
 
 
-def counted(one: Dictionary) -> dict[str, Any]:
-    return languages(one) | {"entry_count": len(one.entries)}
+def counted(dictionary: Dictionary) -> dict[str, Any]:
+    return languages(dictionary) | {"entry_count": len(dictionary.entries)}
 
 
 def first(stored: Stored) -> Dictionary:
@@ -162,6 +144,5 @@ def single(stored: Stored) -> dict[str, Any]:
 
 def multiple(stored: Stored) -> dict[str, Any]:
     """A glossary as version 3 shows it."""
-    dictionaries = [counted(one) for one in stored.dictionaries]
     head = {"glossary_id": stored.id, "name": stored.name, "creation_time": stored.created}
-    return head | {"dictionaries": dictionaries}
+    return head | {"dictionaries": [counted(dictionary) for dictionary in stored.dictionaries]}

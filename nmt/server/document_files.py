@@ -8,12 +8,12 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
 from nmt.config.serve import ServeConfig
 from nmt.server.errors import Busy, Refused, refusal
+from nmt.server.keys import hash_of
 
 State = Literal["waiting", "translating", "done", "error"]
 
@@ -113,7 +113,3 @@ class Files:
                 file.task.cancel()
         if self.folder:
             self.folder.cleanup()
-
-
-def hash_of(token: str) -> str:
-    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

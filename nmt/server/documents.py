@@ -38,34 +38,27 @@ def begin(asked: Asked, name: str, data: bytes, columns: str = "") -> tuple[File
     """Begin to translate a file with this name; also the token of the result. ValueError for an unknown format.
 
     `columns`: those of a table that are translated, separated by commas."""
-    plain = PurePath(name.replace("\\", "/")).name or "document"
-    form = format_of(plain)
-    path = PurePath(plain)
+    service, engine, limits = asked.service, asked.service.engine, asked.service.config
+    path = PurePath(PurePath(name.replace("\\", "/")).name or "document")
+    form = format_of(path.name)
     source, target = asked.direction
-    limits = asked.service.config
     archives = Limits(limits.zip_members, limits.unpacked_bytes, limits.zip_ratio)
     wanted = tuple(filter(None, columns.split(",")))
     options = Options(source=source, target=target, columns=wanted, zip=archives)
     translated = f"{path.stem}.{target}{path.suffix}"
 
     async def work(file: File) -> bytes:
-        return await translate_file(asked, file, (form, options), data)
+        document = await engine.run(read_document, data, form, options)
+        units = document.units
+        file.of, file.characters, file.state = len(units), sum(len(unit.text) for unit in units), "translating"
+        service.keys.charge(asked.caller.key, file.characters, requests=0)  # the upload was one
+        answers: list[Answer] = []
+        for start in range(0, len(units), AT_ONCE):
+            answers += await translate_units(asked, units[start : start + AT_ONCE])
+            file.done = len(answers)
+        return await engine.run(document.join, answers)
 
-    return asked.service.files.start(translated, FORMATS[form].media_type, work)
-
-
-async def translate_file(asked: Asked, file: File, form: tuple[str, Options], data: bytes) -> bytes:
-    """The translated file; `file` tells how far it is. `form`: its format, and what may be chosen."""
-    engine = asked.service.engine
-    document = await engine.run(read_document, data, *form)
-    units = document.units
-    file.of, file.characters, file.state = len(units), sum(len(unit.text) for unit in units), "translating"
-    asked.service.keys.charge(asked.caller.key, file.characters, requests=0)  # the upload was one
-    answers: list[Answer] = []
-    for start in range(0, len(units), AT_ONCE):
-        answers += await translate_units(asked, units[start : start + AT_ONCE])
-        file.done = len(answers)
-    return await engine.run(document.join, answers)
+    return service.files.start(translated, FORMATS[form].media_type, work)
 
 
 async def translate_units(asked: Asked, units: Sequence[Unit]) -> list[Answer]:

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from nmt.fields import from_json, require
 from nmt.files import write_json
+from nmt.server.models import Direction
 from nmt.translation.glossary import Entry, Glossary, make_entry
 
-Direction = tuple[str, str]
 MAX_GLOSSARIES, MAX_ENTRIES, MAX_NAME = 1000, 10_000, 200  # of an owner; of a dictionary; characters
 
 
@@ -56,12 +56,6 @@ class Stored:
         others = tuple(d for d in self.dictionaries if (d.source, d.target) != direction)
         return replace(self, dictionaries=(*others, new))
 
-    def without_dictionary(self, old: Dictionary) -> "Stored":
-        return replace(self, dictionaries=tuple(d for d in self.dictionaries if d != old))
-
-    def renamed(self, name: str) -> "Stored":
-        return replace(self, name=name)
-
 
 class Glossaries:
     """The glossaries in a folder."""
@@ -73,8 +67,8 @@ class Glossaries:
     def all(self, owner: str) -> list[Stored]:
         """The glossaries of an owner, the oldest first."""
         found = [self.load(path) for path in self.folder.glob("*.json")] if self.folder.is_dir() else []
-        own = [one for one in found if one and one.owner == owner]
-        return sorted(own, key=lambda one: (one.created, one.id))
+        owned = [stored for stored in found if stored and stored.owner == owner]
+        return sorted(owned, key=lambda stored: (stored.created, stored.id))
 
     def load(self, path: Path) -> Stored | None:
         """A stored glossary, read again if its file has changed; None if it is gone, or damaged."""
@@ -82,9 +76,9 @@ class Glossaries:
             changed = path.stat().st_mtime_ns
             known = self.known.get(path)
             if known is None or known[0] != changed:
-                known = self.known[path] = changed, read_file(path)
+                known = self.known[path] = changed, from_json(Stored, json.loads(path.read_text("utf8")))
             return known[1]
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (OSError, ValueError, RecursionError):
             self.known.pop(path, None)
             return None
 
@@ -96,7 +90,7 @@ class Glossaries:
 
     def named(self, owner: str, name: str) -> Stored | None:
         """The newest glossary of an owner with this name."""
-        return next((one for one in reversed(self.all(owner)) if one.name == name), None)
+        return next((stored for stored in reversed(self.all(owner)) if stored.name == name), None)
 
     def path(self, identity: str) -> Path | None:
         """The file of a glossary; None if the text is no id, which could lead out of the folder."""
@@ -129,12 +123,6 @@ class Glossaries:
         if path := self.path(glossary.id):
             path.unlink(missing_ok=True)
             self.known.pop(path, None)
-
-
-def read_file(path: Path) -> Stored:
-    values = json.loads(path.read_text(encoding="utf8"))
-    dictionaries = tuple(from_json(Dictionary, value) for value in values.pop("dictionaries"))
-    return Stored(**values, dictionaries=dictionaries)
 
 
 @lru_cache(maxsize=32)

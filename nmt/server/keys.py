@@ -49,20 +49,12 @@ NO_KEY = Key(name="", hash="")
 
 @dataclass
 class Use:
-    """What a key has asked for: in the last minute, and since the service started."""
+    """What a key has asked for."""
 
     recent: deque[tuple[float, int, int]] = field(default_factory=deque)
-    """Time, requests and characters."""
-    requests: int = 0
+    """Time, requests and characters, in the last minute."""
     characters: int = 0
-
-    def forget(self, before: float) -> None:
-        while self.recent and self.recent[0][0] <= before:
-            self.recent.popleft()
-
-    def add(self, now: float, requests: int, characters: int) -> None:
-        self.recent.append((now, requests, characters))
-        self.requests, self.characters = self.requests + requests, self.characters + characters
+    """Since the service started."""
 
 
 class Keys:
@@ -95,7 +87,8 @@ class Keys:
         """Count what a key asks for. Refused if it has asked for too much in the last minute; a request with more
         characters than a minute allows may come after a minute without any."""
         use, now = self.uses[key.hash], self.clock()
-        use.forget(now - WINDOW)
+        while use.recent and use.recent[0][0] <= now - WINDOW:
+            use.recent.popleft()
         n_requests = requests + sum(n for _, n, _ in use.recent)
         before = sum(n for _, _, n in use.recent)
         too_many = key.requests and requests and n_requests > key.requests
@@ -105,7 +98,8 @@ class Keys:
             wait = max(1, math.ceil(WINDOW - (now - use.recent[0][0])))
             problem = f"this key may have {share} a minute: try again in {wait} seconds"
             raise Refused(problem, status=429, code="limit_reached", retry_after=wait)
-        use.add(now, requests, characters)
+        use.recent.append((now, requests, characters))
+        use.characters += characters
 
 
 def hash_of(text: str) -> str:
@@ -130,7 +124,7 @@ def make_key(file: Path, name: str, requests: int = 0, characters: int = 0) -> s
     text = PREFIX + secrets.token_urlsafe(32)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     key = Key(name=name, hash=hash_of(text), created=created, requests=requests, characters=characters)
-    write_json(file, [asdict(one) for one in [*keys, key]])
+    write_json(file, [*map(asdict, keys), asdict(key)])
     file.chmod(0o600)
     return text
 

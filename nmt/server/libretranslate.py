@@ -5,29 +5,28 @@ Codes, paths, fields and errors are those of its interface; what several clients
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from nmt.config import SearchConfig
 from nmt.documents.base import FORMATS
 from nmt.reading.request import Request as Line
-from nmt.reading.request import Translation
 from nmt.server.asking import Asked, find_direction
 from nmt.server.bodies import Fields
 from nmt.server.codes import find_code, name_of
-from nmt.server.detect import detect
+from nmt.server.detect import detect, likeliest
 from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
-from nmt.server.endpoint import Handler, endpoint
 from nmt.server.errors import Refused
-from nmt.server.service import Call, Service
+from nmt.server.models import Direction
+from nmt.server.service import Call, Service, route
 from nmt.text.markup import Mode
 from nmt.version import __version__
 
-ANY = ["GET", "POST"]
+SUFFIXES = sorted({suffix for form in FORMATS.values() for suffix in form.suffixes})
 DOWNLOAD = "/download_file/{id}/{token}/{name}"
 TRANSLATE = {"q": "Text, or list of texts, to translate.", "source": "Code of their language, or auto."}
 TRANSLATE |= {"target": "Code of the language to translate to.", "format": "text or html."}
@@ -56,21 +55,16 @@ SPEC = {
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    api = LibreTranslate(service)
-    most = service.config.file_bytes + FORM_BYTES
-
-    def route(path: str, handle: Handler, methods: list[str], **options: Any) -> BaseRoute:
-        return Route(path, endpoint(service, handle, show, **options), methods=methods)
-
+    api, at = LibreTranslate(service), partial(route, service, show)
     return [
-        route("/languages", api.languages, ANY, is_open=True),
-        route("/frontend/settings", api.settings, ANY, is_open=True),
-        route("/detect", api.detect, ANY),
-        route("/translate", api.translate, ANY),
-        route("/suggest", api.suggest, ["POST"]),
-        route("/spec", api.spec, ["GET"], is_open=True),
-        route("/translate_file", api.translate_file, ["POST"], most_bytes=most),
-        route(DOWNLOAD, api.download_file, ["GET"], is_open=True),
+        at("GET POST", "/languages", api.languages, is_open=True),
+        at("GET POST", "/frontend/settings", api.settings, is_open=True),
+        at("GET POST", "/detect", api.detect),
+        at("GET POST", "/translate", api.translate),
+        at("POST", "/suggest", api.suggest),
+        at("GET", "/spec", api.spec, is_open=True),
+        at("POST", "/translate_file", api.translate_file, most_bytes=service.config.file_bytes + FORM_BYTES),
+        at("GET", DOWNLOAD, api.download_file, is_open=True),
     ]
 
 
@@ -90,11 +84,6 @@ def missing(name: str) -> Refused:
     return Refused(f"Invalid request: missing {name} parameter", code="missing")
 
 
-def suffixes() -> list[str]:
-    """Those of all formats."""
-    return sorted({suffix for known in FORMATS.values() for suffix in known.suffixes})
-
-
 def languages_of(fields: Fields) -> tuple[str, str]:
     """The codes of source and target. Refused if one is missing."""
     for name in ("source", "target"):
@@ -107,9 +96,9 @@ class LibreTranslate:
     """The handlers."""
 
     def __init__(self, service: Service) -> None:
-        self.service, self.config, self.engine = service, service.config, service.engine
-        known = self.engine.models.languages
-        self.targets = known | {t: [] for targets in known.values() for t in targets if t not in known}
+        self.service, self.config, self.engine, self.models = service, service.config, service.engine, service.models
+        known = self.models.languages
+        self.targets = known | {target: [] for target in self.models.targets if target not in known}
         """The targets of each language; clients want targets to be languages of the list too."""
 
     async def languages(self, call: Call) -> Response:
@@ -118,7 +107,7 @@ class LibreTranslate:
         )
 
     async def settings(self, call: Call) -> Response:
-        source, targets = next(iter(self.engine.models.languages.items()))
+        source, targets = next(iter(self.models.languages.items()))
         languages, needs_key = {"source": source, "target": targets[0]}, bool(self.config.keys)
         return JSONResponse(
             {
@@ -129,7 +118,7 @@ class LibreTranslate:
                 "keyRequired": needs_key,
                 "language": {side: {"code": code, "name": name_of(code)} for side, code in languages.items()},
                 "suggestions": False,
-                "supportedFilesFormat": suffixes() if self.config.files else [],
+                "supportedFilesFormat": SUFFIXES if self.config.files else [],
             }
         )
 
@@ -151,7 +140,7 @@ class LibreTranslate:
 
     def charge(self, call: Call) -> None:
         """Refused if the key has had its share."""
-        characters = sum(len(text) for text in call.fields.values.get("q", []) if isinstance(text, str))
+        characters = sum(len(text) for text in call.fields.listed("q") if isinstance(text, str))
         self.service.keys.charge(call.caller.key, characters)
 
     def check_texts(self, call: Call, texts: Sequence[str]) -> None:
@@ -176,10 +165,12 @@ class LibreTranslate:
         if texts:
             self.check_texts(call, texts)
         sources, guesses = await self.sources(texts, source)
-        codes = self.find(target)
-        how = form, alternatives, call.caller.client
-        found = await self.translate_texts(texts, [(source, codes) for source in sources], how)
-        is_list = "q" in call.fields.listed
+        target = self.find(target)
+        markup: Mode = "html" if form == "html" else "none"
+        found = await self.translate_texts(
+            texts, [(code, target) for code in sources], markup, alternatives, call.caller.client
+        )
+        is_list = isinstance(call.fields["q"], list)
         answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
         if source == "auto":
             answer["detectedLanguage"] = [shown(guess) for guess in guesses]
@@ -197,34 +188,30 @@ class LibreTranslate:
         """The source language of each text, and what was guessed for auto."""
         if source != "auto":
             return [self.find(source)] * len(texts), []
-        known = list(self.engine.models.languages)
-        guesses = []
-        for text in texts:
-            found = await self.engine.run(detect, text, known)
-            guesses.append(found[0] if found else (known[0], 0.0))
+        guesses = [await self.engine.run(likeliest, text, [*self.models.languages]) for text in texts]
         return [code for code, _ in guesses], guesses
 
     async def translate_texts(
-        self, texts: Sequence[str], directions: Sequence[tuple[str, str]], how: tuple[str, int, str]
+        self, texts: Sequence[str], directions: Sequence[Direction], markup: Mode, alternatives: int, key: str
     ) -> list[list[str]]:
         """The translation of each text, and alternatives; a text in the target language, or a blank one, is copied."""
-        form, alternatives, key = how
         results = [[text] for text in texts]
-        groups: dict[tuple[str, str], list[int]] = {}
-        for n, (text, direction) in enumerate(zip(texts, directions, strict=True)):
-            if text.strip() and direction[0] != direction[1]:
-                groups.setdefault(direction, []).append(n)
-        for direction in groups:
-            self.require(direction)
-
+        groups: dict[Direction, list[int]] = {}
+        for n, (text, (source, target)) in enumerate(zip(texts, directions, strict=True)):
+            if not text.strip() or source == target:
+                continue
+            if target not in self.targets[source]:
+                pair = f"{name_of(target)} ({target}) is not available as a target language from"
+                raise Refused(f"{pair} {name_of(source)} ({source})", code="unknown_direction")
+            groups.setdefault((source, target), []).append(n)
         for direction, places in groups.items():
-            translator = await self.engine.models.wait_for(direction)
+            translator = await self.models.wait_for(direction)
             search = with_alternatives(translator.search, alternatives)
             lines = [Line(texts[n]) for n in places]
-            markup: Mode = "html" if form == "html" else "none"
-            lists = await self.engine.translate(direction, lines, search, markup=markup, key=key)
+            lists = await self.engine.translate(translator, lines, search, markup=markup, key=key)
             for n, translations in zip(places, lists, strict=True):
-                results[n] = different(translations, 1 + alternatives)
+                different = dict.fromkeys(translation.text for translation in translations)
+                results[n] = [*different][: 1 + alternatives]
         return results
 
     async def translate_file(self, call: Call) -> Response:
@@ -236,10 +223,10 @@ class LibreTranslate:
         source, target = languages_of(call.fields)
         upload, data = await upload_of(call.fields, self.config.file_bytes)
         name = upload.filename or ""
-        if not name.lower().endswith(tuple(suffixes())):
+        if not name.lower().endswith(tuple(SUFFIXES)):
             raise Refused("Invalid request: file format not supported", code="unknown_format")
-        direction = find_direction(self.engine.models, "" if source == "auto" else source, target)
-        translator = await self.engine.models.wait_for(direction)
+        direction = find_direction(self.models, "" if source == "auto" else source, target)
+        translator = await self.models.wait_for(direction)
         asked = Asked(self.service, call.caller, direction, translator, translator.search)
         file, token = begin(asked, name, data, call.fields.text("columns"))
         assert file.task
@@ -255,12 +242,6 @@ class LibreTranslate:
     async def download_file(self, call: Call) -> Response:
         return send_file(self.service.files, self.service.files.get(call.path["id"], call.path["token"]))
 
-    def require(self, direction: tuple[str, str]) -> None:
-        source, target = direction
-        if target not in self.targets[source]:
-            pair = f"{name_of(target)} ({target}) is not available as a target language from"
-            raise Refused(f"{pair} {name_of(source)} ({source})", code="unknown_direction")
-
 
 @lru_cache
 def with_alternatives(search: SearchConfig, n: int) -> SearchConfig:
@@ -268,11 +249,6 @@ def with_alternatives(search: SearchConfig, n: int) -> SearchConfig:
     if search.samples:
         return replace(search, samples=max(search.samples, n + 1), n_best=n + 1)
     return replace(search, beam_size=max(search.beam_size, n + 1), n_best=n + 1)
-
-
-def different(translations: Sequence[Translation], most: int) -> list[str]:
-    """The texts of translations, each once."""
-    return [*dict.fromkeys(translation.text for translation in translations)][:most]
 
 
 def shown(guess: tuple[str, float]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
-
+ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 Labels = tuple[tuple[str, str], ...]
 
 
@@ -59,7 +59,4 @@ class Metrics:
 
 
 def show(labels: Labels) -> str:
-    def escape(value: str) -> str:
-        return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-    return "{" + ",".join(f'{name}="{escape(value)}"' for name, value in labels) + "}" if labels else ""
+    return "{" + ",".join(f'{name}="{value.translate(ESCAPES)}"' for name, value in labels) + "}" if labels else ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nmt.config import Backend, SearchConfig
+from nmt.config import Backend
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.files import SUMS
@@ -22,10 +22,9 @@ LOOK_AGAIN = 1.0  # seconds between looks whether a folder was replaced
 Direction = tuple[str, str]
 """Codes of the source and the target language."""
 Load = Callable[[Path], Translator]
-Stamp = tuple[int, int]
 
 
-def stamp_of(folder: Path) -> Stamp:
+def stamp_of(folder: Path) -> tuple[int, int]:
     """What changes when a model folder is replaced; zeros if it is gone."""
     try:
         stat = (folder / SUMS).stat()
@@ -41,7 +40,7 @@ class Served:
     folder: Path
     info: ModelInfo
     directions: Sequence[Direction]
-    stamp: Stamp = (0, 0)
+    stamp: tuple[int, int] = (0, 0)
     """Of the folder that was loaded, or that could not be loaded."""
     translator: Translator | None = None
     adapters: Mapping[str, Path] = field(default_factory=dict)
@@ -112,25 +111,16 @@ class Models:
         self.by_direction: dict[Direction, Served] = {}
         for served in self.all:
             new = [direction for direction in served.directions if direction not in self.by_direction]
-            first = self.by_direction.get(served.directions[0])
-            problem = (
-                f"{served.folder} translates {' to '.join(served.directions[0])}, as {first and first.folder} does"
-            )
-            require(bool(new), f"{problem}: give one of them")
+            if not new:
+                direction = served.directions[0]
+                both = f"{served.folder} translates {' to '.join(direction)}, as {self.by_direction[direction].folder}"
+                raise ValueError(f"{both} does: give one of them")
             self.by_direction |= dict.fromkeys(new, served)
         self.languages: dict[str, list[str]] = {}
         """The target languages of each source language."""
         for source, target in self.by_direction:
             self.languages.setdefault(source, []).append(target)
-
-    def served(self, direction: Direction) -> Served:
-        """The model for a direction; Refused if there is none."""
-        served = self.by_direction.get(direction)
-        if served is None:
-            known = ", ".join(f"{source} to {target}" for source, target in list(self.by_direction)[:20])
-            asked = " to ".join(direction)
-            raise Refused(f"no model translates {asked}: there is {known}", code="unknown_direction")
-        return served
+        self.targets = [*dict.fromkeys(target for targets in self.languages.values() for target in targets)]
 
     @property
     def ready(self) -> bool:
@@ -177,7 +167,7 @@ class Models:
 
     async def wait_for(self, direction: Direction, name: str = "") -> Translator:
         """As `translator`. If it is loaded when it is needed, this waits; else Draining until it is."""
-        served = self.served(direction)
+        served = self.by_direction[direction]
         if served.translator is None and not served.problem:
             if not self.lazy:
                 raise Draining("the model is being loaded: try again soon", retry_after=2)
@@ -186,7 +176,7 @@ class Models:
 
     def translator(self, direction: Direction, name: str = "") -> Translator:
         """The translator for a direction, as `Served.choose`, if it is loaded; else Draining."""
-        served = self.served(direction)
+        served = self.by_direction[direction]
         self.look(served)
         translator = served.choose(name)
         if translator is None:
@@ -196,7 +186,3 @@ class Models:
             several = bool(translator.tokenizer.languages.before_target)
             served.between[direction, name] = translator.between(*direction) if several else translator
         return served.between[direction, name]
-
-    def search(self, direction: Direction) -> SearchConfig:
-        """The settings of a search where the request has none: those of the model, and of the command line."""
-        return self.translator(direction).search

@@ -1,24 +1,20 @@
 """The OpenAPI document of our own API, written from the routes and from the dataclasses of bodies."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal
 
-from starlette.requests import Request
-from starlette.responses import Response
-
 from nmt.config import SearchConfig
 from nmt.config.names import long_help
-from nmt.server.endpoint import Handler, endpoint
 from nmt.server.own_bodies import Failure, Search
-from nmt.server.schema import object_schema, schema
-from nmt.server.service import Service
+from nmt.server.schema import Refer, object_schema
+from nmt.server.service import Handler
 from nmt.version import __version__
 
-VERSION = "3.1.0"
+JSON = "application/json"
 REFUSALS = (400, 401, 403, 404, 413, 429, 503)
 FILE = {"type": "string", "format": "binary"}
 
@@ -32,10 +28,10 @@ class Operation:
     handle: Handler
     summary: str
     answer: Any
-    """Dataclass of the answer; None: no body; "file": a file."""
-    status: int = 200
+    """Dataclass of a JSON answer, or its JSON Schema; None: no body; FILE: a file."""
     body: Any = None
-    """Dataclass of a JSON body; a dict: the fields of a multipart form."""
+    """Dataclass of a JSON body; a dict: JSON Schema of a multipart form."""
+    status: int = 200
     query: Sequence[str] = ()
     """Names of parameters in the query."""
     events: Sequence[Any] = ()
@@ -45,12 +41,9 @@ class Operation:
     is_open: bool = False
     """Who asks needs no key."""
 
-    def endpoint(self, service: Service) -> Callable[[Request], Awaitable[Response]]:
-        return endpoint(service, self.handle, most_bytes=self.most_bytes, is_open=self.is_open)
 
-
-def document(operations: Sequence[Operation]) -> dict[str, Any]:
-    """The whole document."""
+def describe_all(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The OpenAPI document."""
     schemas: dict[str, Any] = {}
     refer = partial(reference, schemas)
     paths: dict[str, Any] = {}
@@ -58,7 +51,7 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
         path = re.sub(r":\w+\}", "}", operation.path)
         paths.setdefault(path, {})[operation.method.lower()] = describe(operation, refer)
     return {
-        "openapi": VERSION,
+        "openapi": "3.1.0",
         "info": {"title": "nmt", "version": __version__, "description": "Translation with models of this service."},
         "paths": paths,
         "components": {"schemas": schemas, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
@@ -75,40 +68,33 @@ def reference(schemas: dict[str, Any], kind: Any) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
 
-def describe(operation: Operation, refer: Any) -> dict[str, Any]:
+def describe(operation: Operation, refer: Refer) -> dict[str, Any]:
     names = re.findall(r"\{(\w+)", operation.path)
     found: dict[str, Any] = {
         "summary": operation.summary,
         "operationId": operation.handle.__name__ if not names else f"{operation.handle.__name__}_{names[-1]}",
-        "parameters": [parameter(name, "path") for name in names] + [parameter(n, "query") for n in operation.query],
+        "parameters": [
+            {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}
+            for place, group in (("path", names), ("query", operation.query))
+            for name in group
+        ],
     }
-    if isinstance(operation.body, dict):
-        needed = [name for name, one in operation.body.items() if not one.get("optional")]
-        form = {name: {k: v for k, v in one.items() if k != "optional"} for name, one in operation.body.items()}
-        content = {"multipart/form-data": {"schema": {"type": "object", "properties": form, "required": needed}}}
-        found["requestBody"] = {"required": True, "content": content}
-    elif operation.body:
-        content = {"application/json": {"schema": schema(operation.body, refer)}}
-        found["requestBody"] = {"required": True, "content": content}
-    failure = {"application/json": {"schema": refer(Failure)}}
-    found["responses"] = {str(operation.status): answer(operation, refer)} | {
-        str(status): {"description": HTTPStatus(status).phrase, "content": failure} for status in REFUSALS
-    }
-    return found
-
-
-def answer(operation: Operation, refer: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {"description": HTTPStatus(operation.status).phrase}
-    if operation.answer == "file":
-        found["content"] = {"application/octet-stream": {"schema": FILE}}
-    elif operation.answer is dict:
-        found["content"] = {"application/json": {"schema": {"type": "object"}}}
-    elif operation.answer:
-        found["content"] = {"application/json": {"schema": schema(operation.answer, refer)}}
+    if operation.body:
+        media = "multipart/form-data" if isinstance(operation.body, dict) else JSON
+        found["requestBody"] = {"required": True, "content": content(operation.body, refer, media)}
+    success: dict[str, Any] = {"description": HTTPStatus(operation.status).phrase}
+    if operation.answer:
+        media = "application/octet-stream" if operation.answer == FILE else JSON
+        success["content"] = content(operation.answer, refer, media)
     if operation.events:
-        found["content"]["text/event-stream"] = {"schema": {"anyOf": [refer(kind) for kind in operation.events]}}
+        success["content"]["text/event-stream"] = {"schema": {"anyOf": [refer(kind) for kind in operation.events]}}
+    found["responses"] = {str(operation.status): success} | {
+        str(status): {"description": HTTPStatus(status).phrase, "content": content(Failure, refer)}
+        for status in REFUSALS
+    }
     return found
 
 
-def parameter(name: str, place: str) -> dict[str, Any]:
-    return {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}
+def content(kind: Any, refer: Refer, media: str = JSON) -> dict[str, Any]:
+    """What a body is: a dataclass, or a JSON Schema."""
+    return {media: {"schema": kind if isinstance(kind, dict) else refer(kind)}}

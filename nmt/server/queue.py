@@ -21,12 +21,10 @@ import torch
 from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
 from nmt.reading.lines import cut_text
-from nmt.reading.loop import Step, grow
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading, Step, Tree, grow
 from nmt.reading.request import Request, Translation
 from nmt.server.errors import Busy, Draining
 from nmt.server.metrics import Metrics
-from nmt.server.models import Direction, Models
 from nmt.text.markup import Mode
 from nmt.translation.translator import Translator
 
@@ -61,26 +59,6 @@ class Group:
 
 
 @dataclass(eq=False)
-class Job:
-    """The lines of one call, which waits for all of them."""
-
-    future: "asyncio.Future[None]"
-    results: list[list[Translation]]
-    left: int
-
-    def take(self, place: int, answer: list[Translation] | Exception) -> None:
-        if self.future.done():
-            return
-        if isinstance(answer, Exception):
-            self.future.set_exception(answer)
-            return
-        self.results[place] = answer
-        self.left -= 1
-        if not self.left:
-            self.future.set_result(None)
-
-
-@dataclass(eq=False)
 class Item:
     """A line that waits."""
 
@@ -88,8 +66,7 @@ class Item:
     request: Request
     size: int
     """Its pieces, as estimated."""
-    job: Job
-    place: int
+    answer: "asyncio.Future[list[Translation]]"
 
 
 @dataclass
@@ -127,11 +104,18 @@ def estimate(request: Request) -> int:
     return len(request.text.encode("utf8", "replace")) // BYTES_PER_PIECE + 2
 
 
+def put_back(trees: Sequence[Tree], lists: Sequence[list[Translation]]) -> list[list[Translation]]:
+    """The translations of texts, from those of the lines or sentences into which they were cut."""
+    leaves = (leaf for tree in trees for leaf in tree.leaves())
+    found = ([leaf.of_line(t) for t in translations] for leaf, translations in zip(leaves, lists, strict=True))
+    return [tree.back(found) for tree in trees]
+
+
 class Engine:
     """Translates for all requests. Its methods are called in the event loop."""
 
-    def __init__(self, models: Models, config: ServeConfig, metrics: Metrics) -> None:
-        self.models, self.config, self.metrics = models, config, metrics
+    def __init__(self, config: ServeConfig, metrics: Metrics) -> None:
+        self.config, self.metrics = config, metrics
         self.threads = torch.get_num_threads()
         on_gpu = torch.cuda.is_available()
         self.workers = config.workers or (1 if on_gpu else min(self.threads, MOST_WORKERS))
@@ -139,7 +123,6 @@ class Engine:
         self.other = ThreadPoolExecutor(2, "other", initializer=torch.set_num_threads, initargs=(1,))
         self.queues: dict[str, deque[Item]] = {}  # by key; the first one's turn is next
         self.cache = Cache(config.cache_tokens)
-        models.on_replaced = self.cache.clear  # its entries would keep the old model in memory
         self.running = self.waiting = self.waiting_tokens = 0
         self.speed = 0.0  # pieces a second, of all workers under load; 0: not measured yet
         self.draining = self.is_due = False
@@ -157,7 +140,7 @@ class Engine:
 
     async def translate(
         self,
-        model: Direction | Translator,
+        translator: Translator,
         requests: Sequence[Request],
         search: SearchConfig,
         *,
@@ -167,17 +150,15 @@ class Engine:
         """The n-best list of each request.
 
         Args:
-            model: a direction, or the translator that was chosen for it.
             markup: how the texts are read. Lines of a plain text are translated apart, as by `Translator`.
             key: whose request it is: those of different keys take turns.
 
         Raises:
-            Busy: too much waits. Draining: the model is not loaded, or the service ends. ValueError: constraints can't
-            be met, or the model can't search so.
+            Busy: too much waits. Draining: the service ends. ValueError: constraints can't be met, or the model can't
+            search so.
         """
         if self.draining:
             raise Draining()
-        translator = model if isinstance(model, Translator) else await self.models.wait_for(model)
         group = Group(translator, search, markup)
         context = translator.context(search, markup)
         steps: tuple[Step, ...] = (cut_text,) if markup == "none" else ()
@@ -186,15 +167,7 @@ class Engine:
         lists = await self.translate_lines(group, [line.request for line in lines], key)
         if len(lines) == len(trees):
             return lists
-
-        def join() -> list[list[Translation]]:
-            found = (
-                [line.of_line(translation) for translation in translations]
-                for line, translations in zip(lines, lists, strict=True)
-            )
-            return [tree.back(found) for tree in trees]
-
-        return await self.run(join)
+        return await self.run(put_back, trees, lists)
 
     async def translate_lines(self, group: Group, lines: Sequence[Request], key: str) -> list[list[Translation]]:
         """The n-best list of each line: from the cache, or of the queue."""
@@ -204,12 +177,16 @@ class Engine:
         self.metrics.count("lines", len(missing), cached="no")
         results = [translations or [] for translations in cached]
         if missing:
-            job = Job(asyncio.get_running_loop().create_future(), results, len(missing))
-            self.enqueue([Item(group, lines[n], estimate(lines[n]), job, n) for n in missing], key)
+            new = asyncio.get_running_loop().create_future
+            items = [Item(group, lines[n], estimate(lines[n]), new()) for n in missing]
+            self.enqueue(items, key)
             try:
-                await job.future
-            finally:
-                self.drop(job, key)  # what still waits, if the call was cancelled or a line of it failed
+                answers = await asyncio.gather(*(item.answer for item in items))
+            except BaseException:  # the call was cancelled, or a line of it failed
+                self.remove({*self.queues.get(key, ())}.intersection(items))
+                raise
+            for n, answer in zip(missing, answers, strict=True):
+                results[n] = answer
         return results
 
     def enqueue(self, items: Sequence[Item], key: str) -> None:
@@ -225,12 +202,6 @@ class Engine:
         self.waiting += len(items)
         self.waiting_tokens += tokens
         self.wake()
-
-    def drop(self, job: Job, key: str) -> None:
-        """Take the items of a job that still wait out of the queue."""
-        queue = self.queues.get(key, deque())
-        if job.left and any(item.job is job for item in queue):
-            self.remove({item for item in queue if item.job is job})
 
     def remove(self, items: set[Item]) -> None:
         """Take items out of the queue; keys for which nothing waits are forgotten."""
@@ -309,7 +280,12 @@ class Engine:
         for item, answer in zip(batch, answers, strict=True):
             if not isinstance(answer, Exception):
                 self.cache.put(item.group, item.request, item.size, answer)
-            item.job.take(item.place, answer)
+            if item.answer.done():  # its call was cancelled
+                continue
+            if isinstance(answer, Exception):
+                item.answer.set_exception(answer)
+            else:
+                item.answer.set_result(answer)
         self.wake()
 
     def close(self) -> None:

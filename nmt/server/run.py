@@ -56,19 +56,15 @@ class Server(uvicorn.Server):
         )
         super().__init__(options)
         self.service = service
-        self.loop: asyncio.AbstractEventLoop | None = None
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self.loop = asyncio.get_running_loop()
-        await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A first SIGTERM begins the end; Ctrl-C, or a second signal, ends at once."""
-        if sig != signal.SIGTERM or self.service.ending or self.loop is None:
+        if sig != signal.SIGTERM or self.service.ending:
             super().handle_exit(sig, frame)
             return
         self.service.ending = True
-        self.loop.call_soon_threadsafe(self.loop.call_later, self.service.config.ready_seconds, self.stop)
+        loop = asyncio.get_running_loop()  # which the signal interrupts
+        loop.call_soon_threadsafe(loop.call_later, self.service.config.ready_seconds, self.stop)
 
     def stop(self) -> None:
         """Listen no more, and end when all requests are answered."""

@@ -7,42 +7,44 @@ import types
 from collections.abc import Callable
 from dataclasses import MISSING, asdict, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from nmt.fields import Range, require
+from nmt.fields import Range, needed_names, require
+from nmt.server.bodies import SURROGATE
 
-Body = TypeVar("Body")
+Refer = Callable[[Any], dict[str, Any]]
+"""Gives the schema of a dataclass, such as a reference to it."""
 NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
 LARGEST = 2**53  # whole numbers up to here are the same in all programs that read JSON
 
 
-def read(kind: type[Body], value: Any, name: str = "the body") -> Body:
-    """Make a dataclass from JSON. ValueError, for the user, for the first member that is wrong."""
-    found: Body = read_as(kind, value, name)
-    return found
-
-
-def read_as(hint: Any, value: Any, name: str) -> Any:
-    """A value as the annotation says; `name` is what errors call it."""
+def read(hint: Any, value: Any, name: str = "the body") -> Any:
+    """A JSON value as an annotation says, such as a dataclass; `name` is what errors call it. ValueError, for the user,
+    for the first member that is wrong."""
     origin, arguments = get_origin(hint), get_args(hint)
-    problem = f"{name} is {shown(value)}: it must be {describe(hint)}"
     if origin is Annotated:
-        made = read_as(arguments[0], value, name)
+        made = read(arguments[0], value, name)
         for bounds in arguments[1:]:
             fits = not isinstance(bounds, Range) or made is None or made in bounds
             require(fits, f"{name} is {shown(value)}: it must be {bounds}")
         return made
     if origin in (Union, types.UnionType):
-        return read_as(chosen(arguments, value, problem), value, name)
-    if origin is Literal:
-        require(isinstance(value, str) and value in arguments, problem)
-        return value
-    require(fits_type(hint, value), problem)
+        fitting = next((kind for kind in arguments if fits_type(kind, value)), None)
+        if fitting:
+            return read(fitting, value, name)
+    elif fits_type(hint, value) and (origin is not Literal or value in arguments):
+        return read_parts(hint, value, name)
+    raise ValueError(f"{name} is {shown(value)}: it must be {describe(hint)}")
+
+
+def read_parts(hint: Any, value: Any, name: str) -> Any:
+    """A value that has the type of the annotation, with what is inside it."""
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin is list:
-        return [read_as(arguments[0], item, f"{name}[{i}]") for i, item in enumerate(value)]
+        return [read(arguments[0], item, f"{name}[{i}]") for i, item in enumerate(value)]
     if origin is dict:
-        return {read_as(str, k, f"a name in {name}"): read_as(arguments[1], v, name) for k, v in value.items()}
+        return {read(str, k, f"a name in {name}"): read(arguments[1], v, name) for k, v in value.items()}
     if is_dataclass(hint):
         return read_object(hint, value, name)
     return float(value) if hint is float else value
@@ -51,21 +53,13 @@ def read_as(hint: Any, value: Any, name: str) -> Any:
 def read_object(kind: Any, value: dict[str, Any], name: str) -> Any:
     hints, prefix = types_of(kind), "" if name == "the body" else f"{name}."
     value = {given: part for given, part in value.items() if part is not None or given not in hints}  # null: left out
-    for given in value:
-        near = difflib.get_close_matches(given[:40], hints, n=1, cutoff=0.5)
+    if unknown := [given for given in value if given not in hints]:
+        near = difflib.get_close_matches(unknown[0][:40], hints, n=1, cutoff=0.5)
         advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(hints)}"
-        require(given in hints, f"{name} has no member {shown(given)}: {advice}")
-    needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
-    for missing in needed:
+        raise ValueError(f"{name} has no member {shown(unknown[0])}: {advice}")
+    for missing in needed_names(kind):
         require(missing in value, f"{prefix}{missing} is missing: it must be {describe(hints[missing])}")
-    return kind(**{given: read_as(hints[given], part, f"{prefix}{given}") for given, part in value.items()})
-
-
-def chosen(kinds: tuple[Any, ...], value: Any, problem: str) -> Any:
-    """The alternative of a union that has the type of this value."""
-    fitting = [kind for kind in kinds if fits_type(kind, value)]
-    require(bool(fitting), problem)
-    return fitting[0]
+    return kind(**{given: read(hints[given], part, f"{prefix}{given}") for given, part in value.items()})
 
 
 def fits_type(hint: Any, value: Any) -> bool:
@@ -74,7 +68,7 @@ def fits_type(hint: Any, value: Any) -> bool:
     if origin is Annotated:
         return fits_type(get_args(hint)[0], value)
     if origin is Literal or hint is str:  # half a surrogate pair can't be written as UTF-8
-        return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+        return isinstance(value, str) and not SURROGATE.search(value)
     if hint in (int, float):
         is_number = isinstance(value, (int, hint)) and not isinstance(value, bool)
         return is_number and (abs(value) <= LARGEST if isinstance(value, int) else math.isfinite(value))
@@ -121,7 +115,7 @@ def as_json(value: Any) -> Any:
     return asdict(value, dict_factory=lambda pairs: {name: part for name, part in pairs if part is not None})
 
 
-def schema(hint: Any, refer: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def schema(hint: Any, refer: Refer) -> dict[str, Any]:
     """The JSON Schema of an annotation; `refer` gives the schema of a dataclass inside it."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
@@ -147,7 +141,7 @@ def limits(bounds: Range) -> dict[str, Any]:
     return {name: number for name, number in both.items() if math.isfinite(number)}
 
 
-def object_schema(kind: Any, refer: Callable[[Any], dict[str, Any]], texts: dict[str, str]) -> dict[str, Any]:
+def object_schema(kind: Any, refer: Refer, texts: dict[str, str]) -> dict[str, Any]:
     """The JSON Schema of a dataclass; `texts`: the description of each field."""
     members = {}
     for f in fields(kind):
@@ -155,6 +149,10 @@ def object_schema(kind: Any, refer: Callable[[Any], dict[str, Any]], texts: dict
         members[f.name] |= {"description": texts[f.name]} if texts.get(f.name) else {}
         if f.default is not MISSING and f.default is not None:
             members[f.name]["default"] = f.default
-    needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
-    text = {"description": " ".join(kind.__doc__.split())}
-    return {"type": "object", **text, "properties": members, "required": needed, "additionalProperties": False}
+    return {
+        "type": "object",
+        "description": " ".join(kind.__doc__.split()),
+        "properties": members,
+        "required": needed_names(kind),
+        "additionalProperties": False,
+    }

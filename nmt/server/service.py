@@ -1,16 +1,21 @@
-"""What the parts of the service share: models, settings, the engine, what clients store; and a call, with who asks."""
+"""What the parts of the service share: models, settings, the engine, what clients store; a call, with who asks; and the
+route of a handler, whose endpoint never raises."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from nmt.config.serve import ServeConfig
-from nmt.server.bodies import Fields
+from nmt.server.bodies import Fields, read_fields
 from nmt.server.document_files import Files
-from nmt.server.errors import Refused
+from nmt.server.errors import Refused, refusal
 from nmt.server.glossaries import Glossaries
 from nmt.server.keys import Key, Keys
 from nmt.server.metrics import Metrics
@@ -27,7 +32,8 @@ class Service:
 
     def __init__(self, models: Models, config: ServeConfig) -> None:
         self.models, self.config, self.metrics = models, config, Metrics()
-        self.engine = Engine(models, config, self.metrics)
+        self.engine = Engine(config, self.metrics)
+        models.on_replaced = self.engine.cache.clear  # its entries would keep the old model in memory
         self.keys = Keys(Path(config.keys) if config.keys else None)
         self.glossaries = Glossaries(Path(config.glossaries))
         self.files = Files(config)
@@ -102,3 +108,60 @@ class Call:
             problem = f"a text has {longest:,} characters: at most {config.text_characters:,} are allowed"
             raise Refused(f"{problem}; send it in parts", status=413, code="too_long")
         self.service.keys.charge(self.caller.key, record.characters)
+
+
+Handler = Callable[[Call], Coroutine[Any, Any, Response]]
+
+
+def route(
+    service: Service,
+    show_error: Callable[[Refused], Response],
+    methods: str,
+    path: str,
+    handle: Handler,
+    *,
+    most_bytes: int = 0,
+    is_open: bool = False,
+) -> Route:
+    """The route of a handler: the body is read in any form, the handler is cancelled if the client hangs up, and errors
+    are shown as this API does.
+
+    `methods`: with blanks between them. `most_bytes`: limit of the body, by default `body_bytes`. `is_open`: who asks
+    needs no key."""
+    config = service.config
+
+    async def answer(request: Request) -> Response:
+        fields = Fields()
+        try:
+            fields = await read_fields(request, most_bytes or config.body_bytes, config.body_seconds)
+            call = Call(service, request, fields)
+            if not is_open:
+                call.caller  # noqa: B018 - it is refused without a key
+            return await unless_hung_up(request, handle(call))
+        except Exception as error:
+            return show_error(refusal(error, request=request.scope["nmt.record"].id))
+        finally:
+            await fields.close()
+
+    answer.__name__ = handle.__name__  # for the log and the metrics
+    return Route(path, answer, methods=methods.split())
+
+
+async def unless_hung_up(request: Request, work: Coroutine[Any, Any, Response]) -> Response:
+    """The response of a handler, which is cancelled if its client hangs up."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(hang_up(request))
+    try:
+        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise Refused("the client has hung up", status=499, code="hung_up")
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def hang_up(request: Request) -> None:
+    """Return when the client hangs up. The body must have been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -7,71 +7,48 @@ with it the searches that still wait.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from nmt.reading.lines import Lines, cut_text, each_sentence
-from nmt.reading.loop import Context, Tree, grow
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Context, Reading, Tree, grow
 from nmt.reading.request import Request, Translation
 from nmt.server.errors import refusal
 from nmt.server.own_bodies import Sentence
 from nmt.server.schema import as_json
 
-TranslateOne = Callable[[Request], Awaitable[list[Translation]]]
+Translate = Callable[[Sequence[Request]], Awaitable[list[list[Translation]]]]
+Piece = tuple[tuple[int, int, int], Request]
+"""A sentence of a text: the numbers of the text, of the line in it and of the sentence in the line; and its request."""
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A sentence of a text."""
-
-    index: int
-    """Number of the text; `line`: of the line in it; `sentence`: of the sentence in the line."""
-    line: int
-    sentence: int
-    reading: Reading
-
-    @property
-    def request(self) -> Request:
-        return self.reading.request
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text that is cut into sentences."""
-
-    tree: Tree
-    pieces: list[Piece]
-
-    def join(self, lists: Sequence[list[Translation]]) -> list[Translation]:
-        """The translations of the text, from those of its sentences."""
-        found = (
-            [piece.reading.of_line(translation) for translation in translations]
-            for piece, translations in zip(self.pieces, lists, strict=True)
-        )
-        return self.tree.back(found)
-
-
-def cut(index: int, request: Request, context: Context) -> Text:
-    """A text in its sentences; mark-up is whole."""
+def cut(requests: Sequence[Request], context: Context) -> tuple[list[Tree], list[Piece]]:
+    """Texts in their sentences, which are the leaves of the trees; mark-up is whole."""
     steps = (cut_text, each_sentence) if context.mode == "none" else ()
-    tree = grow(Reading.of(request), steps, context)
-    lines = tree.branches if isinstance(tree.taken, Lines) else (tree,)
-    pieces = [Piece(index, n, k, leaf) for n, line in enumerate(lines) for k, leaf in enumerate(line.leaves())]
-    return Text(tree, pieces)
+    trees = [grow(Reading.of(request), steps, context) for request in requests]
+    pieces: list[Piece] = []
+    for index, tree in enumerate(trees):
+        lines = tree.branches if isinstance(tree.taken, Lines) else (tree,)
+        for n, line in enumerate(lines):
+            pieces += [((index, n, k), leaf.request) for k, leaf in enumerate(line.leaves())]
+    return trees, pieces
 
 
 async def events(
-    pieces: Sequence[Piece], translate: TranslateOne, finish: Callable[[list[list[Translation]]], Awaitable[Any]]
+    pieces: Sequence[Piece], translate: Translate, finish: Callable[[list[list[Translation]]], Awaitable[Any]]
 ) -> AsyncIterator[bytes]:
     """The events of a request: its sentences as they are ready, then the answer that `finish` makes of all."""
-    tasks = [asyncio.ensure_future(with_number(n, translate(piece.request))) for n, piece in enumerate(pieces)]
     lists: list[list[Translation]] = [[] for _ in pieces]
+
+    async def translate_piece(n: int) -> int:
+        [lists[n]] = await translate([pieces[n][1]])
+        return n
+
+    tasks = [asyncio.ensure_future(translate_piece(n)) for n in range(len(pieces))]
     try:
         for task in asyncio.as_completed(tasks):
-            n, lists[n] = await task
-            piece = pieces[n]
-            yield event("sentence", as_json(Sentence(piece.index, piece.line, piece.sentence, lists[n][0].text)))
+            n = await task
+            place, _ = pieces[n]
+            yield event("sentence", as_json(Sentence(*place, lists[n][0].text)))
         yield event("done", as_json(await finish(lists)))
     except Exception as error:
         refused = refusal(error)
@@ -79,10 +56,6 @@ async def events(
     finally:
         for task in tasks:
             task.cancel()
-
-
-async def with_number(n: int, work: Awaitable[list[Translation]]) -> tuple[int, list[Translation]]:
-    return n, await work
 
 
 def event(name: str, data: Any) -> bytes:

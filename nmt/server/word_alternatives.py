@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import torch
 
 from nmt.reading.lines import BREAK
-from nmt.reading.request import Constraints, Request
 from nmt.server.errors import Refused
 from nmt.text.normalise import tidy
 from nmt.text.sentences import split_sentences
@@ -24,10 +23,6 @@ FIRST_PIECES = 16  # that words are begun with
 LONGEST_WORD = 12  # pieces
 # Pieces of a sentence and of its translation together: all are read anew for each piece of a word.
 LONGEST_SENTENCE = 256
-
-
-Split = Callable[[str], Sequence[str]]
-"""Cuts a text into parts, with what separates them between them."""
 
 
 @dataclass(frozen=True)
@@ -60,18 +55,21 @@ def split_flat(line: str) -> list[str]:
     return [part for pair in split_sentences(line) for part in pair][:-1]
 
 
-def narrow(source: str, target: str, place: int, start: int, split: Split) -> tuple[str, int, int]:
+def narrow(
+    source: str, target: str, place: int, start: int, split: Callable[[str], Sequence[str]]
+) -> tuple[str, int, int]:
     """The part of both texts in which a place is, as the source and where the target's begins and ends; both of them
-    whole if they have different numbers of parts. `start`: where the target begins."""
-    parts, own = split(source), split(target)
-    if len(parts) != len(own):
+    whole if they have different numbers of parts. `start`: where the target begins. `split` cuts a text into parts,
+    with what separates them between them."""
+    parts, target_parts = split(source), split(target)
+    if len(parts) != len(target_parts):
         return source, start, start + len(target)
     position = start
-    for n in range(0, len(own), 2):
-        end = position + len(own[n])
+    for n in range(0, len(target_parts), 2):
+        end = position + len(target_parts[n])
         if place < end:
             return parts[n], position, end
-        position = end + len("".join(own[n + 1 : n + 2]))
+        position = end + len("".join(target_parts[n + 1 : n + 2]))
     return source, start, start + len(target)
 
 
@@ -117,8 +115,3 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
         if len(words) == 1:
             best[words[0]] = best.get(words[0], 0.0) + math.exp(score)
     return sorted(best.items(), key=lambda item: -item[1])[:WORDS]
-
-
-def begun(sentence: Focus, words: Sequence[tuple[str, float]]) -> list[Request]:
-    """Requests for the translations that go on with each word."""
-    return [Request(sentence.source, Constraints(f"{sentence.kept}{word}")) for word, _ in words]

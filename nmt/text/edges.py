@@ -103,14 +103,9 @@ def take_off(
         text = text[: found.start()] + (stop.strip()[0] if stop.strip()[0] in "!?" else ".")
     if not any(map(str.isalpha, text)):
         return Edges("", line, "")
-    if final and text[-1].isalpha() and not ends_with_item(text, own):
+    if final and text[-1].isalpha() and not any(item.end == len(text) for item in find_items(text, own)):
         text, stop = text + final, ""
     return Edges(lead + around[0], text, around[1] + after, stop, start, end)
-
-
-def ends_with_item(text: str, own: OwnItems) -> bool:
-    items = find_items(text, own)
-    return bool(items) and items[-1].end == len(text)
 
 
 def is_mark(lead: re.Match[str], knows: Knows) -> bool:

@@ -9,6 +9,7 @@ line, there will be none in the translation.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from nmt.text.items import NO_OWN, find_items
 from nmt.text.own_items import OwnItems
@@ -17,6 +18,7 @@ from nmt.text.tokens import is_spaced
 from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS, PLACEHOLDERS
 
 PLACEHOLDER = re.compile(f"[{''.join(PLACEHOLDERS)}]")
+PARTNERS = dict(zip(CLOSINGS, OPENINGS, strict=True))  # of the placeholders of tags
 MARKS = re.compile(f"[{OPENS}{CLOSES}]|{GROUP.pattern}")
 
 
@@ -48,45 +50,24 @@ class Marked:
         None if a placeholder is missing or occurs twice, or if tags enclose nothing or cross each other.
         """
         found = PLACEHOLDER.findall(translation)
-        if sorted(found) != sorted(self.marks) or not self.nests(translation):
+        if sorted(found) != sorted(self.marks) or not nests(translation):
             return None
         text, places, length = list[str](), list[int](), 0
         for n, character in enumerate(translation):
-            mark = self.marks.get(character)
-            written = mark.text if mark else "" if self.is_extra(translation, n) else spell(character)
-            before, after = neighbours(translation, n, n + 1)
-            if mark and is_spaced(before) and not mark.touches[0]:
-                written = f" {written}"
-            if mark and is_spaced(after) and not mark.touches[1]:
-                written = f"{written} "
+            mark, (before, after) = self.marks.get(character), neighbours(translation, n, n + 1)
+            left, right = self.marks.get(before), self.marks.get(after)
+            if mark:
+                lead = " " if is_spaced(before) and not mark.touches[0] else ""
+                tail = " " if is_spaced(after) and not mark.touches[1] else ""
+                written = f"{lead}{mark.text}{tail}"
+            elif character == " " and ((left and left.touches[1]) or (right and right.touches[0])):
+                written = ""  # the blank only separates a placeholder from what its item touches
+            else:
+                written = spell(character)
             places.append(length + len(written) - len(written.lstrip(" ")))
             text.append(written)
             length += len(written)
         return Unmarked("".join(text), places)
-
-    def is_extra(self, translation: str, n: int) -> bool:
-        """Whether this character is a blank that only separates a placeholder from what its item touches."""
-        before, after = map(self.marks.get, neighbours(translation, n, n + 1))
-        touched = (before and before.touches[1]) or (after and after.touches[0])
-        return translation[n] == " " and bool(touched)
-
-    def nests(self, translation: str) -> bool:
-        """Whether each pair of tags encloses something, and the pairs don't cross."""
-        partners, opened = dict[str, str](), list[str]()
-        for placeholder, mark in self.marks.items():
-            if mark.sign == OPENS:
-                opened.append(placeholder)
-            elif mark.sign == CLOSES:
-                partners[placeholder] = opened.pop()
-        open_now: list[tuple[str, int]] = []
-        for n, character in enumerate(re.sub(r"\s", "", translation)):
-            if character in partners.values():
-                open_now.append((character, n))
-            elif character in partners:
-                opening, start = open_now.pop() if open_now else ("", n)
-                if opening != partners[character] or n - start == 1:
-                    return False
-        return True
 
 
 @dataclass(frozen=True)
@@ -96,6 +77,19 @@ class Unmarked:
     text: str
     places: list[int]
     """Where each character of the translation with placeholders is in `text`."""
+
+
+def nests(translation: str) -> bool:
+    """Whether each pair of tags encloses something, and the pairs don't cross."""
+    opened = list[tuple[str, int]]()
+    for n, character in enumerate(re.sub(r"\s", "", translation)):
+        if character in OPENINGS:
+            opened.append((character, n))
+        elif character in CLOSINGS:
+            opening, start = opened.pop() if opened else ("", n)
+            if opening != PARTNERS[character] or n - start == 1:
+                return False
+    return True
 
 
 def mark(flat: Flat, own: OwnItems = NO_OWN) -> Marked | None:
@@ -157,13 +151,11 @@ def neighbours(text: str, start: int, end: int) -> tuple[str, str]:
 
 def suits(flat: Flat, found: list[tuple[int, int, Mark]]) -> bool:
     """Whether the line has words, no mark is inside a word, and each tag has its partner."""
-    depth = lowest = 0
-    for _, _, one in found:
-        depth += (one.sign == OPENS) - (one.sign == CLOSES)
-        lowest = min(lowest, depth)
+    depths = [*accumulate((item.sign == OPENS) - (item.sign == CLOSES) for _, _, item in found)]
     inside = any(
         all(map(str.isalnum, neighbours(flat.text, start, end)))
-        for start, end, one in found
-        if one.sign != SINGLE or flat.rendered
+        for start, end, item in found
+        if item.sign != SINGLE or flat.rendered
     )
-    return depth == lowest == 0 and not inside and any(map(str.isalpha, flat.text))
+    in_pairs = min(depths) >= 0 and not depths[-1]
+    return in_pairs and not inside and any(map(str.isalpha, flat.text))

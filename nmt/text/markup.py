@@ -116,9 +116,7 @@ class Document:
 
 def parse(text: str, own: OwnItems = NO_OWN) -> Document:
     """The segments of a text with mark-up. Takes linear time."""
-    tags = read_tags(text)
-    match_tags(tags)
-    return document(text, [make_segment(text, *part, own) for part in cut(text, tags)], own)
+    return document(text, [make_segment(text, *part, own) for part in cut(text, read_tags(text))], own)
 
 
 def document(text: str, segments: Iterable[Segment], own: OwnItems) -> Document:
@@ -135,17 +133,12 @@ def document(text: str, segments: Iterable[Segment], own: OwnItems) -> Document:
 def parse_inner(text: str, own: OwnItems = NO_OWN) -> Document:
     """The segments inside the tags of a text: attributes that readers see, and CDATA. Other segments stay the same when
     these are translated, since each tag is one mark to them."""
-    tags = read_tags(text)
-    match_tags(tags)
-    return document(text, inner_segments(text, tags, own), own)
+    return document(text, inner_segments(text, own), own)
 
 
-def inner_segments(text: str, tags: list[Tag], own: OwnItems) -> Iterator[Segment]:
-    skipped = 0
-    for tag in tags:
+def inner_segments(text: str, own: OwnItems) -> Iterator[Segment]:
+    for tag, _ in outermost(read_tags(text)):
         raw = text[tag.start : tag.end]
-        if tag.start < skipped:
-            continue
         if raw.startswith(CDATA) and raw.endswith(CDATA_END):
             yield from cdata_segments(text, tag.start + len(CDATA), tag.end - len(CDATA_END), own)
         elif tag.name in ELEMENTS and not tag.closes and not NO_TRANSLATION.search(raw):
@@ -155,7 +148,6 @@ def inner_segments(text: str, tags: list[Tag], own: OwnItems) -> Iterator[Segmen
                     segment = make_segment(text, *match.span(side), [], own)
                     quote, entity = ('"', "&quot;") if side == "double" else ("'", "&#39;")
                     yield replace(segment, spellings={quote: entity} | segment.spellings)
-        skipped = tag.partner.end if tag.kept and not tag.closes and tag.partner else tag.end
 
 
 def cdata_segments(text: str, start: int, end: int, own: OwnItems) -> Iterator[Segment]:
@@ -180,13 +172,9 @@ def is_markup(text: str, mode: Mode) -> bool:
     if "<" not in text or ">" not in text:
         return False
     tags = read_tags(text)
-    match_tags(tags)
     named = [tag for tag in tags if tag.name]
-    ends = [0, *(tag.end for tag in tags)]
-    gaps = [text[end:start] for end, start in zip(ends, [*(tag.start for tag in tags), len(text)], strict=True)]
-    matches = all(tag.void or tag.partner for tag in named) and not any("<" in gap for gap in gaps)
-    known = all(tag.partner or tag.name in VOID or text[tag.end - 2] == "/" for tag in named)
-    return bool(named) and matches and known
+    matches = all(tag.partner or (tag.void and (tag.name in VOID or text[tag.end - 2] == "/")) for tag in named)
+    return bool(named) and matches and "<" not in without(text, tags)
 
 
 def visible(text: str, mode: Mode) -> str:
@@ -196,8 +184,14 @@ def visible(text: str, mode: Mode) -> str:
     return "\n".join(segment.lifted.text for segment in (*parse(text).segments, *parse_inner(text).segments))
 
 
+def without(text: str, tags: Sequence[Tag]) -> str:
+    """The text without these tags."""
+    return apply(text, [(tag.start, tag.end, "") for tag in tags])
+
+
 def read_tags(text: str) -> list[Tag]:
-    """The tags, comments … of a text, in order. The contents of elements such as `<script>` belong to their tag."""
+    """The tags, comments … of a text, in order, with their partners. The contents of elements such as `<script>` belong
+    to their tag."""
     tags, position = list[Tag](), 0
     while match := TAG.search(text, position):
         position = match.end()
@@ -210,6 +204,7 @@ def read_tags(text: str) -> list[Tag]:
             position = end.start() if end else len(text)
             if not end and tag.name in RAW:
                 tag.end = position
+    match_tags(tags)
     return tags
 
 
@@ -233,21 +228,24 @@ def match_tags(tags: list[Tag]) -> None:
                 break
 
 
+def outermost(tags: list[Tag]) -> Iterator[tuple[Tag, int]]:
+    """The tags that are in no untranslated element, and where they end; that of such an element ends with it."""
+    end = 0
+    for tag in tags:
+        if tag.start >= end:
+            end = tag.partner.end if tag.kept and not tag.closes and tag.partner else tag.end
+            yield tag, end
+
+
 def cut(text: str, tags: list[Tag]) -> Iterator[tuple[int, int, list[Tag]]]:
     """Start, end and inline tags of the parts between block tags. An element that isn't translated is one tag."""
-    start = skipped = 0
-    inside: list[Tag] = []
-    for tag in tags:
-        if tag.start < skipped:
-            continue
-        is_whole = tag.kept and not tag.closes
-        end = tag.partner.end if is_whole and tag.partner else tag.end
+    start, inside = 0, list[Tag]()
+    for tag, end in outermost(tags):
         if tag.is_block:
             yield start, tag.start, inside
             start, inside = end, []
         else:
-            inside.append(Tag(tag.start, end) if is_whole else tag)
-        skipped = end
+            inside.append(Tag(tag.start, end) if tag.kept and not tag.closes else tag)
     yield start, len(text), inside
 
 

@@ -2,7 +2,7 @@
 
 For models that were trained without items: there a single item can spoil the whole translation. Numbers stay, since
 words agree with them. What stood right beside an item is kept with it: brackets, quotes, and punctuation that would be
-left alone. The word alignment says where an item goes (see `nmt.text.placing`).
+left alone. The word alignment says where an item goes (see `nmt.text.tokens`).
 """
 
 import re
@@ -15,8 +15,7 @@ from itertools import chain
 
 from nmt.text.items import CLOSING_QUOTES, LETTER, NO_OWN, OPENING, QUOTES, UNIT, find_items, tag_pairs
 from nmt.text.own_items import OwnItems
-from nmt.text.placing import Node, Placing, Range
-from nmt.text.tokens import Links, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
+from nmt.text.tokens import Links, Node, Placing, Range, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
 
 Spell = Callable[[str], str]
 
@@ -74,10 +73,6 @@ class Lifted:
     """Where each character of the text begins in the line."""
     nodes: list[Node]
     """The items."""
-
-    @property
-    def words(self) -> list[bool]:
-        return [is_word(self.text, token) for token in self.tokens]
 
 
 @dataclass(frozen=True)
@@ -205,11 +200,8 @@ def find_unit(text: str, start: int, stop: int, least: int) -> Unit:
         cut = len(text[least:cut].rstrip(BLANKS)) + least
         return Unit(cut, start, stop, stop, follows=True, loose=cut == start and not is_spaced(before))
     if left < start:
-        return (
-            Unit(left, start, stop, stop, follows=True)
-            if right > stop
-            else Unit(start, start, stop, stop, follows=False)
-        )
+        between_blanks = right > stop
+        return Unit(left if between_blanks else start, start, stop, stop, follows=between_blanks)
     if before in OPENING:
         return Unit(start, start, stop, right, follows=False)
     return Unit(start, start, stop, stop, follows=True, loose=not (is_spaced(before) and is_spaced(after)))
@@ -246,7 +238,15 @@ class Lifting:
                 self.nodes[n] = replace(self.nodes[n], closing=tag)
                 self.ranges[n] = self.ranges[n][0], len(self.origins)
         self.copy(position, len(self.text))
-        return self.finish(own)
+        text = "".join(self.chunks).rstrip(" ")
+        tokens = tokenize(text, sorted(min(place, len(text)) for places in self.ranges for place in places), own)
+        starts = [start for start, _ in tokens]
+        nodes = [
+            replace(node, start=bisect_left(starts, start), end=bisect_left(starts, end))
+            for node, (start, end) in zip(self.nodes, self.ranges, strict=True)
+        ]
+        places = [self.flat.places[origin] for origin in self.origins[: len(text)]]
+        return Lifted(self.flat.line, text, tokens, places, nodes)
 
     def copy(self, start: int, end: int) -> None:
         """Add a part of the text; of the blanks before and after a mark one is enough."""
@@ -278,17 +278,6 @@ class Lifting:
             self.origins.append(unit.start)
         return unit.end
 
-    def finish(self, own: OwnItems) -> Lifted:
-        text = "".join(self.chunks).rstrip(" ")
-        tokens = tokenize(text, sorted(min(place, len(text)) for places in self.ranges for place in places), own)
-        starts = [start for start, _ in tokens]
-        nodes = [
-            replace(node, start=bisect_left(starts, start), end=bisect_left(starts, end))
-            for node, (start, end) in zip(self.nodes, self.ranges, strict=True)
-        ]
-        places = [self.flat.places[origin] for origin in self.origins[: len(text)]]
-        return Lifted(self.flat.line, text, tokens, places, nodes)
-
 
 def restore(translation: str, lifted: Lifted, links: Links, own: OwnItems = NO_OWN, spell: Spell = str) -> Restored:
     """The translation of a line without its items, with the items put back. `links`: of the tokens of both texts.
@@ -296,8 +285,8 @@ def restore(translation: str, lifted: Lifted, links: Links, own: OwnItems = NO_O
     `spell`: how the characters of the translation are written.
     """
     tokens = tokenize(translation, own=own)
-    words = [is_word(translation, token) for token in tokens]
-    ranges = Placing(lifted.nodes, links, lifted.words, words).ranges()
+    sides = (lifted.text, lifted.tokens), (translation, tokens)
+    ranges = Placing(lifted.nodes, links, *([is_word(text, token) for token in side] for text, side in sides)).ranges()
     writer = Writer(translation, tokens, lifted.nodes, spell)
     writer.write(ranges)
     whole = all(
@@ -338,35 +327,38 @@ class Writer:
         waiting = [list[Event]() for _ in range(len(self.tokens) + 1)]
         for event in events(self.nodes, ranges):
             waiting[event[0]].append(event)
-        end = 0
-        for j, here in enumerate(waiting):
-            start = self.tokens[j][0] if j < len(self.tokens) else len(self.translation)
-            blank, end = self.translation[end:start], self.tokens[j][1] if j < len(self.tokens) else 0
+        position, last = 0, len(self.translation)
+        for here, (start, end) in zip(waiting, [*self.tokens, (last, last)], strict=True):
             self.following = self.translation[start : start + 1]
-            self.write_gap(here, blank, ranges)
-            if j < len(self.tokens):
-                self.places.append(self.length)
-                self.put(self.spell(self.translation[start:end]), self.translation[end - 1])
+            self.write_gap(here, self.translation[position:start], ranges)
+            position = end
+            if start < end:
+                token = self.spell(self.translation[start:end])
+                self.put(token, self.translation[end - 1])
+                self.places.append(self.length - len(token))
 
     def write_gap(self, here: Sequence[Event], blank: str, ranges: Sequence[Range]) -> None:
         """Write what stands between two tokens: before the blank what belongs to the token before it."""
         left = 0
-        for n, (_, opens, node) in enumerate(here):
-            empty = ranges[node][0] == ranges[node][1]
-            if opens and not empty:
+        for n, (_, opens, number) in enumerate(here):
+            if opens and ranges[number][0] < ranges[number][1]:
                 break
-            if not opens or self.nodes[node].follows or self.nodes[node].closing is not None:
+            if not opens or self.nodes[number].follows or self.nodes[number].closing is not None:
                 left = n + 1
-        for n, (_, opens, node) in enumerate(here):
+        for n, (_, opens, number) in enumerate(here):
+            node, is_empty = self.nodes[number], ranges[number][0] == ranges[number][1]
             if n == left:
                 self.put(self.spell(blank), blank[-1:])
             if not opens:
-                self.write_tag(self.nodes[node].closing or "")
-                self.needs_blank |= ranges[node][0] == ranges[node][1]
-            elif self.nodes[node].closing is None:
-                self.write_item(self.nodes[node], is_left=n < left)
+                self.write_tag(node.closing or "")
+                self.needs_blank |= is_empty
+            elif node.closing is None:
+                self.write_item(node, is_left=n < left)
             else:
-                self.open(self.nodes[node], is_empty=ranges[node][0] == ranges[node][1])
+                if is_empty and self.last.strip():
+                    self.put(node.before, node.before)
+                self.link(node, 1)
+                self.write_tag(node.core)
         if left >= len(here):
             self.put(self.spell(blank), blank[-1:])
 
@@ -375,19 +367,12 @@ class Writer:
         if text and self.needs_blank and (is_spaced(text[0]) or text[0] in JOINT):
             text = f" {text}"
         if text:
-            self.text.append(text)
-            self.length += len(text)
+            self.write_tag(text)
             self.last, self.needs_blank = last, False
 
     def write_tag(self, tag: str) -> None:
         self.text.append(tag)
         self.length += len(tag)
-
-    def open(self, node: Node, *, is_empty: bool) -> None:
-        if is_empty and self.last.strip():
-            self.put(node.before, node.before)
-        self.link(node, 1)
-        self.write_tag(node.core)
 
     def write_item(self, node: Node, *, is_left: bool) -> None:
         last = self.last

@@ -184,10 +184,8 @@ def is_end(text: str, match: re.Match[str], has_capitals: bool) -> bool:
 
 def touches(text: str, match: re.Match[str]) -> bool:
     """Whether a blank was forgotten after these marks: a sentence in small letters ends, and a capital follows."""
-    before, after = (
-        text[max(0, match.start() - 2 * LONGEST_WORD) : match.start()],
-        AFTER_TOUCHING.match(text, match.end()),
-    )
+    before = text[max(0, match.start() - 2 * LONGEST_WORD) : match.start()]
+    after = AFTER_TOUCHING.match(text, match.end())
     if len(match[1]) > 1 or match[1] not in ".!?" or not after or not BEFORE_TOUCHING.search(before):
         return False
     word = after[1]

@@ -113,11 +113,8 @@ def lost_numbers(items: list[Item], others: list[Item], translation: str) -> lis
     known = {item.canonical for item in others} if numbers else set[str]()
     missing = [number for number in numbers if number.canonical not in known]
     groups = {str(int(digits)) for digits in re.findall(r"\d+", translation)} if missing else set[str]()
-    return [
-        number
-        for number in missing
-        if len(set(number.canonical.split("-")) - groups) > number.canonical.count("-") // 2
-    ]
+    parts = [set(number.canonical.split("-")) for number in missing]
+    return [n for n, own in zip(missing, parts, strict=True) if len(own - groups) > n.canonical.count("-") // 2]
 
 
 def is_glued(items: list[Item], source: str, translation: str) -> bool:
@@ -176,7 +173,7 @@ def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
         codes = encode(words)
         if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
             return True
-    if most([text[i : i + 4] for i in range(len(text) - 3)]) < 4:
+    if max(Counter(text[i : i + 4] for i in range(len(text) - 3)).values(), default=0) < 4:
         return False
     codes = encode(text)
     return any(repeats(codes, n) > max(3, 12 // n, 2 * source_characters) for n in range(1, LOOP_CHARACTERS + 1))
@@ -194,11 +191,6 @@ def evenly_thrice(units: Sequence[str], farthest: int) -> bool:
         for first in found
         for n in range(1, farthest + 1)
     )
-
-
-def most(units: Sequence[str]) -> int:
-    """How often the most frequent unit occurs."""
-    return max(Counter(units).values(), default=0)
 
 
 def character_repeats(text: str) -> int:

@@ -1,4 +1,8 @@
-"""Tokens: the smallest parts of a text between which an item or a tag may stand. A text flows in, its tokens flow out.
+"""Tokens: the smallest parts of a text between which an item or a tag may stand; and where these go in a translation.
+
+A pair of tags goes around the target tokens that agree best with the alignment: as many as possible that are linked to
+the tokens between the tags in the source, and as few others. It stays in the pair around it, and beside the pairs next
+to it. A single mark goes after the translation of the token before it, or before that of the token after it.
 
 A token is an item (an address, a placeholder …), a word, a character of a script without spaces with the marks on it,
 or a sign. Signs are tokens of their own, so that a tag can end between a word and a comma.
@@ -6,7 +10,10 @@ or a sign. Signs are tokens of their own, so that a tag can end between a word a
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from nmt.text.items import NO_OWN, find_items
 from nmt.text.own_items import OwnItems
@@ -15,6 +22,7 @@ from nmt.text.scripts import UNSPACED, WORD
 Tokens = Sequence[tuple[int, int]]  # start and end of each
 Links = Sequence[tuple[int, int]]  # an alignment: indices (source, target) of tokens or words
 
+BRACKETS = ("(", "[", "（")
 UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 LETTER = f"{WORD.pattern.removesuffix(']+')}{UNSPACED}]"
 TOKEN = re.compile(rf"{LETTER}++(?:['’.-]{LETTER}++)*+|\S")
@@ -65,3 +73,155 @@ def is_spaced(character: str) -> bool:
 def word_starts(text: str) -> list[int]:
     """Where the words begin. Only spaces separate words: a no-break space is a part of one."""
     return [word.start() for word in re.finditer("[^ ]+", text)]
+
+
+@dataclass(frozen=True)
+class Node:
+    """An item or a tag, or several that stay together, or a pair of tags."""
+
+    core: str
+    """Its text (of a pair: the opening tag), with the brackets and quotes right beside it."""
+    start: int
+    """The number of source tokens before it; `end`: of a pair, the number before the closing tag."""
+    end: int
+    parent: int
+    """The index of the pair of tags around it; -1 for none."""
+    before: str = ""
+    """The blanks and punctuation before it that are put back with it; `after`: those after it."""
+    after: str = ""
+    closing: str | None = None
+    """Of a pair: the closing tag; empty if it is in a later part of the text."""
+    follows: bool = True
+    """Whether it belongs to the token before it rather than to the one after it."""
+    place: int = 0
+    """Where `core` begins in the line."""
+    loose: bool = False
+    """Whether it needs blanks where it gets beside words: it touched none, or a script without spaces."""
+
+
+Range = tuple[int, int]
+"""Of target tokens; for a single mark, the same number twice."""
+
+
+class Placing:
+    """Places nodes among the tokens of a translation."""
+
+    def __init__(
+        self, nodes: Sequence[Node], links: Links, source_words: Sequence[bool], target_words: Sequence[bool]
+    ) -> None:
+        """`source_words`: for each token of the source whether it is a word; the others are signs."""
+        self.nodes, self.n_source, self.n_target = nodes, len(source_words), len(target_words)
+        self.source_words = [0, *accumulate(map(int, source_words))]
+        # The number of signs in a row before each place in the target.
+        self.signs = [0, *accumulate(target_words, lambda row, word: 0 if word else row + 1, initial=0)][1:]
+        self.targets: list[list[int]] = [[] for _ in range(self.n_source)]
+        for i, j in links:
+            if i < self.n_source and j < self.n_target:
+                self.targets[i].append(j)
+        linked = {j for found in self.targets for j in found}
+        self.linked = [0, *accumulate(int(j in linked) for j in range(self.n_target))]
+        # The nearest source token with links, before (or at) and from each place.
+        self.previous, self.next = [-1], [self.n_source]
+        for i, found in enumerate(self.targets):
+            self.previous.append(i if found else self.previous[-1])
+        for i in reversed(range(self.n_source)):
+            self.next.append(i if self.targets[i] else self.next[-1])
+        self.next.reverse()
+
+    def ranges(self) -> list[Range]:
+        """The range of each node."""
+        children: dict[int, list[int]] = {-1: []}
+        for n, node in enumerate(self.nodes):
+            children[node.parent].append(n)
+            if node.closing is not None:
+                children[n] = []
+        ranges = [(0, 0)] * len(self.nodes)
+        for parent, own in children.items():
+            around = ranges[parent] if parent >= 0 else (0, self.n_target)
+            taken: list[Range] = []
+            open_first = sorted(own, key=lambda n: not self.is_open(self.nodes[n]))
+            for n in (n for n in open_first if self.nodes[n].closing is not None):
+                ranges[n] = self.around_words(self.nodes[n], around, taken)
+                if ranges[n][0] < ranges[n][1]:
+                    taken.insert(bisect_left(taken, ranges[n]), ranges[n])
+            for n in own:
+                if ranges[n][0] == ranges[n][1]:
+                    place = self.beside(self.nodes[n], around, taken)
+                    ranges[n] = place, place
+        return ranges
+
+    def around_words(self, node: Node, around: Range, taken: list[Range]) -> Range:
+        """The range that agrees best with the links of a pair of tags; an empty one if it has no links there."""
+        places = sorted({j for i in range(node.start, node.end) for j in self.targets[i] if around[0] <= j < around[1]})
+        places = [j for j in places if is_free(j, taken)]
+        if not places:
+            return around[0], around[0]
+        # A pair that goes on outside of the text has a fixed end.
+        first = around[0] if not node.core else None
+        last = around[1] if not node.closing else None
+        if first is not None and last is not None:
+            return around
+        if last is not None:
+            scores = self.scores(places[::-1], last)
+            return places[::-1][scores.index(max(scores))], last
+        if first is not None:
+            scores = self.scores(places, first)
+            return first, places[scores.index(max(scores))] + 1
+        return self.best_run(places, taken)
+
+    def scores(self, places: list[int], border: int) -> list[int]:
+        """For ranges from a border to each place: the places in them, minus the other linked tokens in them."""
+        return [
+            2 * (n + 1) - (self.linked[max(border, j + 1)] - self.linked[min(border, j)]) for n, j in enumerate(places)
+        ]
+
+    def best_run(self, places: list[int], taken: list[Range]) -> Range:
+        """The range with the most of these places and the fewest other linked tokens; the longest of equal ones."""
+        best, start, score = (1, 1, -places[0]), places[0], 1
+        for before, j in pairwise(places):
+            others = self.linked[j] - self.linked[before + 1]
+            barred = bisect_left(taken, (before, before)) != bisect_left(taken, (j, j))
+            if barred or score - others < 0:
+                start, score = j, 1
+            else:
+                score += 1 - others
+            best = max(best, (score, j + 1 - start, -start))
+        return -best[2], best[1] - best[2]
+
+    def beside(self, node: Node, around: Range, taken: list[Range]) -> int:
+        """The number of target tokens before a single mark."""
+        parent = self.nodes[node.parent] if node.parent >= 0 else None
+        first, last = (parent.start, parent.end) if parent else (0, self.n_source)
+        before, after = self.previous[node.start], self.next[node.start]
+        if self.is_open(node) or (node.start == first and not node.follows):
+            return around[1] if node.closing == "" else around[0]
+        # What is in brackets belongs to the word before it, also at the end of a sentence.
+        in_brackets = node.core.startswith(BRACKETS) and before >= first
+        if self.source_words[node.start] == self.source_words[last] and not in_brackets:
+            # Only signs follow it: as many signs may follow it in the translation.
+            place = around[1] - min(self.signs[around[1]], last - node.start)
+        elif not node.follows and after < last:
+            place = min(self.targets[after])
+        elif before >= first:
+            place = max(self.targets[before]) + 1
+        else:
+            place = around[0]
+        place = min(max(place, around[0]), around[1])
+        n = bisect_left(taken, (place, 0)) - 1
+        if n >= 0 and place < taken[n][1]:
+            return taken[n][1] if node.follows else taken[n][0]
+        return place
+
+    def is_open(self, node: Node) -> bool:
+        """Whether a pair begins before the text, or ends after it."""
+        return node.closing is not None and not (node.core and node.closing)
+
+
+def is_free(j: int, taken: list[Range]) -> bool:
+    n = bisect_left(taken, (j + 1, 0)) - 1
+    return n < 0 or j >= taken[n][1]
+
+
+def in_proportion(n_source: int, n_target: int) -> list[tuple[int, int]]:
+    """Links that keep the order of the tokens: each target token with the source token at the same part of the text."""
+    return [(j * n_source // n_target, j) for j in range(n_target)] if n_source else []

@@ -1,14 +1,21 @@
-"""The data of training: sentence pairs as text in, ids of pieces out."""
+"""The data of training: sentence pairs as text in, ids of pieces and batches in groups of a step out.
+
+On a GPU, which must not wait, threads work ahead: one reads and plans the next window of the corpus, and another one
+makes the batches of the next step. On a CPU they would take their time from the step.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import islice
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-from nmt.config import Config, DataConfig
-from nmt.data.batches import Pairs, Sequences
+from nmt.config import Config, DataConfig, TrainingConfig
+from nmt.data import batches
+from nmt.data.batches import Batch, Pairs, Plan, PlannedBatch, Sequences, plan_batches, repeated_rows, window_starts
 from nmt.data.cleaning import Pair
 from nmt.data.mixing import Mixture, WeightedPairs, mixture_of
 from nmt.data.sections import Section, weighted
@@ -18,8 +25,15 @@ from nmt.data.store.record import read_json
 from nmt.data.stored import StoredPairs
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.model.contract import Model
+from nmt.training.distributed import Processes
 from nmt.training.objectives import Objective, make_objective
 from nmt.translation.model_folder import Facts
+
+Item = TypeVar("Item")
+Mixing = Mixture | WeightedPairs | None
+"""How portions are mixed; None: each epoch takes each pair once."""
+Place = tuple[int, int]
+"""An epoch, and the number of a batch in it."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +54,9 @@ class TrainingData:
     """Whether `train` comes from a store, so that an epoch is planned in windows."""
     val_sets: Sequence[Section] = ()
     """The sets of validation pairs that follow one another, if there are several."""
-    mixture: Mixture | WeightedPairs | None = None
-    """How the portions are mixed; None: each epoch takes each pair once."""
-    stages: Sequence[tuple[int, Mixture | WeightedPairs | None]] = ()
-    """How they are mixed after later steps, with these."""
+    mixture: Mixing = None
+    stages: Sequence[tuple[int, Mixing]] = ()
+    """How the portions are mixed after later steps, with these."""
     commits: Mapping[str, str] = field(default_factory=dict)
     """The commit of each data set of the hub whose text this is."""
 
@@ -54,18 +67,18 @@ class TrainingData:
         `data`: has the weights of the corpora; None: each pair is seen once in an epoch.
         """
         if not prepared.store:
-            return cls.encode(prepared.tokenizer, prepared.train, prepared.val)
+            return cls.encode(prepared.tokenizer, list(prepared.train), prepared.val)
         folder = prepared.folder / "data"
         tokenizer = prepared.tokenizer.with_words(load_words(folder))
         train = prepared.encoded()
         facts = Facts(**{name: n for name, n in read_json(folder / FACTS, prepared.folder).items() if n})
-        sets = prepared.val_sets
-        starts = [tokenizer.for_corpus(one.source, one.target).starts() for one in sets]  # without tags of corpora
-        starts_of_val = [start for start, one in zip(starts, sets, strict=True) for _ in range(one.rows)]
-        validation = encode_pairs(tokenizer, prepared.val, starts_of_val)
+        starts = list[tuple[list[int], list[int]]]()  # without tags of corpora
+        for part in prepared.val_sets:
+            starts += [tokenizer.for_corpus(part.source, part.target).starts()] * part.rows
+        validation = encode_pairs(tokenizer, prepared.val, starts)
         portions = weighted(prepared.sections, data) if data else ()
         whole = cls(tokenizer, train, validation, prepared.val, facts, portions=portions, stored=True)
-        return replace(whole, val_sets=sets, commits=prepared.commits)
+        return replace(whole, val_sets=prepared.val_sets, commits=prepared.commits)
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":
@@ -81,14 +94,17 @@ class TrainingData:
         columns = next(self.train.columns())
         if columns.portion_N is None or len(self.portions) < (2 if columns.weight_N is None else 1):
             return read
-        portions, mixtures = self.portions, list[Mixture | WeightedPairs | None]()
+        usual = 5.0 if len(config.data.many_to_many) > 2 else 1.0
+        temperature = config.training.mixing_temperature
+        temperature = usual if temperature == "auto" else temperature
+        portions, mixtures = self.portions, list[Mixing]()
         for weights in ({}, *(stage.weights for stage in config.training.stages)):
             portions = [replace(p, weight=weights.get(p.corpus, p.weight)) for p in portions]
-            mixtures.append(mixture_of(self.train, portions, config.temperature))
+            mixtures.append(mixture_of(self.train, portions, temperature))
         steps = (stage.step for stage in config.training.stages)
         return replace(read, mixture=mixtures[0], stages=list(zip(steps, mixtures[1:], strict=True)))
 
-    def mixture_after(self, step: int) -> Mixture | WeightedPairs | None:
+    def mixture_after(self, step: int) -> Mixing:
         """How the portions are mixed in the stage of the steps after this one."""
         return [self.mixture, *(mixture for first, mixture in self.stages if first <= step)][-1]
 
@@ -102,14 +118,13 @@ class TrainingData:
         return max(int(lengths_N.max()) for part in self.lengths() for lengths_N in model.sequence_lengths(*part))
 
     @property
-    def told(self) -> list[tuple[Tokenizer, range]]:
-        """For each validation set the tokenizer, which is told its languages, and the pairs."""
-        if not self.val_sets:
-            return [(self.tokenizer, range(len(self.validation_text)))]
-        ends = accumulate(one.rows for one in self.val_sets)
-        rows = (range(end - one.rows, end) for one, end in zip(self.val_sets, ends, strict=True))
-        tokenizers = (self.tokenizer.for_corpus(one.source, one.target) for one in self.val_sets)
-        return list(zip(tokenizers, rows, strict=True))
+    def validation_sets(self) -> list[tuple[Tokenizer, range]]:
+        """For each validation set the tokenizer of its languages, and the numbers of its pairs."""
+        found, end = [], 0
+        for part in self.val_sets:
+            found.append((self.tokenizer.for_corpus(part.source, part.target), range(end, end + part.rows)))
+            end += part.rows
+        return found or [(self.tokenizer, range(len(self.validation_text)))]
 
 
 def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:
@@ -120,3 +135,104 @@ def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:
     texts = tokenizer.decode_source(source.rows(chosen))
     longest = int(source.lengths_N.max())
     return Facts(longest_source=longest, usual_sentences=usual_sentences(texts), final_mark=final_mark(texts))
+
+
+@dataclass(frozen=True)
+class Window:
+    """Pairs of the corpus that are in memory, as the model reads them, and the plan of their batches."""
+
+    pairs: Pairs
+    rows_N: Tensor | None
+    """Their numbers in the corpus; None: they are all of it."""
+    plan: Plan
+    epoch: int
+    first: int
+    """Number of its first batch."""
+    is_last: bool
+    """Whether the epoch ends with it."""
+
+
+class Feed:
+    """Endless batches of training data. Which they are depends on the data, the settings and the place alone."""
+
+    def __init__(
+        self, data: TrainingData, model: Model, config: TrainingConfig, processes: Processes, *, in_threads: bool
+    ) -> None:
+        self.data, self.model, self.config, self.processes = data, model, config, processes
+        self.whole = data.objective.pairs(data.train) if isinstance(data.train, Pairs) else None
+        self.planner, self.maker = (ThreadPoolExecutor(1) if in_threads else None for _ in range(2))
+        self.started: dict[Place, Future[Batch]] = {}
+
+    def go_to(self, place: Place, step: int) -> None:
+        """Go on with the batch at this place, mixed as the stage of the step after `step` says."""
+        self.planned = self.plan(place, self.data.mixture_after(step))
+        self.following: list[PlannedBatch] = []
+        self.started = {}
+
+    def group(self) -> list[PlannedBatch]:
+        """The batches of the next step. If there are threads, one begins with those that this process will need for the
+        step after it."""
+        size = self.config.accumulate
+        group = self.following or list(islice(self.planned, size))
+        if self.maker:
+            self.following = list(islice(self.planned, size))
+            for planned in self.processes.shard_items(self.following):
+                self.started[planned.epoch, planned.number] = self.maker.submit(self.make, planned)
+        return group
+
+    def take(self, planned: PlannedBatch) -> Batch:
+        """The batch, on the CPU. Raises the errors of making it."""
+        found = None if planned.part else self.started.pop((planned.epoch, planned.number), None)
+        return found.result() if found else self.make(planned)
+
+    def make(self, planned: PlannedBatch) -> Batch:
+        """The batch, which depends on its place in the run alone."""
+        return self.data.objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
+
+    def plan(self, place: Place, mixture: Mixing) -> Iterator[PlannedBatch]:
+        """The batches from this place on."""
+        for window in ahead(self.windows(place, mixture), self.planner):
+            epoch, pairs, rows_N = window.epoch, window.pairs, window.rows_N
+            for number, index_B in enumerate(window.plan, start=window.first):
+                if (epoch, number) >= place:
+                    ends = window.is_last and number + 1 == window.first + len(window.plan)
+                    after = (epoch + 1, 0) if ends else (epoch, number + 1)
+                    yield PlannedBatch(pairs, index_B, epoch, number, after=after, rows_N=rows_N)
+
+    def windows(self, place: Place, mixture: Mixing) -> Iterator[Window]:
+        """The windows from that of this place on."""
+        epoch, number = place
+        while True:
+            times_N = mixture.times(self.config.seed, epoch) if mixture else None
+            n = len(self.data.train) if times_N is None else int(times_N.sum())
+            in_windows = self.data.stored and n > batches.WINDOW
+            size = batches.WINDOW if in_windows else n
+            starts = window_starts(n, self.config.seed, epoch) if in_windows else [0]
+            for turn in range(number // batches.WINDOW if in_windows else 0, len(starts)):
+                start, stop = starts[turn], min(starts[turn] + size, n)
+                entries_E = torch.arange(start, stop) if times_N is None else repeated_rows(times_N, start, stop)
+                yield self.window(entries_E, epoch, turn * batches.WINDOW, is_last=turn + 1 == len(starts))
+            epoch, number = epoch + 1, 0
+
+    def window(self, entries_E: Tensor, epoch: int, first: int, *, is_last: bool) -> Window:
+        """The window of these pairs (rising numbers; each as often as it is seen)."""
+        pairs, rows_N = self.whole, None
+        if pairs is None:
+            rows_N, entries_E = entries_E.unique_consecutive(return_inverse=True)
+            pairs = self.data.objective.pairs(self.data.train.chosen(rows_N))
+        lengths = [lengths_N[entries_E] for lengths_N in self.model.sequence_lengths(*pairs.lengths)]
+        budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
+        plan = [entries_E[index] for index in plan_batches(lengths, budget, self.config.seed, epoch)]
+        return Window(pairs, rows_N, plan, epoch, first, is_last)
+
+
+def ahead(items: Iterator[Item], pool: ThreadPoolExecutor | None) -> Iterator[Item]:
+    """Endless items; if there is a pool, a thread makes each while the one before is used."""
+    if not pool:
+        yield from items
+        return
+    following = pool.submit(next, items)
+    while True:
+        item = following.result()
+        following = pool.submit(next, items)
+        yield item

@@ -119,13 +119,13 @@ class Processes:
 
         return any_flag
 
-    def gather_tensors(self, own: Tensor) -> Tensor:
+    def gather_tensors(self, part: Tensor) -> Tensor:
         """The tensors of all processes, of one shape, stacked by rank."""
         if self.size == 1:
-            return own[None]
-        everyone = own.new_empty(self.size, *own.shape)
-        dist.all_gather(list(everyone.unbind()), own.contiguous())
-        return everyone
+            return part[None]
+        gathered = part.new_empty(self.size, *part.shape)
+        dist.all_gather(list(gathered.unbind()), part.contiguous())
+        return gathered
 
     def barrier(self) -> None:
         """Wait until all processes are here."""

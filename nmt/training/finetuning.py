@@ -41,17 +41,22 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
 
 def check_start(config: ModelConfig, folder: Path) -> None:
     """Raise ValueError if a model of these settings can't start from the weights of a model folder."""
-    info, _ = read_info(require_model(folder) / "config.json")
-    settings, old_settings = asdict(config), asdict(info.model)
-    may_differ = ANY_START if config.family == info.model.family else OTHER_FAMILY
+    old = read_info(require_model(folder) / "config.json")[0].model
+    may_differ = ANY_START if config.family == old.family else OTHER_FAMILY
     if config.positions == "relative":  # the rows of its table depend on whether attention is causal
         may_differ = may_differ - {"source_attention", "family"}
     if config.norm_position == "deepnorm":  # its factors depend on family and depth
         may_differ = may_differ & {"source_attention"}
-    names = [name for name in settings if settings[name] != old_settings[name] and name not in may_differ]
-    names = [name for name in names if "dropout" not in name]
-    different = "; ".join(f"model.{name} is {settings[name]!r}, there {old_settings[name]!r}" for name in names)
-    require(not names, f"the model in {folder} was trained with other settings, use these: {different}")
+    different = differences(config, old, may_differ)
+    shown = "; ".join(f"model.{name} is {value!r}, there {getattr(old, name)!r}" for name, value in different.items())
+    require(not different, f"the model in {folder} was trained with other settings, use these: {shown}")
+
+
+def differences(config: ModelConfig, old: ModelConfig, may_differ: Collection[str]) -> dict[str, Any]:
+    """The settings that differ from those of an old model, besides dropout and these."""
+    settings, before = asdict(config), asdict(old)
+    names = (name for name in settings if "dropout" not in name and name not in may_differ)
+    return {name: settings[name] for name in names if settings[name] != before[name]}
 
 
 def copy_weights(model: Model, old_model: Model, rows: dict[str, tuple[Tensor, Tensor]]) -> dict[int, int]:
@@ -108,8 +113,7 @@ def require_same_model(config: ModelConfig, tokenizer: Tokenizer, folder: Path) 
     """Raise ValueError if the new model isn't the one in the folder, besides dropout: an adapter can't be learned for
     weights that are random."""
     info, _ = read_info(require_model(folder) / "config.json")
-    old, new = ({n: v for n, v in asdict(c).items() if "drop" not in n} for c in (info.model, config))
-    different = ", ".join(f"model.{name}" for name in new if new[name] != old[name])
+    different = ", ".join(f"model.{name}" for name in differences(config, info.model, ["layer_drop"]))
     require(not different, f"lora.rank needs the settings of the model in {folder}: {different} must be the same")
     problem = "lora.rank needs the vocabulary of the model that it adapts"
     same = tokenizer.same_as(Tokenizer.load(require_model(folder)))
@@ -118,9 +122,9 @@ def require_same_model(config: ModelConfig, tokenizer: Tokenizer, folder: Path) 
 
 def freeze(model: Model, parts: Collection[str]) -> None:
     """Freeze the weights of these parts of the model (see `Model.parts`)."""
-    own = model.parts()
-    missing = [part for part in parts if part not in own]
-    require(not missing, f"training.freeze names {', '.join(missing)}: this model has {' and '.join(own)}")
-    require(set(parts) < set(own), "training.freeze names all parts of the model: nothing is left to learn")
-    for module in (module for part in parts for module in own[part]):
+    known = model.parts()
+    missing = [part for part in parts if part not in known]
+    require(not missing, f"training.freeze names {', '.join(missing)}: this model has {' and '.join(known)}")
+    require(set(parts) < set(known), "training.freeze names all parts of the model: nothing is left to learn")
+    for module in (module for part in parts for module in known[part]):
         module.requires_grad_(False)

@@ -32,16 +32,14 @@ from nmt.model.device import (
     remember_few_shapes,
 )
 from nmt.model.lora import add_adapters
-from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, signed
-from nmt.training.data import TrainingData
+from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, prune, signed
+from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
-from nmt.training.feed import Feed
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.memory import find_batch_tokens
-from nmt.training.monitor import Monitor, Window
+from nmt.training.monitor import Monitor, Window, drop_records_after
 from nmt.training.optim import learning_rate, make_optimizer, update_average
-from nmt.training.selection import prune
 from nmt.training.teacher import load_teacher
 from nmt.training.validation import Validator
 
@@ -145,6 +143,7 @@ class Trainer:
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
         self.feed = Feed(data, self.model, config, processes, in_threads=self.numerics.device.type == "cuda")
         self.interrupted = False
+        self.most_seconds = 60 * config.max_minutes or math.inf
         self.time_is_up = False
         """Whether `training.max_minutes` ends the run: the same in all processes."""
 
@@ -156,11 +155,11 @@ class Trainer:
             FloatingPointError: a gradient is not finite.
         """
         window, started = Window(), time.perf_counter() - self.progress.seconds
-        self.time_is_up = self.used_up(self.progress.seconds)
+        self.time_is_up = self.progress.seconds >= self.most_seconds
         with self.catching_signals(), self.writer:
             if self.validation_is_due():  # the run was stopped before its next checkpoint
                 if monitor:
-                    monitor.drop_validation(self.progress.step)
+                    drop_records_after(monitor.file, self.progress.step, keep_validation=False)
                 self.validate(monitor)
                 self.prune()
             while not self.finished():
@@ -169,11 +168,12 @@ class Trainer:
                 self.step(window)
                 self.progress.seconds = time.perf_counter() - started
                 if self.config.max_minutes:
-                    self.time_is_up = self.processes.all_reduce_any(lambda: self.used_up(self.progress.seconds))()
+                    over = self.processes.all_reduce_any(lambda: self.progress.seconds >= self.most_seconds)
+                    self.time_is_up = over()
                 if monitor:
-                    limit = 60 * self.config.max_minutes or math.inf
-                    monitor.expect(self.progress.step, limit - self.progress.seconds)
-                due, saving = self.validation_is_due(), self.saving_is_due()
+                    monitor.expect(self.progress.step, self.most_seconds - self.progress.seconds)
+                due, save_every = self.validation_is_due(), self.config.save_every
+                saving = due or (save_every > 0 and self.progress.step % save_every == 0)
                 # Also before a checkpoint: a run that resumes there starts a new window, and writes the same records.
                 if saving or self.progress.step % self.config.log_every == 0:
                     self.log(window, monitor)
@@ -193,7 +193,7 @@ class Trainer:
     def finished(self) -> bool:
         """Whether a limit, `training.patience` or `training.stop_at` ends the run now."""
         patience, stop_at, best = self.config.patience, self.config.stop_at, self.progress.best_value
-        reached = best is not None and stop_at > 0 and best >= signed(self.config.metric, stop_at)
+        reached = best is not None and stop_at > 0 and best >= signed(self.config.best_metric, stop_at)
         return self.limit_is_reached() or 0 < patience <= self.progress.bad_validations or reached
 
     def limit_is_reached(self) -> bool:
@@ -202,20 +202,11 @@ class Trainer:
         all_epochs = 0 < config.max_epochs <= progress.epoch
         return progress.step >= config.max_steps or all_epochs or self.time_is_up
 
-    def used_up(self, seconds: float) -> bool:
-        """Whether a run that took this long has had all its minutes."""
-        return 0 < 60 * self.config.max_minutes <= seconds
-
     def validation_is_due(self) -> bool:
         """Whether the weights of this step must be validated, and have not been."""
         step = self.progress.step
         scheduled = step % self.config.validate_every == 0 or self.limit_is_reached()
         return step > 0 and scheduled and str(step) not in self.progress.validated
-
-    def saving_is_due(self) -> bool:
-        """Whether a checkpoint must be saved after this step."""
-        every = self.config.save_every
-        return self.validation_is_due() or (every > 0 and self.progress.step % every == 0)
 
     def step(self, window: Window) -> None:
         """Take an optimizer step, with the gradient of the mean loss per target token of `accumulate` batches. Batches
@@ -336,7 +327,7 @@ class Trainer:
         """Measure the model on the validation pairs, and record whether it is the best so far."""
         step = self.progress.step
         figures, translations = self.validator.measure()
-        self.note_best(figures[f"validation/{self.config.metric}"])
+        self.note_best(figures[f"validation/{self.config.best_metric}"])
         if not monitor:
             return
         monitor.add_scalars(step, figures)
@@ -354,7 +345,7 @@ class Trainer:
 
     def note_best(self, value: float) -> None:
         """Record the value of `training.best_metric`, and whether it is the best so far."""
-        progress, value = self.progress, signed(self.config.metric, value)
+        progress, value = self.progress, signed(self.config.best_metric, value)
         progress.validated[str(progress.step)] = value
         progress.bad_validations += 1
         if math.isfinite(value) and (progress.best_value is None or value > progress.best_value):

@@ -83,7 +83,7 @@ class Learner(nn.Module):
         # Before the batch goes to a GPU: there, the program would have to wait for the number of tokens.
         targets_N = move(batch.tgt_out_BT[batch.tgt_mask_BT], self.numerics.device)
         lesson = self.teacher.lesson(batch) if self.teacher and self.training else None
-        terms = Terms(self.config.smoothing, r_drop, lesson, self.config.compile)
+        terms = Terms(float(self.config.label_smoothing), r_drop, lesson, self.config.compile)
         batch = hide_pieces(batch.repeated(passes), word_dropout)
         arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
         with self.model.computing_in(self.numerics.dtype), self.model.auxiliary(*batch.lengths) as others:

@@ -126,10 +126,6 @@ class Monitor:
             for tag, value in values.items():
                 self.writer.add_scalar(tag, value, step)
 
-    def drop_validation(self, step: int) -> None:
-        """Remove the records of the validation of this step, which will be repeated."""
-        drop_records_after(self.file, step, keep_validation=False)
-
     def expect(self, step: int, seconds_left: float = math.inf) -> None:
         """After the first steps, tell how long the others will take, or how many fit into the time that is left."""
         taken = step - self.first_step

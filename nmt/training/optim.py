@@ -102,11 +102,11 @@ class Muon(torch.optim.Optimizer):
     def orthogonal(self, parts: list[Tensor]) -> Tensor:
         """Each matrix, of equal shapes, made orthogonal: of N processes, each computes every N-th."""
         size = self.processes.size
-        own = self.processes.shard_items(parts)
-        missing = -(-len(parts) // size) - len(own)  # all processes must send as many
-        matrices_NRC = torch.stack([*own, *[torch.zeros_like(parts[0])] * missing]).to(self.dtype)
-        everyone_PNRC = self.processes.gather_tensors(orthogonal(matrices_NRC))
-        return everyone_PNRC.transpose(0, 1).flatten(0, 1)[: len(parts)]
+        shard = self.processes.shard_items(parts)
+        missing = -(-len(parts) // size) - len(shard)  # all processes must send as many
+        matrices_NRC = torch.stack([*shard, *[torch.zeros_like(parts[0])] * missing]).to(self.dtype)
+        gathered_PNRC = self.processes.gather_tensors(orthogonal(matrices_NRC))
+        return gathered_PNRC.transpose(0, 1).flatten(0, 1)[: len(parts)]
 
 
 def orthogonal(matrices_NRC: Tensor) -> Tensor:

@@ -15,14 +15,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nmt.config import Config, ModelConfig
-from nmt.config.data import text_of
+from nmt.config import OBJECTIVES, Config, ModelConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten
 from nmt.config.recipes import by_dotted_names, dump_config, load_config, make_config
 from nmt.data.cleaning import ledger_table
 from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import Corpus, corpus_files
-from nmt.data.resolve import resolve, settle
+from nmt.data.resolve import resolve
 from nmt.data.store.prepared import Prepared, note_of_edits, require_own_run_folder
 from nmt.data.store.preparing import prepare, take_tokenizer
 from nmt.data.store.record import read_record
@@ -30,15 +29,13 @@ from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.messages import console, say
 from nmt.model.device import is_out_of_memory, let_segments_grow
-from nmt.training.checkpoint import signed
+from nmt.training.checkpoint import choose_weights, signed
 from nmt.training.data import TrainingData
-from nmt.training.delivery import write_model
+from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.distributed import Processes, process_group
 from nmt.training.finetuning import check_start
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.monitor import Monitor, validation_at
-from nmt.training.report import describe, measure_tests
-from nmt.training.selection import choose_weights
 from nmt.training.teacher import check_teachers
 from nmt.translation.pair_scorer import load_scorer
 from nmt.version import __version__
@@ -77,9 +74,14 @@ def enough_memory() -> Iterator[None]:
 def require_fitting_text(config: Config) -> None:
     """Raise ValueError if the objective can't learn from data.text: only translation and pair need pairs."""
     objective, text = config.training.objective, config.data.text
-    advice = "pairs" if text_of(objective) == "pairs" else "source, target or both"
+    advice = "pairs" if OBJECTIVES[objective].text == "pairs" else "source, target or both"
     fits = (text == "pairs") == (advice == "pairs")
     require(fits, f"training.objective {objective} can't learn from data.text {text}: take {advice}")
+
+
+def recorded(file: Path) -> dict[str, Any]:
+    """What a run has recorded in a file so far; empty without the file."""
+    return dict(json.loads(file.read_text(encoding="utf8"))) if file.exists() else {}
 
 
 class Run:
@@ -90,7 +92,7 @@ class Run:
         self.config, self.corpus, self.processes = config, corpus, processes
         self.folder = Path(config.runs) / config.name
         self.report_file, self.seconds_file = self.folder / "report.json", self.folder / "seconds.json"
-        self.training_file = self.folder / "trained.json"
+        self.training_file, self.config_file = self.folder / "trained.json", self.folder / "config.yaml"
 
     def carry_out(self, resume: bool) -> None:
         """Do the stages that are not finished. Raises ValueError if the settings of a resumed run changed."""
@@ -107,9 +109,7 @@ class Run:
                 with self.timed("prepare"):
                     prepared = prepare(self.corpus, self.config, self.folder, load_scorer)
                     # Only now: if preparing fails, a new folder stays empty, and is deleted.
-                    write_text(
-                        self.folder / "config.yaml", f"# Written by nmt {__version__}.\n{dump_config(self.config)}"
-                    )
+                    write_text(self.config_file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
                     console().print(ledger_table(prepared.ledgers))
                     for warning in describe_losses(prepared.ledgers, corpus_files(self.config.data)):
                         say(warning)
@@ -123,13 +123,9 @@ class Run:
         if processes.is_main:
             self.print_report()
 
-    def saved_config(self) -> Config:
-        """The settings in config.yaml; older files lack data.text."""
-        return settle(load_config(self.folder / "config.yaml"))
-
     def require_equal_settings(self) -> None:
         """Raise ValueError if a finished run has other settings, which its scores would be taken for."""
-        before, now = (flatten(config) for config in (self.saved_config(), self.config))
+        before, now = (flatten(config) for config in (load_config(self.config_file), self.config))
         changed = describe_changes(before | {name: now[name] for name in HARMLESS}, now)
         advice = "A finished run is not changed or made longer: --name NAME trains another"
         require(not changed, f"{self.folder} is finished, and was trained with other settings: {changed}. {advice}")
@@ -139,11 +135,11 @@ class Run:
 
         A run without checkpoints has only prepared data: `prepare` compares the settings of these.
         """
-        file, checkpoints = self.folder / "config.yaml", self.folder / "checkpoints"
+        checkpoints = self.folder / "checkpoints"
         trained = (*checkpoints.glob("step-????????"), *checkpoints.glob("step-*.damaged"), *self.folder.glob("model"))
-        if file.exists() and trained:
+        if self.config_file.exists() and trained:
             require(resume, f"{self.folder} is not finished: --resume goes on with it, --name NAME starts a new run")
-            changed = describe_changes(fixed_settings(self.saved_config()), fixed_settings(self.config))
+            changed = describe_changes(fixed_settings(load_config(self.config_file)), fixed_settings(self.config))
             advice = "Take the old settings to resume it, or --name NAME for a new run"
             require(not changed, f"{self.folder} was started with other settings: {changed}. {advice}")
             return
@@ -156,20 +152,16 @@ class Run:
 
     @contextlib.contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Add the seconds of a stage, also of one that fails, to seconds.json."""
+        """Add the seconds of a stage, also of one that fails or is interrupted, to seconds.json."""
         started = time.perf_counter()
         try:
             yield
         finally:
-            seconds = self.seconds()
+            seconds = recorded(self.seconds_file)
             seconds[stage] = round(seconds.get(stage, 0.0) + time.perf_counter() - started, 1)
             with contextlib.suppress(OSError):  # the user must see the error of the stage instead
-                if (self.folder / "config.yaml").exists():  # else nothing is prepared
+                if self.config_file.exists():  # else nothing is prepared
                     write_json(self.seconds_file, seconds)
-
-    def seconds(self) -> dict[str, float]:
-        """Seconds spent in each stage so far, interrupted attempts included."""
-        return dict(json.loads(self.seconds_file.read_text())) if self.seconds_file.exists() else {}
 
     @enough_memory()
     def train(self, prepared: Prepared) -> None:
@@ -184,7 +176,7 @@ class Run:
             trainer.train(monitor)
             chosen, weights = choose_weights(trainer.checkpoints, progress, trainer.validator)
             if monitor:
-                best = signed(config.training.metric, progress.best_value or 0.0)
+                best = signed(config.training.best_metric, progress.best_value or 0.0)
                 monitor.add_hparams(flatten(config), {"best_validation": best})
         if processes.is_main:
             steps = {"taken": progress.step, "chosen": chosen}  # several chosen: the weights are their mean
@@ -217,8 +209,7 @@ class Run:
         """Measure the model folder on the test sets, and write report.json."""
         started = time.perf_counter()
         scores = measure_tests(self.folder, self.config, prepared.tests)
-        # A run that an older nmt trained has no such file.
-        training = json.loads(self.training_file.read_text()) if self.training_file.exists() else {}
+        training = recorded(self.training_file)  # empty if an older nmt trained the run
         chosen = training.get("steps", {}).get("chosen", [])
         report = {
             "corpus": prepared.name,
@@ -229,7 +220,7 @@ class Run:
             "training": training,
             # The mean of several checkpoints has no record.
             "validation": validation_at(self.folder / "metrics.jsonl", chosen[0]) if len(chosen) == 1 else {},
-            "seconds": self.seconds() | {"evaluate": round(time.perf_counter() - started, 1)},
+            "seconds": recorded(self.seconds_file) | {"evaluate": round(time.perf_counter() - started, 1)},
             "pairs": {"train": len(prepared.train), "val": len(prepared.val)},
             "versions": {"nmt": __version__, "python": platform.python_version()}
             | {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")},
@@ -239,6 +230,6 @@ class Run:
 
     def print_report(self) -> None:
         """Print examples, scores, and the commands to type next."""
-        for line in describe(json.loads(self.report_file.read_text(encoding="utf8")), self.folder):
+        for line in describe(recorded(self.report_file), self.folder):
             say(line)
         say(f"Watch:      {sys.executable} -m tensorboard.main --logdir {self.config.runs}")

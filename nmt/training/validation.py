@@ -12,7 +12,7 @@ from itertools import compress
 import torch
 from torch.nn.utils import parametrize
 
-from nmt.config import METRICS, Config, SearchConfig
+from nmt.config import OBJECTIVES, Config, SearchConfig
 from nmt.data.batches import Pairs, PlannedBatch, plan_batches
 from nmt.data.sections import labels
 from nmt.model.contract import GenerativeModel, Model
@@ -44,9 +44,9 @@ class Validator:
         self.data, self.text = data, data.validation_text
         self.translators: list[Translator] = []
         """One for each direction; none of a model that is no translator."""
-        self.rows = [rows for _, rows in data.told]
+        self.rows = [rows for _, rows in data.validation_sets]
         self.names = labels(data.val_sets)
-        of_first = [one.name == data.val_sets[0].name for one in data.val_sets] or [True]
+        of_first = [part.name == data.val_sets[0].name for part in data.val_sets] or [True]
         self.best = of_first if self.config.best_of == "first" else [True] * len(self.rows)
         """Of which sets the figures called validation/ are the means."""
         if self.config.objective == "translation":
@@ -54,15 +54,13 @@ class Validator:
             greedy = replace(plain(settings.search), beam_size=1)
             if numerics.device.type == "cuda":
                 greedy = replace(greedy, batch_size=max(greedy.batch_size, GPU_SENTENCES))
-            self.translators = [Translator(model, told, greedy, facts=data.facts) for told, _ in data.told]
+            tokenizers = [tokenizer for tokenizer, _ in data.validation_sets]
+            self.translators = [Translator(model, t, greedy, facts=data.facts) for t in tokenizers]
 
+    @parametrize.cached()  # of adapters, the weight is computed once
     def measure(self) -> tuple[dict[str, float], list[str]]:
         """The figures by their TensorBoard tags, and the greedy translations that BLEU and chrF are computed from (none
         with objectives other than translation)."""
-        with parametrize.cached():  # of adapters, the weight is computed once
-            return self.measure_all()
-
-    def measure_all(self) -> tuple[dict[str, float], list[str]]:
         figures, translations = [], list[str]()
         for direction, rows in enumerate(self.rows):
             figures.append(self.measure_loss(direction))
@@ -85,9 +83,9 @@ class Validator:
 
     def describe(self, figures: Mapping[str, float]) -> Iterator[str]:
         """The figures of each set for the user, if sets have names of their own (directions alone may be many)."""
-        for label in self.names if len({one.name for one in self.data.val_sets}) > 1 else ():
-            own = {tag.partition("/")[0]: value for tag, value in figures.items() if tag.endswith(f"/{label}")}
-            yield f"  {label}: {', '.join(f'{name} {value:.3f}' for name, value in own.items())}"
+        for label in self.names if len({part.name for part in self.data.val_sets}) > 1 else ():
+            of_set = {tag.partition("/")[0]: value for tag, value in figures.items() if tag.endswith(f"/{label}")}
+            yield f"  {label}: {', '.join(f'{name} {value:.3f}' for name, value in of_set.items())}"
 
     def translated(self, rows: range) -> range:
         """The validation pairs of a direction that are translated."""
@@ -135,5 +133,5 @@ def measure_losses(learner: Learner, objective: Objective, pairs: Pairs, process
         tokens += batch.target_tokens
     smoothed, nll, right, n = processes.all_reduce_sum([*sums.tolist(), float(tokens)])
     losses = {"loss": smoothed / n, "nll": nll / n, "perplexity": math.exp(min(nll / n, 50))}
-    has_accuracy = "accuracy" in METRICS[learner.config.objective]
+    has_accuracy = "accuracy" in OBJECTIVES[learner.config.objective].metrics
     return losses | ({"accuracy": 100 * right / n} if has_accuracy else {})

@@ -88,13 +88,8 @@ def read_adapter(model: Model, folder: Path) -> dict[str, tuple[Tensor, Tensor, 
 
 def fits(layer: nn.Module | None, a_RI: Tensor, b_OR: Tensor) -> bool:
     """Whether a pair of factors can be added to the weight of a layer."""
-    sizes = (*b_OR.shape, *a_RI.shape)
-    return isinstance(layer, nn.Linear) and sizes == (
-        layer.out_features,
-        max(1, len(a_RI)),
-        len(a_RI),
-        layer.in_features,
-    )
+    rank, sizes = len(a_RI), (*b_OR.shape, *a_RI.shape)
+    return isinstance(layer, nn.Linear) and sizes == (layer.out_features, max(1, rank), rank, layer.in_features)
 
 
 def scale_of(config: dict[str, Any], name: str, rank: int) -> float:

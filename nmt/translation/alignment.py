@@ -15,7 +15,7 @@ the translation as it is read (`nmt.reading.request`).
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -50,7 +50,9 @@ class Aligner:
             source_S, _ = numbers(read, part.read, part.source_places, sources)
             target_T, _ = numbers(written, part.written, part.target_places, targets)
             if source_S and target_T:
-                links |= {*word_links(weights_TS, torch.tensor(source_S), torch.tensor(target_T))}
+                sides = torch.tensor(source_S), torch.tensor(target_T)
+                weights_JI, source_I, target_J = by_tokens(weights_TS, *sides)
+                links.update(zip(source_I[weights_JI.argmax(1)].tolist(), target_J.tolist(), strict=True))
         return sorted(links, key=lambda link: (link[1], link[0]))
 
     def links(self, translation: Translation, source: Sequence[Token], target: Sequence[Token]) -> list[Link]:
@@ -121,17 +123,8 @@ def by_tokens(weights_TS: Tensor, source_S: Tensor, target_T: Tensor) -> tuple[T
     source_I, source_S = source_S.unique(return_inverse=True)
     target_J, target_T = target_T.unique(return_inverse=True)
     by_source_TI = weights_TS.new_zeros(len(target_T), len(source_I)).index_add_(1, source_S, weights_TS)
-    return (
-        by_source_TI.new_zeros(len(target_J), len(source_I)).index_add_(0, target_T, by_source_TI),
-        source_I,
-        target_J,
-    )
-
-
-def word_links(weights_TS: Tensor, source_S: Tensor, target_T: Tensor) -> Iterator[Link]:
-    """Link each target word of a part to the source word that gets the most attention."""
-    weights_JI, source_I, target_J = by_tokens(weights_TS, source_S, target_T)
-    return zip(source_I[weights_JI.argmax(1)].tolist(), target_J.tolist(), strict=True)
+    weights_JI = by_source_TI.new_zeros(len(target_J), len(source_I)).index_add_(0, target_T, by_source_TI)
+    return weights_JI, source_I, target_J
 
 
 def owner_links(weights_TS: Tensor, source_S: Tensor, target_T: Tensor, are_words: Sequence[Tensor]) -> list[Link]:

@@ -9,23 +9,21 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.stop import Stop
-from nmt.reading.lines import cut_text
-from nmt.reading.loop import Context, Step, translate
-from nmt.reading.markup import mark_up
-from nmt.reading.reading import Reading
-from nmt.reading.request import BLANK, Part, Request, Translation
+from nmt.reading.lines import cut_text, mark_up
+from nmt.reading.loop import Context, Reading, Step, translate
+from nmt.reading.request import BLANK, Lists, Part, Request, Translation
 from nmt.text.marking import PLACEHOLDER
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
 from nmt.translation.language_model import LanguageModel
 from nmt.translation.mbr import expected_utilities
 from nmt.translation.repair import Judge, shown, translate_lines
-from nmt.translation.span_search import SpanSearch
-from nmt.translation.spans import Span
+from nmt.translation.span_search import Span, SpanSearch
 
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 """Maps a source line and its candidate translations to values, one for each; higher is better."""
@@ -43,16 +41,15 @@ class Call:
     """The language model that reranks, if one does."""
     stop: Stop | None = None
 
-    def translate(self, requests: Sequence[Request]) -> list[list[Translation]]:
+    def translate(self, requests: Sequence[Request]) -> Lists:
         """The n-best list of each request."""
         readings = [Reading.of(request) for request in requests]
-        lists = translate(readings, (mark_up, cut_text), self.context, self.lines)
-        return [self.checked(request, found) for request, found in zip(requests, lists, strict=True)]
+        lines = partial(translate_lines, search=self.context.search, attempt=self.attempt, judge=self.judge)
+        lists = translate(readings, (mark_up, cut_text), self.context, lines)
+        pairs = zip(requests, lists, strict=True)
+        return [self.checked(request, found) if request.constraints else found for request, found in pairs]
 
-    def lines(self, lines: Sequence[Reading]) -> list[list[Translation]]:
-        return translate_lines(lines, self.context.search, self.attempt, self.judge)
-
-    def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> list[list[Translation]]:
+    def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> Lists:
         """The n-best lists of lines that are read by these steps."""
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         choose_later = search.mbr != "none" or self.rerank is not None or self.lm is not None
@@ -63,34 +60,31 @@ class Call:
             lists = self.chosen(lines, lists, wide)
         return [translations[: search.n_best] for translations in lists]
 
-    def chosen(
-        self, lines: Sequence[Reading], lists: list[list[Translation]], search: SearchConfig
-    ) -> list[list[Translation]]:
+    def chosen(self, lines: Sequence[Reading], lists: Lists, search: SearchConfig) -> Lists:
         """The lists in the order of minimum Bayes risk, and of a reranker or a language model."""
-        if search.mbr == "chrf":
-            lists = [by_risk(translations, samples=bool(search.samples)) for translations in lists]
+        if search.mbr == "chrf":  # by probability, or samples as they are
+            weights = [None if search.samples else [t.log_prob for t in translations] for translations in lists]
+            utilities = [
+                expected_utilities([t.text for t in n_best], w) for n_best, w in zip(lists, weights, strict=True)
+            ]
+            lists = list(map(best_first, lists, utilities))
         if self.rerank:
-            pairs = zip(lines, lists, strict=True)
-            return [self.reranked(line, some) if some and some[0].parts else some for line, some in pairs]
+            for n, (line, found) in enumerate(zip(lines, lists, strict=True)):
+                if found and found[0].parts:  # the reranker sees line and translations as the user does
+                    seen = [replace(translation, text=shown(line, translation.text)) for translation in found]
+                    lists[n] = best_first(found, self.rerank(shown(line, line.text), seen))
+            return lists
         return rerank_with(self.lm, search.lm_weight, lists, self.stop) if self.lm else lists
 
-    def reranked(self, line: Reading, translations: list[Translation]) -> list[Translation]:
-        """A list in the order of a reranker, which sees line and translations as the user does."""
-        assert self.rerank
-        seen = [replace(translation, text=shown(line, translation.text)) for translation in translations]
-        return best_first(translations, self.rerank(shown(line, line.text), seen))
-
-    def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> list[list[Translation]]:
+    def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> Lists:
         """The n-best lists of what is left to search."""
         spans = [Span(leaf.ids or (), leaf.constraints) for leaf in leaves]
         starts = [n for n, leaf in enumerate(leaves) if leaf.number == 0]
         groups = [spans[start:end] for start, end in zip(starts, [*starts[1:], len(spans)], strict=True)]
         placed = [span for group in self.spans.place_terms(groups, search, self.stop) for span in group]
         found = self.spans.find((span for span in placed if span.ids), search, self.stop)
-        return [
-            self.written(leaf, span, found[span]) if span.ids else [BLANK]
-            for leaf, span in zip(leaves, placed, strict=True)
-        ]
+        pairs = zip(leaves, placed, strict=True)
+        return [self.written(leaf, span, found[span]) if span.ids else [BLANK] for leaf, span in pairs]
 
     def written(self, leaf: Reading, span: Span, hypotheses: Sequence[Hypothesis]) -> list[Translation]:
         """The translations of a leaf from its hypotheses."""
@@ -98,7 +92,9 @@ class Call:
         texts = tokenizer.decode_target([hypothesis.ids for hypothesis in hypotheses])
         for hypothesis, decoded in zip(hypotheses, texts, strict=True):
             text = tidy(decoded)[0]
-            text = without_others(text, leaf.text) if tokenizer.has_placeholders else text
+            others = {*PLACEHOLDER.findall(text)}.difference(leaf.text) if tokenizer.has_placeholders else ()
+            if others:  # placeholders that the line doesn't have: a model may invent some
+                text = tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0]
             part = Part(span.ids, hypothesis, leaf.text, text, leaf.places, range(len(text)))
             found.append(Translation(text, hypothesis.score, (part,)))
         return found
@@ -106,25 +102,10 @@ class Call:
     def checked(self, request: Request, translations: list[Translation]) -> list[Translation]:
         """The translations of a text, with a flag if the first one, as the user reads it, doesn't meet the
         constraints."""
-        if not request.constraints or not translations[0].parts:
-            return translations
-        text = translations[0].text
-        seen = visible(text, self.context.mode) if self.context.mode != "none" else text
-        if self.judge.compiler.are_met(request.constraints, seen):
+        seen = visible(translations[0].text, self.context.mode)
+        if not translations[0].parts or self.judge.compiler.are_met(request.constraints, seen):
             return translations
         return [translation.flagged("constraints") for translation in translations]
-
-
-def without_others(text: str, line: str) -> str:
-    """The text without placeholders that the line doesn't have: a model may invent some."""
-    others = set(PLACEHOLDER.findall(text)).difference(line)
-    return tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0] if others else text
-
-
-def by_risk(translations: list[Translation], *, samples: bool) -> list[Translation]:
-    """A list in the order of minimum Bayes risk."""
-    log_probs = None if samples else [translation.log_prob for translation in translations]
-    return best_first(translations, expected_utilities([t.text for t in translations], log_probs))
 
 
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:
@@ -132,9 +113,7 @@ def best_first(translations: Sequence[Translation], values: Sequence[float]) -> 
     return [translations[i] for i in sorted(range(len(values)), key=lambda i: -values[i])]
 
 
-def rerank_with(
-    lm: LanguageModel, weight: float, n_best: list[list[Translation]], stop: Stop | None
-) -> list[list[Translation]]:
+def rerank_with(lm: LanguageModel, weight: float, n_best: Lists, stop: Stop | None) -> Lists:
     """Each list in falling order of the score plus `weight` times the language model's mean log-probability of a piece.
     Translations that are too long for the language model come last."""
     scores = iter(lm.score([translation.text for translations in n_best for translation in translations], stop=stop))

@@ -11,8 +11,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import Engine
 from nmt.decode.hypothesis import CompiledConstraints, longest_output
 from nmt.decode.phrases import Automaton
-from nmt.decode.surfaces import Surfaces, surface
-from nmt.decode.unfinished_word import UnfinishedWord
+from nmt.decode.surfaces import Surfaces, UnfinishedWord, surface
 from nmt.fields import require
 from nmt.reading.request import Constraints
 from nmt.text.normalise import tidy
@@ -60,17 +59,14 @@ class ConstraintCompiler:
     def compile(self, constraints: Constraints, n_source: int, search: SearchConfig) -> CompiledConstraints:
         """Compile the constraints of a source of `n_source` pieces; ValueError, for the user, if they can't be met."""
         require(not search.samples, "prefixes and phrases need beam search: they don't go with search.samples")
-        has_phrases = bool(constraints.must or constraints.must_not)
-        require(
-            self.engine.takes_phrases or not has_phrases,
-            "CTranslate2 can't follow phrases of must and must_not, only a prefix",
-        )
+        possible = self.engine.takes_phrases or not (constraints.must or constraints.must_not)
+        require(possible, "CTranslate2 can't follow phrases of must and must_not, only a prefix")
         prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
         require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
         phrases = self.automata.find(constraints)
         unfinished = self.engine.takes_phrases and not constraints.prefix[-1:].isspace()
         compiled = CompiledConstraints(prefix, phrases, self.unfinished_word(prefix) if unfinished else None)
-        n = compiled.n_pieces
+        n = len(compiled.prefix) + compiled.n_required
         require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
         if phrases:
             state = phrases.start

@@ -16,10 +16,9 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.decode.ctranslate2 import POSITIONS
 from nmt.extras import package
-from nmt.model.bias import FARTHEST
 from nmt.model.contract import PromptedModel
-from nmt.model.feed_forward import GATED
-from nmt.model.positions import SINUSOIDAL, sinusoids
+from nmt.model.layers import GATED
+from nmt.model.positions import FARTHEST, SINUSOIDAL, sinusoids
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
 
@@ -34,8 +33,6 @@ EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
     "positions": ["sinusoidal", "fairseq", "learned", "rotary", "relative"],
     "activation": [*ACTIVATIONS],
 }
-
-
 Array = NDArray[np.float32]
 
 
@@ -105,14 +102,14 @@ class Writer:
             rotary_dim=0 if config.positions == "rotary" else None,
             rotary_interleave=False,
             relative_attention_bias=config.positions == "relative",
-            qk_norm=config.qk_norm,
             layernorm_embedding=config.embedding_norm,
             **(of_decoder if decodes else {}),
         )
         spec.scale_embeddings = config.scale_embeddings
         if decodes:
+            is_tied = "output.weight" not in self.weights
             spec.embeddings.weight = self.array("tgt_embedding.weight")
-            spec.projection.weight = self.array("tgt_embedding.weight" if self.is_tied else "output.weight")
+            spec.projection.weight = self.array("tgt_embedding.weight" if is_tied else "output.weight")
             if config.output_bias:
                 spec.projection.bias = self.array("output.bias")
         else:
@@ -124,10 +121,6 @@ class Writer:
         for layer, number in zip(spec.layer, stack.order, strict=True):
             self.block(layer, f"{side}.{number}", 1 / stack[number].around_self.alpha)
         return spec
-
-    @property
-    def is_tied(self) -> bool:
-        return "output.weight" not in self.weights
 
     def positions(self, spec: Any, name: str) -> None:
         kind = self.config.positions
@@ -153,16 +146,14 @@ class Writer:
         self.linear(spec.ffn.linear_1, f"{name}.feed_forward.down", factor)
         self.linear(spec.ffn.linear_0, f"{name}.feed_forward.up")
         if self.config.activation in GATED:
-            whole, gate, beside = spec.ffn.linear_0, spec.ffn.linear_0, spec.ffn.linear_0_noact
+            gate, beside = spec.ffn.linear_0, spec.ffn.linear_0_noact
             if self.config.bias:
-                gate.bias, beside.bias = np.split(whole.bias, 2)
-            gate.weight, beside.weight = np.split(whole.weight, 2)
+                gate.bias, beside.bias = np.split(gate.bias, 2)
+            gate.weight, beside.weight = np.split(gate.weight, 2)
 
     def attention(self, spec: Any, name: str, inputs: list[str], factor: float) -> None:
         for linear, part in zip(spec.linear, [*inputs, "out"], strict=True):
             self.linear(linear, f"{name}.{part}", factor if part == "out" else 1.0)
-        if self.config.qk_norm:
-            spec.q_norm.gamma, spec.k_norm.gamma = (self.array(f"{name}.{part}_norm.weight") for part in "qk")
 
     def linear(self, spec: Any, name: str, factor: float = 1.0) -> None:
         spec.weight = self.array(f"{name}.weight", factor)

@@ -9,21 +9,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from nmt.config import SearchConfig
-from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import Engine, IdPair
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.parallel import halve_if_too_large
 from nmt.decode.stop import Stop
-from nmt.reading.lines import cut_text
-from nmt.reading.loop import Context, force
-from nmt.reading.markup import mark_up
-from nmt.reading.reading import Reading
+from nmt.reading.lines import cut_text, mark_up
+from nmt.reading.loop import Context, Given, Reading, Scored, force
 from nmt.reading.request import Part, Request, Translation
 from nmt.text.normalise import tidy
 from nmt.text.suspicions import prose
 from nmt.translation.repair import AS_WRITTEN, CLAUSES, LIFTED, LOWERED, USUAL, in_capitals, shown
-from nmt.translation.spans import make_batches
+from nmt.translation.span_search import make_batches
 
 # Longest sentence, in pieces, that is scored: the memory of attention grows with its square.
 MAX_SCORED = 4000
@@ -37,12 +33,12 @@ class ForcedScorer:
     """Scores pairs of a source and a given translation. Of `context.search`, only length_penalty, length_norm and
     batch_size are used."""
 
-    def __init__(self, engine: Engine, tokenizer: Tokenizer, search: SearchConfig, context: Context) -> None:
-        self.engine, self.tokenizer, self.search, self.context = engine, tokenizer, search, context
+    def __init__(self, engine: Engine, context: Context) -> None:
+        self.engine, self.context, self.tokenizer, self.search = engine, context, context.tokenizer, context.search
 
     def score(
         self, pairs: Sequence[tuple[str | Request, str]], stop: Stop | None = None, known: Known | None = None
-    ) -> list[Translation | None]:
+    ) -> Scored:
         """The translation of each pair, with its scores; None if a side is too long. Raises Stopped as `stop` says.
 
         `known`: scores that need not be computed.
@@ -51,21 +47,20 @@ class ForcedScorer:
         given = [(Reading.of(request), target) for request, (_, target) in zip(requests, pairs, strict=True)]
         known = {} if known is None else known
         lines = partial(self.score_lines, known=known, stop=stop)
-        found = force(given, (mark_up, cut_text), self.context, lines)
+        found = list(force(given, (mark_up, cut_text), self.context, lines))
+        texts = [(tidy(reading.text)[0], tidy(target)[0]) for reading, target in given]
         lost = [n for n, translation in enumerate(found) if translation is None]
-        for n, translation in zip(lost, self.score_whole([given[n] for n in lost], known, stop), strict=True):
+        ids = self.tokenizer.encode_source([texts[n][0] for n in lost])  # no plan made them: scored as they are
+        leaves = [(replace(given[n][0], ids=tuple(source)), given[n][1]) for n, source in zip(lost, ids, strict=True)]
+        for n, translation in zip(lost, self.score_leaves(leaves, known, stop), strict=True):
             found[n] = translation
-        for n, (reading, target) in enumerate(given):
-            if is_copied(reading, target):
+        for n, ((reading, _), (text, target)) in enumerate(zip(given, texts, strict=True)):
+            # A text without letters outside of its items is its own translation, which needs no model.
+            if text == target and not any(map(str.isalpha, prose(text, reading.own))):
                 found[n] = Translation(target, 0.0, ())
-        return [
-            translation and replace(translation, text=tidy(target)[0])
-            for translation, (_, target) in zip(found, given, strict=True)
-        ]
+        return [t and replace(t, text=target) for t, (_, target) in zip(found, texts, strict=True)]
 
-    def score_lines(
-        self, lines: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
-    ) -> list[Translation | None]:
+    def score_lines(self, lines: Given, known: Known, stop: Stop | None) -> Scored:
         """The best score of each line by any plan."""
         best: list[Translation | None] = [None] * len(lines)
         capitals = [n for n, (line, _) in enumerate(lines) if in_capitals(shown(line, line.text), line)]
@@ -79,34 +74,18 @@ class ForcedScorer:
                     best[n] = translation
         return best
 
-    def score_whole(
-        self, pairs: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
-    ) -> list[Translation | None]:
-        """The scores of texts as they are."""
-        texts = [(tidy(reading.text)[0], target) for reading, target in pairs]
-        ids = self.tokenizer.encode_source([text for text, _ in texts])
-        leaves = [
-            (replace(reading, ids=tuple(source)), target) for (reading, target), source in zip(pairs, ids, strict=True)
-        ]
-        return self.score_leaves(leaves, known, stop)
-
-    def score_leaves(
-        self, leaves: Sequence[tuple[Reading, str]], known: Known, stop: Stop | None
-    ) -> list[Translation | None]:
+    def score_leaves(self, leaves: Given, known: Known, stop: Stop | None) -> Scored:
         """The scores of what the model reads and writes."""
         targets = self.tokenizer.encode_target([tidy(target)[0] for _, target in leaves])
         pairs = [(reading.ids or (), tuple(ids)) for (reading, _), ids in zip(leaves, targets, strict=True)]
         new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
         known |= zip(new, self.score_ids(new, stop), strict=True)
-        found = [(leaf, pair[0], known[pair]) for leaf, pair in zip(leaves, pairs, strict=True)]
-        return [
-            Translation(
-                target, scored.score, (Part(ids, scored, reading.text, target, reading.places, range(len(target))),)
-            )
-            if scored
-            else None
-            for (reading, target), ids, scored in found
-        ]
+        found: list[Translation | None] = []
+        for (reading, target), pair in zip(leaves, pairs, strict=True):
+            scored, places = known[pair], range(len(target))
+            parts = (Part(pair[0], scored, reading.text, target, reading.places, places),) if scored else ()
+            found.append(Translation(target, scored.score, parts) if scored else None)
+        return found
 
     def score_ids(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[Hypothesis | None]:
         """The target of each pair as a hypothesis; None if a side is too long."""
@@ -128,12 +107,5 @@ def known_of(translations: Sequence[Translation], search: SearchConfig) -> Known
         found = part.hypothesis
         if not isinstance(found.token_log_probs, list):
             found = Hypothesis.of(found.ids, list(found.token_log_probs), search)
-        known[part.source, tuple(found.ids)] = found
+        known[tuple(part.source), tuple(found.ids)] = found
     return known
-
-
-def is_copied(reading: Reading, target: str) -> bool:
-    """Whether a text without letters outside of its items is its own translation, which needs no model: its score is
-    0."""
-    text = tidy(reading.text)[0]
-    return text == tidy(target)[0] and not any(map(str.isalpha, prose(text, reading.own)))

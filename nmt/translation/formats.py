@@ -67,8 +67,7 @@ class Text(Format):
         return Record([Request(line)])
 
     def write(self, index: int, record: Record, n_best: Sequence[Sequence[Translation]]) -> list[str]:
-        line = record.requests[0].text
-        return [self.show(index, line, translation) for translation in n_best[0]]
+        return [self.show(index, record.requests[0].text, translation) for translation in n_best[0]]
 
     def show(self, index: int, line: str, translation: Translation) -> str:
         text = translation.text.replace("\t", " ")  # tabs separate columns
@@ -90,12 +89,12 @@ class Columns(Format):
         return Record([Request(line.partition("\t")[0])], {"line": line.removesuffix("\r")})
 
     def write(self, index: int, record: Record, n_best: Sequence[Sequence[Translation]]) -> list[str]:
-        return [self.show(record.rest["line"], translation) for translation in n_best[0]]
-
-    def show(self, line: str, translation: Translation) -> str:
-        text = with_blanks(one_line(line.partition("\t")[0]), translation.text)
-        added = [text, decimal(translation.score), ",".join(translation.flags)]
-        return "\t".join([line, *added, *([decimal(translation.quality)] if self.quality else [])])
+        line, found = record.rest["line"], list[str]()
+        for best in n_best[0]:
+            text = with_blanks(one_line(line.partition("\t")[0]), best.text)
+            quality = [decimal(best.quality)] if self.quality else []
+            found.append("\t".join([line, text, decimal(best.score), ",".join(best.flags), *quality]))
+        return found
 
 
 @dataclass

@@ -6,9 +6,10 @@ settings. A recipe is enough for it: the model is built with random weights, and
 
 import json
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 import torch
@@ -17,7 +18,6 @@ from torch import nn
 from nmt.config import Config
 from nmt.config.names import flatten
 from nmt.config.recipes import load_config, read_settings
-from nmt.data.resolve import settle
 from nmt.fields import require
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -33,12 +33,13 @@ from nmt.model.cost import (
 )
 from nmt.model.device import Numerics, choose_numerics
 from nmt.model.precision import with_precision
-from nmt.translation.backend_speed import BackendSpeed
-from nmt.translation.model_folder import load_model
+from nmt.translation.model_folder import EXPORTED, load_model, read_info
+from nmt.translation.translator import Translator
 from nmt.upgrade import take_format
 from nmt.vocabulary import SPECIAL_PIECES
 
 PAIRS, ROUNDS = 32, 3  # of `measure_speed`
+BACKEND_ROUNDS = 5  # in turn; that before them is not timed
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,32 @@ class Speed:
 
 
 @dataclass(frozen=True)
+class BackendSpeed:
+    """Sentences a second with the search of the model, without the guard: the median of BACKEND_ROUNDS rounds."""
+
+    pytorch: float
+    pytorch_numerics: str
+    ctranslate2: float
+    ctranslate2_numerics: str
+    sentences: int
+    beam_size: int
+
+    @property
+    def faster(self) -> str:
+        return "CTranslate2" if self.ctranslate2 > self.pytorch else "PyTorch"
+
+    def rows(self) -> dict[str, str]:
+        """The figures by name, for tables."""
+        both = {
+            "PyTorch": (self.pytorch, self.pytorch_numerics),
+            "CTranslate2": (self.ctranslate2, self.ctranslate2_numerics),
+        }
+        rows = {f"{name}, sentences/s": f"{speed:.1f} ({numerics})" for name, (speed, numerics) in both.items()}
+        measured = f"{self.sentences} sentences, beam {self.beam_size}, medians of {BACKEND_ROUNDS} rounds"
+        return {**rows, "faster on this machine": f"{self.faster} ({measured})"}
+
+
+@dataclass(frozen=True)
 class Report:
     """All that is known of a model. What a recipe doesn't tell is None."""
 
@@ -128,58 +155,52 @@ def inspect(path: Path, pieces: int, *, measure: bool = False) -> Report:
     """The report of a model folder, of a run folder with a model, or of a recipe. `pieces`: the length of source and
     target that FLOPs are given for. Raises ValueError if the path is none of these, or damaged."""
     require(path.exists(), f"{path}: there is no such model folder or recipe")
-    return inspect_folder(path, pieces, measure) if path.is_dir() else inspect_recipe(path, pieces, measure)
+    model, settings, known = (read_folder if path.is_dir() else read_recipe)(path)
+    defaults, positions = flatten(Config()), lengths(model, pieces, known["objective"])
+    return Report(
+        model=str(path),
+        **known,
+        parameters=sum(p.numel() for p in model.parameters()),
+        used_parameters=used_parameters(model),
+        embedding_parameters=sum({id(p): p.numel() for p in model.embeddings()}.values()),
+        parts=tuple(list_parts(model)),
+        positions=positions,
+        work=tuple(list_work(model, *positions)),
+        cache_bytes=model.cache_bytes()._asdict() if isinstance(model, GenerativeModel) else None,
+        speed=measure_speed(model, *positions) if measure else None,
+        settings=settings,
+        changed={name: defaults[name] for name, value in settings.items() if value != defaults[name]},
+        special_ids={piece: number for number, piece in enumerate(SPECIAL_PIECES)},
+    )
 
 
-def inspect_folder(folder: Path, pieces: int, measure: bool) -> Report:
+Known = tuple[Model, dict[str, Any], dict[str, Any]]
+"""A model, its settings, and further members of its `Report`."""
+
+
+def read_folder(folder: Path) -> Known:
     model, tokenizer, info = load_model(folder)
-    sizes = {"source": tokenizer.src_vocab_size, "target": tokenizer.tgt_vocab_size}
     facts = {name: value for name, value in asdict(info.facts).items() if name != "input_ranges"}
     settings = {f"model.{name}": value for name, value in asdict(info.model).items()}
     settings |= {f"search.{name}": value for name, value in asdict(info.search).items()}
     file = folder / "config.json"
-    return Report(
-        model=str(folder),
-        source=info.source,
-        target=info.target,
-        corpus=info.corpus,
-        objective=info.objective,
-        **describe_model(model, lengths(model, pieces, info.objective), measure),
-        **describe_settings(settings),
-        vocabulary=sizes,
-        one_tokenizer=tokenizer.joint,
-        facts=facts if info.objective == "translation" else None,
-        format=take_format(json.loads(file.read_text(encoding="utf8")), file),
-        version=info.version,
-    )
+    known = {name: getattr(info, name) for name in ("source", "target", "corpus", "objective", "version")}
+    known["vocabulary"] = {"source": tokenizer.src_vocab_size, "target": tokenizer.tgt_vocab_size}
+    known["one_tokenizer"] = tokenizer.joint
+    known["facts"] = facts if info.objective == "translation" else None
+    known["format"] = take_format(json.loads(file.read_text(encoding="utf8")), file)
+    return model, settings, known
 
 
-def inspect_recipe(recipe: Path, pieces: int, measure: bool) -> Report:
+def read_recipe(recipe: Path) -> Known:
     require(bool(read_settings(recipe)), f"{recipe} has no settings: it is no recipe")
-    config = settle(load_config(recipe))
+    config = load_config(recipe)
     size = config.tokenizer.vocab_size
-    model = build_model(config.model, size, size).eval()
-    return Report(
-        model=str(recipe),
-        source=config.data.languages[0],
-        target=config.data.languages[-1],
-        corpus=config.data.corpus,
-        objective=config.training.objective,
-        **describe_model(model, lengths(model, pieces, config.training.objective), measure),
-        **describe_settings(flatten(config)),
-        vocabulary={"source": size, "target": size},
-        one_tokenizer=config.tokenizer.joint,
-        facts=None,
-        format=None,
-        version=None,
-    )
-
-
-def describe_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    defaults = flatten(Config())
-    changed = {name: defaults[name] for name, value in settings.items() if value != defaults[name]}
-    special_ids = {piece: number for number, piece in enumerate(SPECIAL_PIECES)}
-    return {"settings": settings, "changed": changed, "special_ids": special_ids}
+    known: dict[str, Any] = dict.fromkeys(("facts", "format", "version"))
+    known |= {"source": config.data.languages[0], "target": config.data.languages[-1], "corpus": config.data.corpus}
+    known |= {"objective": config.training.objective, "vocabulary": {"source": size, "target": size}}
+    known["one_tokenizer"] = config.tokenizer.joint
+    return build_model(config.model, size, size).eval(), flatten(config), known
 
 
 def lengths(model: Model, pieces: int, objective: str) -> tuple[int, int]:
@@ -187,20 +208,6 @@ def lengths(model: Model, pieces: int, objective: str) -> tuple[int, int]:
     room = model.max_positions  # a decoder-only model reads both sides as one sequence, with a BOS more
     length = pieces if room is None else max(1, min(pieces, (room - 1) // 2))
     return 0 if objective == "lm" else length, length
-
-
-def describe_model(model: Model, positions: tuple[int, int], measure: bool) -> dict[str, Any]:
-    """The fields of a report that come from the model alone."""
-    return {
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "used_parameters": used_parameters(model),
-        "embedding_parameters": sum({id(p): p.numel() for p in model.embeddings()}.values()),
-        "parts": tuple(list_parts(model)),
-        "positions": positions,
-        "work": tuple(list_work(model, *positions)),
-        "cache_bytes": model.cache_bytes()._asdict() if isinstance(model, GenerativeModel) else None,
-        "speed": measure_speed(model, *positions) if measure else None,
-    }
 
 
 def list_parts(model: Model) -> Iterable[Part]:
@@ -292,4 +299,22 @@ def median_seconds(compute: Callable[[], None]) -> float:
         started = time.perf_counter()
         compute()
         times.append(time.perf_counter() - started)
-    return sorted(times)[ROUNDS // 2]
+    return median(times)
+
+
+def compare_backends(model: Path, exported: Path, lines: Sequence[str]) -> BackendSpeed:
+    """Translate the lines with both, in the precisions that nmt.translate chooses. ValueError if the exported folder is
+    damaged, or was made of another model."""
+    own, other = Translator.load(model), Translator.load(exported, backend="ctranslate2")
+    same = read_info(model / "config.json") == read_info(exported / EXPORTED) and own.tokenizer.same_as(other.tokenizer)
+    require(same, f"{exported} was not made of {model}: its settings or its tokenizer differ")
+    search = replace(own.search, guard=False)
+    translators, seconds = (own, other), (list[float](), list[float]())
+    for _ in range(1 + BACKEND_ROUNDS):
+        for translator, times in zip(translators, seconds, strict=True):
+            started = time.perf_counter()
+            translator.translate(lines, search)
+            times.append(time.perf_counter() - started)
+    speeds = [len(lines) / median(times[1:]) for times in seconds]
+    numerics = [translator.describe() for translator in translators]
+    return BackendSpeed(speeds[0], numerics[0], speeds[1], numerics[1], len(lines), search.beam_size)

@@ -13,7 +13,7 @@ from typing import Any
 
 from nmt.config import SearchConfig
 from nmt.fields import require
-from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term, Translation
 from nmt.text.items import NO_OWN
 from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
@@ -25,6 +25,7 @@ from nmt.translation.translator import Translator
 
 MAX_REMARKS = 1000  # that are printed; further ones are only counted
 TOO_LONG = "too long to be scored"
+TO_TRANSLATE = "lm pictures glossary prefix must must-not item alignments n-best samples".split()  # noqa: SIM905
 NOT_UTF8 = (
     "not valid UTF-8, so some bytes are read as U+FFFD; if the text has another encoding, convert it, "
     "for example with iconv -f CP1252 -t UTF-8"
@@ -101,7 +102,9 @@ class Translating:
         translated = self.translator.translate_n_best(requests, self.search, markup=self.markup)
         if self.form.shows_scores:
             translated = self.translator.with_forced_scores(requests, translated, self.search, self.markup)
-        results, output = iter(self.rate(requests, translated)), list[str]()
+        if self.scorer:
+            translated = self.scorer.rate([request.text for request in requests], translated, self.markup)
+        results, output = iter(translated), list[str]()
         for record in records:
             n_best = [next(results) for _ in record.requests]
             first = [best for best, *_ in n_best]
@@ -113,19 +116,13 @@ class Translating:
         self.seconds += time.perf_counter() - started
         return as_bytes(output)
 
-    def rate(self, requests: list[Request], n_best: list[list[Translation]]) -> list[list[Translation]]:
-        """The translations with their quality, if there is a scorer."""
-        return self.scorer.rate_visible([r.text for r in requests], n_best, self.markup) if self.scorer else n_best
-
-    def problem(self, constraints: Constraints) -> str:
-        return self.translator.compiler.problem(constraints, self.search)
-
     def constrain(self, record: Record) -> Record:
         """Add the job's constraints to those of the line; `Format.refuse` handles lines that can't meet them."""
         requests = [
             replace(r, constraints=r.constraints.joined(self.constraints), own=self.own) for r in record.requests
         ]
-        problem = next(filter(None, (self.problem(request.constraints) for request in requests)), "")
+        compiler = self.translator.compiler
+        problem = next(filter(None, (compiler.problem(r.constraints, self.search) for r in requests)), "")
         if problem:
             return self.form.refuse(record, problem)
         if not self.glossary:
@@ -272,20 +269,9 @@ def make_job(
     given translations needs no translator."""
     require(not (options.format == "tsv" and options.alignments), "--alignments goes with --format text or jsonl")
     if options.force_decode:
-        for name in (
-            "lm",
-            "pictures",
-            "glossary",
-            "prefix",
-            "must",
-            "must_not",
-            "item",
-            "alignments",
-            "n_best",
-            "samples",
-        ):
-            option = f"--{name.replace('_', '-')}"
-            require(not options.get(name), f"{option} is for lines to translate: it doesn't go with --force-decode")
+        for name in TO_TRANSLATE:
+            given = options.get(name.replace("-", "_"))
+            require(not given, f"--{name} is for lines to translate: it doesn't go with --force-decode")
         return Scoring(translator, search, options.format, scorer)
     assert translator
     translator.check(search)

@@ -6,7 +6,7 @@ begins with a blank if a new word begins.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -22,15 +22,13 @@ from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
 from nmt.decode.stop import Stop, check
 from nmt.fields import require
-from nmt.model.contract import Model, PromptedModel
+from nmt.model.contract import PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
-from nmt.translation.growing_text import GrowingText
-from nmt.translation.model_folder import ModelInfo, load_model
-from nmt.translation.span_search import bounded
-from nmt.translation.spans import make_batches
-from nmt.vocabulary import EOS
+from nmt.translation.model_folder import load_model
+from nmt.translation.span_search import bounded, make_batches
+from nmt.vocabulary import EOS, SPACE
 
 LENGTH = 200  # most pieces of a continuation if search.max_length is 0
 Ending = Literal["end", "stop", "length", "no room"]
@@ -129,8 +127,12 @@ class LanguageModel:
         """
         keep_freed_memory()
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
+        problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
+        hint = "; translate with python -m nmt.translate" if info.objective == "translation" else ""
+        require(info.objective == "lm", problem + hint)
+        assert isinstance(model, PromptedModel)
         stored = replace(info.search, samples=max(1, info.search.samples), n_best=1, lm_weight=0.0)
-        return cls(require_language_model(model, info, folder), tokenizer, search or stored, precision)
+        return cls(model, tokenizer, search or stored, precision)
 
     @property
     def model(self) -> PromptedModel:
@@ -191,7 +193,7 @@ class LanguageModel:
 
         def run(batch: list[int]) -> list[Growing]:
             starts = [(not ids[i] or ends_in_blank(prompts[i])) for i in batch]
-            growing = [Growing(GrowingText(self.tokenizer, stop, at_start=start)) for start in starts for _ in samples]
+            growing = [Growing(self.tokenizer, stop, at_start=start) for start in starts for _ in samples]
             for part in sample_parts(len(samples), len(batch) * max(limits[i] for i in batch)):
                 chosen = [growing[n * len(samples) + w] for n in range(len(batch)) for w in part]
                 job = Continuations(self.model, [ids[i] for i in batch], [limits[i] for i in batch], search, part)
@@ -218,7 +220,7 @@ class LanguageModel:
         [ids] = self.encode([prompt], prompts=True)
         limit = self.limit(len(ids), search)
         require(limit > 0, f"the prompt has {len(ids)} pieces: the model has only {self.model.max_positions} positions")
-        growing = Growing(GrowingText(self.tokenizer, stop, at_start=not ids or ends_in_blank(prompt)))
+        growing = Growing(self.tokenizer, stop, at_start=not ids or ends_in_blank(prompt))
         return filter(None, grow(Continuations(self.model, [ids], [limit], search), [growing], until))
 
     def fits(self, prompt: str) -> bool:
@@ -252,30 +254,64 @@ class LanguageModel:
         return scores
 
 
-@dataclass
 class Growing:
-    """A continuation in progress."""
+    """A continuation in progress, which ends before the first of its stop strings that is complete.
 
-    text: GrowingText
-    shown: str = ""
-    ids: list[int] = field(default_factory=list)
-    token_log_probs: list[float] = field(default_factory=list)
+    All that `add` and `finish` return, joined, is what `Tokenizer.decode_target` gives for all pieces, up to the stop
+    string. Byte pieces wait until they are a whole character, and text that may begin a stop string waits for the rest.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = (), *, at_start: bool = True) -> None:
+        """`at_start`: False if the text continues another one: a blank at its beginning stays."""
+        self.tokenizer, self.stop, self.at_start = tokenizer, stop, at_start
+        self.shown, self.held, self.stopped, self.bytes = "", "", False, list[int]()
+        self.ids, self.token_log_probs = list[int](), list[float]()
 
     def add(self, piece: int, log_prob: float) -> str:
-        """Add a piece; return the text that it adds."""
+        """Add a piece; return the text that is certain now."""
         self.token_log_probs.append(log_prob)
         if piece == EOS:
             return ""
         self.ids.append(piece)
-        return self.show(self.text.add(piece))
+        if self.tokenizer.target.is_byte(piece):
+            self.bytes.append(piece)
+            # In bytes that are not yet, or not at all, UTF-8, decoding puts U+FFFD.
+            whole = "\ufffd" not in self.tokenizer.decode_target([self.bytes])[0]
+            return self.release(self.take_bytes() if whole else "")
+        text = self.tokenizer.target_pieces([piece])[0].replace(SPACE, " ")
+        before = self.take_bytes()
+        return self.release(before + (text.lstrip(" ") if self.at_start and not before else text))
 
-    def show(self, text: str) -> str:
-        self.shown += text
+    def finish(self) -> str:
+        """Return the rest of the text, after the last piece."""
+        text = self.release(self.take_bytes())
+        rest = "" if self.stopped else self.held
+        self.shown += rest
+        return text + rest
+
+    def take_bytes(self) -> str:
+        text = self.tokenizer.decode_target([self.bytes])[0]
+        self.bytes = []
         return text
+
+    def release(self, text: str) -> str:
+        """Return what can be shown when this text is added: no part of a stop string."""
+        self.at_start = self.at_start and not text
+        if self.stopped:
+            return ""
+        self.held += text
+        starts = [(self.held.find(stop), stop) for stop in self.stop]
+        found = [(start + len(stop), start) for start, stop in starts if start >= 0]
+        self.stopped = bool(found)
+        begun = (n for stop in self.stop for n in range(1, len(stop)) if self.held.endswith(stop[:n]))
+        end = min(found)[1] if found else len(self.held) - max(begun, default=0)
+        shown, self.held = self.held[:end], self.held[end:]
+        self.shown += shown
+        return shown
 
     def continuation(self) -> Continuation:
         ended = len(self.token_log_probs) > len(self.ids)
-        ending: Ending = "stop" if self.text.stopped else "end" if ended else "length"
+        ending: Ending = "stop" if self.stopped else "end" if ended else "length"
         return Continuation(self.shown, self.ids, self.token_log_probs, ending)
 
 
@@ -287,16 +323,7 @@ def grow(batch: Continuations, growing: list[Growing], stop: Stop | None) -> Ite
         for prompt, sample, piece, log_prob in batch.step():
             continuation = growing[prompt * width + sample]
             yield continuation.add(piece, log_prob)
-            if continuation.text.stopped:
+            if continuation.stopped:
                 batch.live.discard((prompt, sample))
     for continuation in growing:
-        yield continuation.show(continuation.text.finish())
-
-
-def require_language_model(model: Model, info: ModelInfo, folder: Path | str) -> PromptedModel:
-    """The model; ValueError if it was trained for something else than to continue text."""
-    problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
-    hint = "; translate with python -m nmt.translate" if info.objective == "translation" else ""
-    require(info.objective == "lm", problem + hint)
-    assert isinstance(model, PromptedModel)
-    return model
+        yield continuation.finish()

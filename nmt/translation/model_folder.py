@@ -127,12 +127,16 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model,
 
 def require_model(folder: Path) -> Path:
     """The model folder that is given, or that of a run folder. Raises ValueError if there is none."""
-    require(folder.is_dir(), f"{folder}: there is no such folder{hub_hint(folder)}")
-    hint = " (its training has not finished)" if (folder / "checkpoints").is_dir() else ""
+    is_id = re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", str(folder))
+    hint = f"; if it is a model on the hub, convert it first: python -m nmt.convert {folder} OUT" if is_id else ""
+    require(folder.is_dir(), f"{folder}: there is no such folder{hint}")
+    unfinished = (folder / "checkpoints").is_dir()
     folder = model_in(folder)
     problem = f"{folder} was exported for another library: --backend ctranslate2 reads it if that is CTranslate2"
     require(not (folder / EXPORTED).is_file(), problem)
-    hint = hint or foreign_hint(folder)
+    hint = " (its training has not finished)" if unfinished else ""
+    if not hint and "model_type" in read_config(folder / "config.json"):
+        hint = f"; convert this model of transformers first: python -m nmt.convert {folder} OUT"
     require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     return folder
 
@@ -142,20 +146,13 @@ def settings_file(folder: Path) -> Path:
     return folder / (EXPORTED if (folder / EXPORTED).is_file() else "config.json")
 
 
-def hub_hint(folder: Path) -> str:
-    """What to do if a path that doesn't exist is the id of a model on the hub."""
-    is_id = re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", str(folder))
-    return f"; if it is a model on the hub, convert it first: python -m nmt.convert {folder} OUT" if is_id else ""
-
-
-def foreign_hint(folder: Path) -> str:
-    """What to do if a folder has a model of transformers."""
+def read_config(file: Path) -> dict[str, Any]:
+    """A model's config.json, of any library; empty if it can't be read."""
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf8"))
+        config = json.loads(file.read_text(encoding="utf8"))
     except (OSError, ValueError, RecursionError):
-        return ""
-    is_foreign = isinstance(config, dict) and "model_type" in config
-    return f"; convert this model of transformers first: python -m nmt.convert {folder} OUT" if is_foreign else ""
+        return {}
+    return config if isinstance(config, dict) else {}
 
 
 def read_info(file: Path) -> tuple[ModelInfo, dict[str, Any]]:

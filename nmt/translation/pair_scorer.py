@@ -24,12 +24,12 @@ from nmt.model.contract import Model
 from nmt.model.device import choose_device
 from nmt.model.linear import restrict
 from nmt.model.precision import with_precision
-from nmt.reading.request import Translation
+from nmt.reading.request import Lists, Translation
 from nmt.text.markup import Mode, is_markup, visible
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
 from nmt.translation.model_folder import load_model
-from nmt.translation.spans import make_batches
+from nmt.translation.span_search import make_batches
 from nmt.translation.translator import find_model
 
 BATCH_SIZE = 64  # most pairs of a batch; `make_batches` bounds the pieces
@@ -85,25 +85,16 @@ class PairScorer:
                 scores[i] = quality
         return scores
 
-    def rate(self, lines: Sequence[str], n_best: Sequence[Sequence[Translation]]) -> list[list[Translation]]:
-        """The translations of each line, in their order, with their `quality`; that of a blank line is 1."""
-        pairs = [(line, t.text) for line, found in zip(lines, n_best, strict=True) for t in found]
+    def rate(self, lines: Sequence[str], n_best: Sequence[Sequence[Translation]], markup: Mode = "none") -> Lists:
+        """The translations of each line, in their order, with their `quality`; that of a blank line is 1. Of lines that
+        are mark-up (`markup`: which are) only the text is read."""
+        pairs = list[tuple[str, str]]()
+        for line, found in zip(lines, n_best, strict=True):
+            mode = markup if is_markup(line, markup) else "none"
+            pairs += [(visible(line, mode), visible(translation.text, mode)) for translation in found]
         scores = iter(self.score(pairs))
-        rated = [[replace(t, quality=next(scores)) for t in found] for found in n_best]
-        return [[t if t.parts else replace(t, quality=1.0) for t in found] for found in rated]
-
-    def rate_visible(
-        self, lines: Sequence[str], n_best: Sequence[Sequence[Translation]], markup: Mode
-    ) -> list[list[Translation]]:
-        """The translations of each line with their `quality`; of lines that are mark-up (`markup`: which are) only the
-        text is read."""
-        plain = [
-            [replace(t, text=visible(t.text, markup)) for t in found] if is_markup(line, markup) else found
-            for line, found in zip(lines, n_best, strict=True)
-        ]
-        rated = self.rate([visible(line, markup) for line in lines], plain)
-        pairs = zip(n_best, rated, strict=True)
-        return [[replace(a, quality=b.quality) for a, b in zip(*pair, strict=True)] for pair in pairs]
+        rated = [[(translation, next(scores)) for translation in found] for found in n_best]
+        return [[replace(t, quality=quality if t.parts else 1.0) for t, quality in found] for found in rated]
 
 
 def load_scorer(config: Config) -> Callable[[Sequence[Pair]], list[float | None]]:

@@ -151,8 +151,7 @@ class TranslationPipeline:
             LOG.warning(
                 "A text has %d pieces, and a translation at most %d: raise max_new_tokens", longest, search.max_length
             )
-        record = ids_of if tensors else text_of
-        return [[record(translation) for translation in candidates] for candidates in n_best]
+        return [[record_of(translation, tensors) for translation in candidates] for candidates in n_best]
 
 
 def search_of(arguments: Mapping[str, Any], default: SearchConfig) -> SearchConfig:
@@ -174,10 +173,8 @@ def search_of(arguments: Mapping[str, Any], default: SearchConfig) -> SearchConf
     return replace(default, samples=changes["n_best"] if samples else 0, **changes)
 
 
-def text_of(translation: Translation) -> dict[str, Any]:
-    return {"translation_text": translation.text}
-
-
-def ids_of(translation: Translation) -> dict[str, Any]:
+def record_of(translation: Translation, tensors: bool) -> dict[str, Any]:
+    if not tensors:
+        return {"translation_text": translation.text}
     ids = [i for part in translation.parts for i in part.hypothesis.ids]
     return {"translation_token_ids": torch.tensor([BOS, *ids, EOS])}

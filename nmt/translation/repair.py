@@ -18,14 +18,11 @@ from dataclasses import dataclass, replace
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.edges import inside
-from nmt.reading.hints import hints
 from nmt.reading.items import items, lifted_items, lifted_tags, quotes, tags
 from nmt.reading.lines import by_clauses, by_halves, cut_sentences
-from nmt.reading.loop import Step
-from nmt.reading.reading import Reading
-from nmt.reading.request import Translation
-from nmt.reading.spelling import known_words, lowered, readable, tidied
+from nmt.reading.loop import Reading, Step
+from nmt.reading.request import Lists, Translation
+from nmt.reading.spelling import hints, inside, known_words, lowered, readable, tidied
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
 from nmt.text.sentences import split_clauses, split_sentences
@@ -48,7 +45,7 @@ LIFTED: Steps = (lifted_tags, *WORDS[:-1], lifted_items, readable, hints, cut_se
 LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items, hints, cut_sentences)
 PLAIN: Steps = (lifted_tags, tidied, readable, hints, cut_sentences)
 
-Attempt = Callable[[Sequence[Reading], Steps, SearchConfig], list[list[Translation]]]
+Attempt = Callable[[Sequence[Reading], Steps, SearchConfig], Lists]
 """The n-best lists of lines, by these steps and settings; an empty one where an item is lost."""
 
 
@@ -75,7 +72,7 @@ class Judge:
             flags.append("unknown")
         if text and line.constraints and not self.compiler.are_met(line.constraints, seen):
             flags.append("constraints")
-        return translation.flagged(*flags)
+        return translation.flagged(*flags) if flags else translation
 
 
 def shown(line: Reading, text: str) -> str:
@@ -83,40 +80,35 @@ def shown(line: Reading, text: str) -> str:
     return visible(text, "html") if line.segment else text
 
 
-def translate_lines(
-    lines: Sequence[Reading], search: SearchConfig, attempt: Attempt, judge: Judge
-) -> list[list[Translation]]:
+def translate_lines(lines: Sequence[Reading], search: SearchConfig, attempt: Attempt, judge: Judge) -> Lists:
     """The n-best list of each line. It depends only on that line."""
     lists = attempt(lines, USUAL, search)
     lost = [n for n, translations in enumerate(lists) if not translations]
     for n, translations in zip(lost, attempt([lines[n] for n in lost], AS_WRITTEN, search), strict=True):
         lists[n] = translations
-    lists = Guard(lines, lists, search, attempt, judge).repaired() if search.guard else lists
+    if search.guard:
+        judged = [Line(judge, *line) for line in zip(lines, lists, strict=True)]
+        lists = Guard(judged, search, attempt).repaired()
     if not judge.tokenizer.has_placeholders:  # a name was lost: where the item stands now is a guess
         for n in lost:
             lists[n] = [translation.flagged("items") for translation in lists[n]]
     return lists
 
 
+@dataclass
 class Guard:
     """The retries of the lines of a call."""
 
-    def __init__(
-        self,
-        lines: Sequence[Reading],
-        lists: Sequence[list[Translation]],
-        search: SearchConfig,
-        attempt: Attempt,
-        judge: Judge,
-    ) -> None:
-        self.search, self.attempt = search, attempt
-        self.lines = [Line(judge, *line) for line in zip(lines, lists, strict=True)]
+    lines: "list[Line]"
+    search: SearchConfig
+    attempt: Attempt
 
-    def repaired(self) -> list[list[Translation]]:
+    def repaired(self) -> Lists:
         search, lines = self.search, self.lines
         self.retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
         self.retry("items", LIFTED, [line for line in lines if "items" in line.flags])
-        self.retry("lower case", LOWERED, [line for line in lines if line.flags and line.is_capitals])
+        in_small = [line for line in lines if line.flags and not line.reading.constraints]
+        self.retry("lower case", LOWERED, [line for line in in_small if in_capitals(line.text, line.reading)])
         for line in lines:
             if "invented" in line.flags and not line.reading.constraints:
                 copy = Translation(tidy(line.reading.text)[0], 0.0, ())
@@ -166,19 +158,14 @@ class Line:
         unsure = "unsure" in self.flags and n_clauses > len(split_sentences(self.text))
         return len(self.translations[0].parts) < n_clauses and ("sentences" in self.flags or unsure)
 
-    @property
-    def is_capitals(self) -> bool:
-        """Whether the line is in capitals, and its translation may be too."""
-        return in_capitals(self.text, self.reading) and not self.reading.constraints
-
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""
         ranked = self.judge.ranked
-        if not ranked and len(translations) == 1:  # a line of items alone leaves nothing to sample
+        if ranked:
+            translations = translations[:1]
+        elif len(translations) == 1:  # a line of items alone leaves nothing to sample
             translations = translations * len(self.translations)
-        retried = [
-            self.judge.flagged(t, self.reading, self.text) for t in (translations[:1] if ranked else translations)
-        ]
+        retried = [self.judge.flagged(translation, self.reading, self.text) for translation in translations]
         new = [replace(translation, fallback=name) for translation in retried]
         if not ranked:
             pairs = zip(self.translations, new, strict=True)

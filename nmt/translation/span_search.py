@@ -1,8 +1,8 @@
 """Spans flow in, hypotheses of each span flow out: by beam search or sampling, in batches, in parallel on a CPU."""
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -13,9 +13,8 @@ from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_outpu
 from nmt.decode.parallel import halve_if_too_large, map_batches
 from nmt.decode.sampling import MAX_SLOTS
 from nmt.decode.stop import Stop
-from nmt.reading.request import NO_CONSTRAINTS, Term
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term
 from nmt.translation.constraints import ConstraintCompiler
-from nmt.translation.spans import Span, make_batches
 
 # Constraints widen the beam, in these steps and up to this limit, to keep hypotheses with unfinished phrases.
 WIDENING_STEP, MAX_WIDENING = 4, 40
@@ -23,7 +22,25 @@ WIDENING_STEP, MAX_WIDENING = 4, 40
 # times length: their keys and values. Scores: in beam search, a row attends to the slots of all rows of its sentence.
 MAX_ROWS, MAX_SCORES = 2**12, 2**24
 
+# Maximum number of source pieces of a batch, padding included, divided by `batch_size`: it bounds the memory.
+BATCH_PIECES_PER_SENTENCE = 64
+
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a line, as ids without EOS, and the constraints of its translation."""
+
+    ids: tuple[int, ...]
+    constraints: Constraints = NO_CONSTRAINTS
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def with_terms(self, must: tuple[Term, ...]) -> "Span":
+        """The span with these terms in place of its own."""
+        return replace(self, constraints=replace(self.constraints, must=must))
 
 
 class SpanSearch:
@@ -44,9 +61,10 @@ class SpanSearch:
         results = self.find_once(spans, search, stop)
         for loosen in (lambda old: replace(old, must=()), lambda _: NO_CONSTRAINTS):
             failed = [span for span, hypotheses in results.items() if not hypotheses]
-            loosened = {span: replace(span, constraints=loosen(span.constraints)) for span in failed}
-            retried = self.find_once(loosened.values(), search, stop)
-            results |= {span: retried[loosened[span]] for span in failed}
+            if failed:
+                loosened = {span: replace(span, constraints=loosen(span.constraints)) for span in failed}
+                retried = self.find_once(loosened.values(), search, stop)
+                results |= {span: retried[loosened[span]] for span in failed}
         return results
 
     def find_once(self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None) -> dict[Span, list[Hypothesis]]:
@@ -71,11 +89,7 @@ class SpanSearch:
             constraints = [compiled.get(span, FREE) for span in batch]
             return self.engine.search([span.ids for span in batch], settings, constraints, stop)
 
-        def find_work(item: tuple[SearchConfig, list[Span]]) -> list[list[Hypothesis]]:
-            settings, batch = item
-            return halve_if_too_large(partial(find_batch, settings), batch)
-
-        outputs = map_batches(find_work, work, self.engine.device)
+        outputs = map_batches(lambda w: halve_if_too_large(partial(find_batch, w[0]), w[1]), work, self.engine.device)
         results: dict[Span, list[Hypothesis]] = {}
         for (_, batch), output in zip(work, outputs, strict=True):
             results.update(zip(batch, output, strict=True))
@@ -125,3 +139,16 @@ def bounded(batch: list[Item], search: SearchConfig, n_steps: int) -> Iterator[l
     most = min(MAX_ROWS // rows, MAX_SLOTS // (n_steps * rows), MAX_SCORES // scores)
     size = math.ceil(len(batch) / math.ceil(len(batch) / max(1, most)))
     return (batch[start : start + size] for start in range(0, len(batch), size))
+
+
+def make_batches(items: Iterable[Item], batch_size: int, length: Callable[[Item], int]) -> Iterator[list[Item]]:
+    """Batches of sentences of similar length, longest first: at most `batch_size` sentences, and bounded in pieces."""
+    batch: list[Item] = []
+    for item in sorted(items, key=length, reverse=True):
+        longest = length(batch[0]) if batch else 0
+        if len(batch) == batch_size or (len(batch) + 1) * longest > batch_size * BATCH_PIECES_PER_SENTENCE:
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch

@@ -4,12 +4,10 @@ A translator is loaded here, and asked here; `nmt.translation.call` has the way 
 """
 
 import copy
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -24,12 +22,12 @@ from nmt.files import model_in
 from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.lora import with_adapter
-from nmt.reading.hints import check_terms
 from nmt.reading.loop import Context, Limits
-from nmt.reading.request import Request, Translation
+from nmt.reading.request import Lists, Request, Translation
+from nmt.reading.spelling import knows_hints
 from nmt.text.edges import quotes_of
 from nmt.text.markup import Mode
-from nmt.text.words import spellings_of
+from nmt.text.words import Spellings, spellings_of
 from nmt.translation.adapter import add_adapter, read_adapter
 from nmt.translation.alignment import Aligner
 from nmt.translation.call import Call, Reranker
@@ -43,6 +41,7 @@ from nmt.translation.model_folder import (
     licence_sentence,
     load_model,
     load_shortlist,
+    read_config,
     read_info,
     require_model,
     require_translator,
@@ -73,15 +72,6 @@ def find_model(folder: str | None, objective: str | None = "translation") -> Pat
     return newest.parent / "model"
 
 
-def read_config(file: Path) -> dict[str, Any]:
-    """A model folder's config.json; empty if it can't be read."""
-    try:
-        config = json.loads(file.read_text(encoding="utf8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return config if isinstance(config, dict) else {}
-
-
 class Translator:
     """An engine with its tokenizer. Calls leave no state in it: threads may share it."""
 
@@ -100,7 +90,8 @@ class Translator:
         ValueError if the device can't compute in this precision, or if the models have different vocabularies.
         """
         self.search, self.facts = search or SearchConfig(), facts or Facts()
-        self.source = self.language = ""  # languages of the lines and of their translations, if they are known
+        self.spellings: Spellings = {}  # of the language of the lines, if it is known
+        self.language = ""  # of the translations, if it is known
         self.quotes: tuple[str, str] | None = None  # of this language
         self.lm: LanguageModel | None = None
         self.automata = Automata(tokenizer)
@@ -121,9 +112,10 @@ class Translator:
         memory. Empty keeps the present choice. ValueError for an unknown code, with near ones."""
         other = copy.copy(self)
         other.use(self.engine, self.tokenizer.between(source, target))
-        other.source = source or self.source
+        if source:
+            other.spellings = spellings_of(source)
         if target:
-            other.quotes, other.language = quotes_of(target), target
+            other.language, other.quotes = target, quotes_of(target)
         return other
 
     @classmethod
@@ -151,7 +143,8 @@ class Translator:
             translator = cls(engine, tokenizer, search or info.search, facts=info.facts)
         else:
             translator, info = cls.load_own(folders, device, search, precision, adapter, backend)
-        translator.source, translator.language, translator.quotes = info.source, info.target, quotes_of(info.target)
+        translator.spellings = spellings_of(info.source)
+        translator.language, translator.quotes = info.target, quotes_of(info.target)
         return translator
 
     @classmethod
@@ -218,8 +211,10 @@ class Translator:
     def check(self, search: SearchConfig) -> None:
         """Raise ValueError if the engine can't follow these settings of a call, or if languages aren't chosen."""
         self.tokenizer.languages.require_chosen()
-        check_terms(search, self.tokenizer)
-        self.engine.check(search if self.lm else replace(search, lm_weight=0.0))
+        advice = "take must, or train a model with data.hints 0.3"
+        problem = f"search.terms is hint, but the model has learned no hints: {advice}"
+        require(search.terms == "must" or knows_hints(self.tokenizer), problem)
+        self.engine.check(search if self.lm or not search.lm_weight else replace(search, lm_weight=0.0))
 
     @property
     def model(self) -> GenerativeModel:
@@ -268,7 +263,7 @@ class Translator:
         *,
         markup: Mode = "auto",
         stop: Stop | None = None,
-    ) -> list[list[Translation]]:
+    ) -> Lists:
         """At most `search.n_best` translations of each line, best first; for a blank line a single, empty one.
 
         A text of several lines is translated line by line, and keeps its line breaks.
@@ -300,23 +295,11 @@ class Translator:
 
     def context(self, search: SearchConfig, markup: Mode) -> Context:
         """What the steps of reading know of this translator."""
-        return Context(
-            self.tokenizer,
-            search,
-            self.limits(search),
-            self.aligner.links,
-            quotes=self.quotes,
-            spellings=spellings_of(self.source),
-            final_mark=self.facts.final_mark,
-            mode=markup,
-        )
-
-    def limits(self, search: SearchConfig) -> Limits:
-        """When lines are cut: `search.split_above` replaces what was usual in training."""
-        pieces = min(search.span_pieces, self.engine.longest_source or search.span_pieces)
-        if search.split_above:
-            return Limits(pieces, search.split_above)
-        return Limits(pieces, self.facts.longest_source, self.facts.usual_sentences)
+        # `search.split_above` replaces what was usual in training.
+        usual = (search.split_above,) if search.split_above else (self.facts.longest_source, self.facts.usual_sentences)
+        limits = Limits(min(search.span_pieces, self.engine.longest_source or search.span_pieces), *usual)
+        tokenizer, links, mark = self.tokenizer, self.aligner.links, self.facts.final_mark
+        return Context(tokenizer, search, limits, links, self.quotes, self.spellings, mark, markup)
 
     def align(self, line: str, translation: Translation) -> list[tuple[int, int]]:
         """Pairs (word of the line, word of its translation) of numbers from 0. Words are what stands between blanks,
@@ -325,9 +308,8 @@ class Translator:
 
     def scorer(self, search: SearchConfig | None = None, markup: Mode = "auto") -> ForcedScorer:
         """A scorer of given translations, with the same engine."""
-        search = search or self.search
         self.tokenizer.languages.require_chosen()
-        return ForcedScorer(self.engine, self.tokenizer, search, self.context(search, markup))
+        return ForcedScorer(self.engine, self.context(search or self.search, markup))
 
     def with_forced_scores(
         self,
@@ -335,18 +317,15 @@ class Translator:
         n_best: Sequence[Sequence[Translation]],
         search: SearchConfig,
         markup: Mode = "auto",
-        stop: Stop | None = None,
-    ) -> list[list[Translation]]:
+    ) -> Lists:
         """The translations with the scores that `scorer` gives them. Scores that the search knows are not computed."""
-        scorer, lists = self.scorer(search, markup), [list(translations) for translations in n_best]
-        asked = [
-            (n, k)
-            for n, translations in enumerate(lists)
-            for k, translation in enumerate(translations)
-            if translation.parts and translation.text
-        ]
-        pairs = [(Request(requests[n].text, own=requests[n].own), lists[n][k].text) for n, k in asked]
-        scored = scorer.score(pairs, stop, known_of([lists[n][k] for n, k in asked], search))
-        for (n, k), forced in zip(asked, scored, strict=True):
-            lists[n][k] = replace(lists[n][k], score=forced.score) if forced else lists[n][k]
-        return lists
+        pairs = [(request, t) for request, found in zip(requests, n_best, strict=True) for t in found]
+        asked = [(request, t) for request, t in pairs if t.parts and t.text]
+        texts = [(Request(request.text, own=request.own), t.text) for request, t in asked]
+        scored = iter(self.scorer(search, markup).score(texts, known=known_of([t for _, t in asked], search)))
+
+        def rescored(translation: Translation) -> Translation:
+            forced = next(scored) if translation.parts and translation.text else None
+            return replace(translation, score=forced.score) if forced else translation
+
+        return [[rescored(translation) for translation in found] for found in n_best]

@@ -6,10 +6,12 @@ import pytest
 
 from nmt import prepare, train
 from nmt.commands.options import make_run_parser
-from nmt.config import FAMILIES, Config, DataConfig, ModelConfig, TrainingConfig
+from nmt.config import OBJECTIVES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
-from nmt.data.resolve import ResolvedRun, resolve, settle
+from nmt.data.resolve import ResolvedRun, resolve
+from nmt.data.texts import Texts
+from tests.data.corpus_files import write_corpus
 
 SMALL = "--model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 --model.decoder_layers 1"
 
@@ -20,12 +22,8 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(module, "RECIPES", tmp_path / "recipes")
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes" / "mine.yaml").write_text("tokenizer: {vocab_size: 300}\ntraining: {max_steps: 2}\n")
-    (tmp_path / "mine").mkdir()
-    for split, start, n in (("train", 0, 40), ("val", 40, 4), ("test", 44, 4)):
-        for language in ("de", "en"):
-            lines = [f"{language} sentence {'abcdefghij'[i % 10]} {i}\n" for i in range(start, start + n)]
-            (tmp_path / "mine" / f"{split}.{language}").write_text("".join(lines))
-    return tmp_path / "mine"
+    pairs = [(f"de sentence {'abcdefghij'[i % 10]} {i}", f"en sentence {'abcdefghij'[i % 10]} {i}") for i in range(48)]
+    return write_corpus(tmp_path / "mine", train=pairs[:40], val=pairs[40:44], test=pairs[44:])
 
 
 def resolved(*argv: str) -> ResolvedRun:
@@ -43,7 +41,7 @@ def test_a_corpus_has_its_own_recipe_unless_another_is_named(corpus: Path, tmp_p
 
 
 def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Corpus("mine", [("a", "b")], [("c", "d")], {"test": [("e", "f")]}, {}, ["why it was taken"])
+    read = Corpus("mine", Texts.of([("a", "b")]), [("c", "d")], {"test": [("e", "f")]}, {}, ["why it was taken"])
     monkeypatch.setattr(module, "load_corpus", lambda config: read)
     run = resolved()
     assert run.corpus is read
@@ -66,7 +64,7 @@ def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatc
 def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
     corpus: Path, argv: list[str], objective: str, text: str, name: str
 ) -> None:
-    family = FAMILIES[objective][0]  # type: ignore[index]
+    family = OBJECTIVES[objective].families[0]  # type: ignore[index]
     argv = [*argv, "--training.objective", objective, "--model.family", family]
     config = resolved("--data.corpus", str(corpus), *argv).config
     assert (config.data.text, config.name) == (text, name)
@@ -76,7 +74,7 @@ def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
 def test_a_corpus_is_read_again_if_its_recipe_asks_for_other_text(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "load_corpus", lambda config: Corpus("mine", [("a", "b")], [], {}, {}))
+    monkeypatch.setattr(module, "load_corpus", lambda config: Corpus("mine", Texts.of([("a", "b")]), [], {}, {}))
     (corpus.parent / "recipes" / "mine.yaml").write_text("data: {text: target}\n")
     assert resolved().corpus is None
     assert resolved("--data.text", "target").corpus is not None
@@ -99,14 +97,6 @@ def test_a_language_model_needs_one_language_and_a_translator_two() -> None:
     assert Config(data=data, training=lm, model=ModelConfig(family="decoder-only")).data.target == "de"
     with pytest.raises(ValueError, match=r"are both 'de': they must differ"):
         Config(data=data)
-
-
-@pytest.mark.parametrize(("objective", "smoothing"), [("translation", 0.1), ("lm", 0.0)])
-def test_probabilities_of_language_models_are_not_smoothed(objective: str, smoothing: float) -> None:
-    family = FAMILIES[objective][0]  # type: ignore[index]
-    training = TrainingConfig(objective=objective)  # type: ignore[arg-type]
-    settled = settle(Config(training=training, model=ModelConfig(family=family)))  # type: ignore[arg-type]
-    assert settled.training.label_smoothing == settled.training.smoothing == smoothing
 
 
 def test_an_objective_of_one_family_chooses_it_unless_the_settings_name_another(corpus: Path, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_the_first_row_of_a_file_takes_no_memory_for_the_groups_after_it(tmp_pat
     """A tokenizer's sample is read from all shards at once, of each only the beginning."""
     random = Random(1)
     rows = [Row(random.randbytes(200).hex(), random.randbytes(200).hex(), key=n) for n in range(8_000)]
-    write_rows(tmp_path / "x", [rows[n : n + 500] for n in range(0, 8_000, 500)])
+    write_rows(tmp_path / "x", rows, at_once=500)
     before = pyarrow.total_allocated_bytes()
     found = read_rows(tmp_path / "x")
     assert next(found) == rows[0]
@@ -66,7 +66,7 @@ def test_the_first_row_of_a_file_takes_no_memory_for_the_groups_after_it(tmp_pat
 def test_a_sample_of_sorted_files_gives_back_the_memory_for_reading(tmp_path: Path) -> None:
     """Training a tokenizer comes next, and needs much."""
     for n in range(3):
-        write_rows(tmp_path / f"{n}", [[Row(f"{k:05}" * 50, "x", key=k) for k in range(n, 6_000, 3)]])
+        write_rows(tmp_path / f"{n}", [Row(f"{k:05}" * 50, "x", key=k) for k in range(n, 6_000, 3)])
     before = pyarrow.total_allocated_bytes()
     pairs = least_pairs([tmp_path / f"{n}" for n in range(3)], 10_000)
     assert pyarrow.total_allocated_bytes() == before
@@ -84,7 +84,7 @@ def test_a_sample_has_the_least_keys_of_all_files_in_their_order(
     rows = [Row("x" * random.randrange(40), f"{n}", key=random.randrange(500)) for n in range(1_000)]
     files = [tmp_path / f"{n}" for n in range(n_files)]
     for n, file in enumerate(files):
-        write_rows(file, [sorted(rows[n::n_files], key=row_order)])
+        write_rows(file, sorted(rows[n::n_files], key=row_order))
 
     def watched(file: Path) -> Iterator[Row]:
         for row in read_rows(file):
@@ -102,6 +102,4 @@ def test_a_sample_has_the_least_keys_of_all_files_in_their_order(
 
 
 def test_pairs_without_origins_are_numbered_from_1() -> None:
-    texts = Texts.of([("a", "b"), ("c", "d")])
-    assert [row.line for row in texts.rows()] == [1, 2]
-    assert Texts.of(texts) is texts
+    assert [row.line for row in Texts.of([("a", "b"), ("c", "d")]).rows()] == [1, 2]

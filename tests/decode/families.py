@@ -4,8 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from nmt.config import ModelConfig
+from nmt.decode.pytorch import pad
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import EOS
@@ -24,12 +26,19 @@ def of_family(config: ModelConfig) -> ModelConfig:
     return replace(config, **current)
 
 
-def random_model(seed: int, vocab_size: int = 40, config: ModelConfig | None = None) -> GenerativeModel:
+def random_model(
+    seed: int, vocab_size: int = 40, config: ModelConfig | None = None, all_weights: float = 1.5, end: float = 1.5
+) -> GenerativeModel:
     """With larger weights than a fresh one, so that its choices differ between positions and hypotheses end."""
     torch.manual_seed(seed)
     model = build_generative_model(config or of_family(TINY), vocab_size, vocab_size).eval()
     with torch.no_grad():
         for weight in model.parameters():
-            weight.mul_(1.5)
-        model.output.weight[EOS] *= 1.5
+            weight.mul_(all_weights)
+        model.output.weight[EOS] *= end
     return model
+
+
+def batch(sentences: list[list[int]]) -> tuple[Tensor, Tensor]:
+    """Ids, each sentence with EOS, and mask."""
+    return pad(sentences, torch.device("cpu"))

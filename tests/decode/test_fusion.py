@@ -7,17 +7,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.ensemble import Ensemble
-from nmt.decode.fusion import without_sources
 from nmt.decode.hypothesis import FORBIDDEN_IDS, CompiledConstraints, Hypothesis
-from nmt.model.contract import Decoder, GenerativeModel
+from nmt.model.contract import Decoder, GenerativeModel, without_sources
 from nmt.model.precision import with_precision
-from nmt.vocabulary import BOS, EOS, PAD
-from tests.decode.families import TINY, random_model
+from nmt.vocabulary import BOS, EOS
+from tests.decode.families import TINY, batch, random_model
 from tests.tiny import needs_int8
 
 pytestmark = pytest.mark.usefixtures("family")
@@ -32,12 +30,6 @@ def language_model(seed: int, **changes: object) -> GenerativeModel:
     return random_model(seed + 1, VOCAB, replace(TINY, family="decoder-only", **changes))  # type: ignore[arg-type]
 
 
-def batch(sources: list[list[int]]) -> tuple[Tensor, Tensor]:
-    longest = max(map(len, sources)) + 1
-    src_BS = torch.tensor([[*source, EOS, *[PAD] * (longest - 1 - len(source))] for source in sources])
-    return src_BS, src_BS != PAD
-
-
 def find(
     model: Decoder, lm: Decoder | None, options: SearchConfig, sources: list[list[int]] = SOURCES, prefix: int = 0
 ) -> list[list[Hypothesis]]:
@@ -49,10 +41,6 @@ def forced(model: GenerativeModel, source: list[int] | None, ids: list[int]) -> 
     sources = without_sources(1, torch.device("cpu")) if source is None else batch([source])
     with torch.inference_mode():
         return float(force_score(model, *sources, *batch([ids])).sum())
-
-
-def divisor(length: int, options: SearchConfig) -> float:
-    return float(length**options.length_penalty)
 
 
 @many
@@ -76,7 +64,7 @@ def test_a_score_is_the_sum_of_both_forced_scores(seed: int, weight: float, pena
             own, other = forced(model, source, h.ids), forced(lm, None, h.ids)
             assert h.ids[:prefix] == [17] * prefix
             assert h.log_prob == pytest.approx(own, abs=1e-4)
-            assert h.score == pytest.approx((own + weight * other) / divisor(len(h.ids) + 1, options), abs=1e-4)
+            assert h.score == pytest.approx((own + weight * other) / (len(h.ids) + 1) ** penalty, abs=1e-4)
 
 
 def greedy(model: GenerativeModel, lm: GenerativeModel, source: list[int], weight: float, limit: int) -> list[int]:

@@ -16,8 +16,7 @@ from torch.utils._pytree import tree_leaves
 
 from nmt.config import SearchConfig
 from nmt.decode.beam import search
-from nmt.decode.begun import Begun
-from nmt.decode.ensemble import Ensemble
+from nmt.decode.ensemble import Begun, Ensemble
 from nmt.decode.graphs import LEAST_LENGTH, SIZES, Buffers, RecordedCache, RecordedModel, can_record, rounded
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import TorchEngine
@@ -115,7 +114,7 @@ def test_recorded_steps_give_what_plain_steps_give(
     for n, longest in [*sizes, *sizes]:
         sources = batch(generator, n, longest)
         assert_same(search(recorded, *sources, options), search(model, *sources, options))
-    assert list(recorded.recordings) == [beam_size]
+    assert list(recorded.buffers) == [beam_size]
 
 
 def test_smaller_vocabularies_fixed_pieces_and_ensembles_are_recorded_too() -> None:
@@ -158,7 +157,7 @@ def test_buffers_stay_within_their_limit() -> None:
             cache = model.start(*batch(generator, n, 5), max_length=length, width=2)
             assert isinstance(cache, RecordedCache) == (n == 2)  # 300 × 2 × 60 fits, but not beside 9,000 positions
             del cache
-    assert model.recordings[2].buffers.largest == (2, LEAST_LENGTH, 12_288)
+    assert model.buffers[2].largest == (2, LEAST_LENGTH, 12_288)
 
 
 def test_samples_are_not_recorded() -> None:
@@ -191,8 +190,8 @@ def test_a_step_is_recorded_once_for_each_shape_and_replayed(chosen: dict[str, A
     recorded, generator = recorded_model(model), torch.Generator().manual_seed(1)
     first, smaller = batch(generator, 5, 9), batch(generator, 2, 4)
     assert_same(search(recorded, *first, options), search(model, *first, options))
-    steps = dict(recorded.recordings[3].steps)
+    steps = dict(recorded.buffers[3].steps)
     assert steps
     assert_same(search(recorded, *smaller, options), search(model, *smaller, options))
     assert_same(search(recorded, *first, options), search(model, *first, options))
-    assert recorded.recordings[3].steps.items() >= steps.items()
+    assert recorded.buffers[3].steps.items() >= steps.items()

@@ -6,18 +6,17 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
 from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces
-from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.model.precision import with_precision
-from nmt.vocabulary import EOS, PAD
-from tests.decode.families import TINY, of_family
+from nmt.vocabulary import EOS
+from tests.decode.families import batch
+from tests.decode.families import random_model as larger_model
 
 pytestmark = pytest.mark.usefixtures("family")
 PIECES = ["<unk>", "<s>", "</s>", "<pad>", "▁", "a", "b", "c", ".", "▁a", "▁b", "ab", "▁ab", "ca", "▁c", "bc", "▁abc"]
@@ -28,18 +27,7 @@ words = st.text("abc", min_size=1, max_size=4)
 
 
 def random_model(seed: int, vocab_size: int = len(PIECES)) -> GenerativeModel:
-    torch.manual_seed(seed)
-    model = build_generative_model(of_family(TINY), vocab_size, vocab_size).eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.mul_(1.5)
-    return model
-
-
-def batch(sources: list[list[int]]) -> tuple[Tensor, Tensor]:
-    longest = max(map(len, sources)) + 1
-    src_BS = torch.tensor([[*source, EOS, *[PAD] * (longest - 1 - len(source))] for source in sources])
-    return src_BS, src_BS != PAD
+    return larger_model(seed, vocab_size, end=1.0)
 
 
 def text(h: Hypothesis) -> str:

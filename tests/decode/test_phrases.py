@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.phrases import Automaton
-from nmt.decode.surfaces import Surfaces
+from nmt.decode.surfaces import Surfaces, surface
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 SPECIAL = ["<unk>", "<s>", "</s>", "<pad>"]
@@ -55,10 +55,6 @@ def consistent(must: Sequence[Sequence[str]], must_not: Sequence[str]) -> list[s
     """The forbidden phrases that no required one contains."""
     required = [phrase.strip().strip("*").strip() for alternatives in must for phrase in alternatives]
     return [ban for ban in must_not if not any(occurs(ban, phrase) for phrase in required)]
-
-
-def surface(piece: str) -> bytes:
-    return bytes([BYTES[piece]]) if piece in BYTES else piece.replace("▁", " ").encode()
 
 
 def segment(text: bytes, pieces: Sequence[str], seed: int) -> list[int]:

@@ -14,28 +14,12 @@ from nmt.decode import sampling
 from nmt.decode.beam import force_score
 from nmt.decode.hypothesis import FORBIDDEN_IDS
 from nmt.decode.sampling import sample, sample_pieces
-from nmt.model.build import build_generative_model
-from nmt.model.contract import GenerativeModel
-from nmt.vocabulary import EOS, PAD
-from tests.decode.families import TINY, of_family
+from nmt.vocabulary import EOS
+from tests.decode.families import batch, random_model
 
 pytestmark = pytest.mark.usefixtures("family")
 seeds = st.integers(0, 2**16)
 many = settings(max_examples=15, deadline=None, derandomize=True)
-
-
-def random_model(seed: int, vocab_size: int = 30) -> GenerativeModel:
-    torch.manual_seed(seed)
-    model = build_generative_model(of_family(TINY), vocab_size, vocab_size).eval()
-    with torch.no_grad():
-        model.output.weight[EOS] *= 1.5
-    return model
-
-
-def batch(sources: list[list[int]]) -> tuple[Tensor, Tensor]:
-    longest = max(map(len, sources)) + 1
-    src_BS = torch.tensor([[*source, EOS, *[PAD] * (longest - 1 - len(source))] for source in sources])
-    return src_BS, src_BS != PAD
 
 
 SOURCES = [[5, 6, 7, 8, 9], [4], [20, 21, 22], [9, 9, 9, 9], [11, 12]]
@@ -44,7 +28,7 @@ SOURCES = [[5, 6, 7, 8, 9], [4], [20, 21, 22], [9, 9, 9, 9], [11, 12]]
 @many
 @given(seed=seeds, order=st.permutations(range(5)), size=st.integers(1, 5), temperature=st.sampled_from([0.5, 1.5]))
 def test_samples_are_the_same_in_every_batch(seed: int, order: list[int], size: int, temperature: float) -> None:
-    model = random_model(seed)
+    model = random_model(seed, all_weights=1.0)
     options = SearchConfig(samples=3, temperature=temperature, seed=seed)
     together = sample(model, *batch(SOURCES), options)
     for part in (order[i : i + size] for i in range(0, 5, size)):
@@ -53,7 +37,7 @@ def test_samples_are_the_same_in_every_batch(seed: int, order: list[int], size: 
 
 
 def test_many_long_samples_are_taken_in_parts_and_stay_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, options = random_model(1), SearchConfig(samples=7)
+    model, options = random_model(1, all_weights=1.0), SearchConfig(samples=7)
     whole, rows, step = sample(model, *batch(SOURCES[:1]), options), list[int](), model.step
 
     def noted(tokens_NW: Tensor, cache: Any) -> Tensor:
@@ -68,7 +52,7 @@ def test_many_long_samples_are_taken_in_parts_and_stay_the_same(monkeypatch: pyt
 
 
 def test_another_seed_samples_others() -> None:
-    model = random_model(1)
+    model = random_model(1, all_weights=1.0)
     one, two = (sample(model, *batch(SOURCES), SearchConfig(samples=4, seed=seed)) for seed in (1, 2))
     assert [[h.ids for h in found] for found in one] != [[h.ids for h in found] for found in two]
 
@@ -77,7 +61,7 @@ def test_another_seed_samples_others() -> None:
 @given(seed=seeds, top_k=st.sampled_from([0, 3]), top_p=st.sampled_from([1.0, 0.7]))
 @torch.no_grad()
 def test_a_sample_has_the_score_that_the_model_gives_it_when_forced(seed: int, top_k: int, top_p: float) -> None:
-    model = random_model(seed)
+    model = random_model(seed, all_weights=1.0)
     options = SearchConfig(samples=4, top_k=top_k, top_p=top_p, temperature=0.8)
     for found, source in zip(sample(model, *batch(SOURCES), options), SOURCES, strict=True):
         limit = 2 * len(source) + 10
@@ -93,7 +77,7 @@ def test_a_sample_has_the_score_that_the_model_gives_it_when_forced(seed: int, t
 @given(seed=seeds, min_length=st.integers(0, 5), extra=st.integers(0, 4))
 def test_samples_keep_to_their_lengths(seed: int, min_length: int, extra: int) -> None:
     options = SearchConfig(samples=5, min_length=min_length, max_length=min_length + extra or 1)
-    for found in sample(random_model(seed), *batch(SOURCES), options):
+    for found in sample(random_model(seed, all_weights=1.0), *batch(SOURCES), options):
         assert all(min_length <= len(h.ids) <= options.max_length for h in found)
 
 
@@ -126,7 +110,7 @@ def test_what_is_forbidden_is_never_sampled(number: float) -> None:
 
 
 def test_broken_weights_are_named() -> None:
-    model = random_model(1)
+    model = random_model(1, all_weights=1.0)
     with torch.no_grad():
         model.output.weight.fill_(torch.nan)
     with pytest.raises(ValueError, match="not numbers"):

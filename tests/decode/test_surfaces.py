@@ -29,15 +29,8 @@ def test_a_character_read_byte_by_byte_is_what_it_is_as_a_whole() -> None:
 @pytest.mark.parametrize(
     "first",
     [
-        b"",
         *(bytes([lead]) for lead in range(0xC0, 0x100)),
-        b"\xe0\xa0",
-        b"\xed\x9f",
-        b"\xf0\x90",
-        b"\xf1\x80",
-        b"\xf4\x8f",
-        b"\xf0\x90\x80",
-        b"\xf4\x8f\xbf",
+        *map(bytes.fromhex, ("", "e0a0", "ed9f", "f090", "f180", "f48f", "f09080", "f48fbf")),
     ],
 )
 def test_the_bytes_that_no_character_has_are_refused(first: bytes) -> None:

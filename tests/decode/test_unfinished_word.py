@@ -11,10 +11,10 @@ from nmt.decode.beam import search
 from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import CompiledConstraints
 from nmt.decode.phrases import Automaton
-from nmt.decode.surfaces import Surfaces
-from nmt.decode.unfinished_word import UnfinishedWord
+from nmt.decode.surfaces import Surfaces, UnfinishedWord
 from nmt.model.precision import with_precision
-from tests.decode.test_phrase_search import PIECES, SURFACES, batch, occurs, random_model, text
+from tests.decode.families import batch
+from tests.decode.test_phrase_search import PIECES, SURFACES, occurs, random_model, text
 
 pytestmark = pytest.mark.usefixtures("family")
 few = settings(max_examples=8, deadline=None, derandomize=True)

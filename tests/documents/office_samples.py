@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections.abc import Mapping
 
 from nmt.documents.base import Options
 
@@ -14,13 +15,14 @@ X = f'xmlns="{OOXML}/spreadsheetml/2006/main"'
 OPEN_DOCUMENT = "urn:oasis:names:tc:opendocument:xmlns"
 
 
-def zipped(members: dict[str, str]) -> bytes:
+def zipped(members: Mapping[str, str | bytes], comment: bytes = b"") -> bytes:
     """A zip file; the first member isn't compressed if it is `mimetype`."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
             method = zipfile.ZIP_STORED if name == "mimetype" else zipfile.ZIP_DEFLATED
             archive.writestr(zipfile.ZipInfo(name), text, method)
+        archive.comment = comment
     return file.getvalue()
 
 
@@ -230,4 +232,4 @@ FILES: dict[tuple[str, str], tuple[bytes, list[str]]] = {
         ["Das Buch", "Der <b>große</b> Hund", "bellt &amp; läuft.", "Ein Bild", "Erstes Kapitel"],
     ),
 }
-OPTIONS = {name: Options(source="de", target="en") for name, _ in FILES}
+OPTIONS = Options(source="de", target="en")

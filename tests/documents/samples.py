@@ -213,6 +213,6 @@ SAMPLES: dict[str, Sample] = {
     "tsv": Sample("csv", b"1\tEins\tnein\n2\tZwei", ["Eins", "Zwei"], Options(columns=("2",))),
 }
 SAMPLES |= {
-    " ".join(case): Sample(case[0], data, texts, office_samples.OPTIONS[case[0]])
+    " ".join(case): Sample(case[0], data, texts, office_samples.OPTIONS)
     for case, (data, texts) in office_samples.FILES.items()
 }

@@ -10,34 +10,16 @@ from typing import Any
 import torch
 
 V_SPM = 60
-WORDS = {
-    "Hund": "dog",
-    "Haus": "house",
-    "Baum": "tree",
-    "rot": "red",
-    "grün": "green",
-    "läuft": "runs",
-    "schläft": "sleeps",
-    "heute": "today",
-    "hier": "here",
-    "alt": "old",
-    "und": "and",
-    "nicht": "not",
-}
+GERMAN = ["Hund", "Haus", "Baum", "rot", "grün", "läuft", "schläft", "heute", "hier", "alt", "und", "nicht"]
+ENGLISH = ["dog", "house", "tree", "red", "green", "runs", "sleeps", "today", "here", "old", "and", "not"]
 SIZES: dict[str, Any] = {
     "d_model": 32,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
+    **dict.fromkeys(("encoder_layers", "decoder_layers"), 2),
+    **dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 4),
+    **dict.fromkeys(("encoder_ffn_dim", "decoder_ffn_dim"), 48),
+    **dict.fromkeys(("dropout", "attention_dropout", "encoder_layerdrop", "decoder_layerdrop"), 0.0),
     "max_position_embeddings": 256,
     "scale_embedding": True,
-    "dropout": 0.0,
-    "attention_dropout": 0.0,
-    "encoder_layerdrop": 0.0,
-    "decoder_layerdrop": 0.0,
 }
 
 
@@ -45,10 +27,10 @@ SIZES: dict[str, Any] = {
 def sides() -> tuple[list[str], list[str]]:
     """Sentences of words in random order, and their translations: backwards, and some words are left out, so that a
     model is never sure."""
-    random, german = Random(1), list(WORDS)
-    sources = [[random.choice(german) for _ in range(random.randint(2, 5))] for _ in range(600)]
-    targets = [[WORDS[word] for word in reversed(words) if random.random() > 0.1] or ["nothing"] for words in sources]
-    return [" ".join(words) for words in sources], [" ".join(words) for words in targets]
+    random, words = Random(1), dict(zip(GERMAN, ENGLISH, strict=True))
+    sources = [[random.choice(GERMAN) for _ in range(random.randint(2, 5))] for _ in range(600)]
+    targets = [[words[word] for word in reversed(line) if random.random() > 0.1] or ["nothing"] for line in sources]
+    return list(map(" ".join, sources)), list(map(" ".join, targets))
 
 
 @cache
@@ -58,14 +40,8 @@ def sentencepiece(side: int, size: int = V_SPM, kind: str = "unigram") -> bytes:
 
     proto = io.BytesIO()
     texts = [*sides()[0], *sides()[1]] if side == 2 else sides()[side]
-    SentencePieceTrainer.Train(
-        sentence_iterator=iter(texts),
-        model_writer=proto,
-        vocab_size=size,
-        hard_vocab_limit=False,
-        model_type=kind,
-        minloglevel=2,
-    )
+    options: dict[str, Any] = {"hard_vocab_limit": False, "model_type": kind, "minloglevel": 2}
+    SentencePieceTrainer.Train(sentence_iterator=iter(texts), model_writer=proto, vocab_size=size, **options)
     return proto.getvalue()
 
 
@@ -95,8 +71,9 @@ def marian(
     folder.mkdir(parents=True)
     protos = [sentencepiece(0), sentencepiece(1)]
     listed = [pieces_of(proto) for proto in protos]
-    own = [*tags, *listed[0]] if separate else [*tags, *dict.fromkeys(listed[0] + listed[1])]
-    names = [["</s>", "<unk>", *own, "<pad>"]] + ([["</s>", "<unk>", *listed[1], "<pad>"]] if separate else [])
+    sources = listed[0] if separate else [*dict.fromkeys(listed[0] + listed[1])]
+    vocabularies = [[*tags, *sources], listed[1]] if separate else [[*tags, *sources]]
+    names = [["</s>", "<unk>", *pieces, "<pad>"] for pieces in vocabularies]
     for name, listed_names in zip(("vocab.json", "target_vocab.json"), names, strict=False):
         (folder / name).write_text(json.dumps({piece: i for i, piece in enumerate(listed_names)}))
     for name, proto in zip(("source.spm", "target.spm"), protos, strict=True):

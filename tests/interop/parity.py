@@ -7,8 +7,10 @@ from typing import Any
 import torch
 
 from nmt.config import SearchConfig
-from nmt.decode.begun import Begun
+from nmt.decode.ensemble import Begun
+from nmt.interop.convert import convert
 from nmt.translation.translator import Translator
+from tests.interop.foreign import sides
 
 LENGTH = 24  # most pieces of a translation
 
@@ -20,14 +22,18 @@ class Twins:
     theirs: Any
     tokenizer: Any
     ours: Translator
-    start: int
     forced: int | None = None
     """The id of the piece that translations of theirs begin with."""
 
-    @property
-    def unwritten(self) -> list[int]:
-        """What theirs must not write, since ours doesn't: pad."""
-        return [self.theirs.config.pad_token_id]
+    @classmethod
+    def convert(cls, folder: Path, theirs: Any, kind: str, source: str = "", target: str = "") -> "Twins":
+        """Convert the model in a folder, into a folder beside it. `kind`: the class of its tokenizer."""
+        ours = folder.with_name(f"{folder.name}-ours")
+        convert(folder, ours, str(folder), source, target)
+        tokenizer = load_tokenizer(folder, kind, source, target)
+        piece = f"__{target}__" if kind.startswith("M2M") else target
+        forced = tokenizer.convert_tokens_to_ids(piece) if target else None
+        return cls(theirs, tokenizer, load_translator(ours), forced)
 
     def settings(self, **changes: Any) -> SearchConfig:
         plain = replace(
@@ -43,7 +49,7 @@ class Twins:
             **batch,
             **{"num_beams": 1, "do_sample": False, "length_penalty": 1.0, "forced_eos_token_id": None, **options},
             max_new_tokens=LENGTH + 1 + extra,
-            suppress_tokens=self.unwritten,
+            suppress_tokens=[self.theirs.config.pad_token_id],  # ours doesn't write it either
             forced_bos_token_id=self.forced,
             return_dict_in_generate=True,
             output_scores=True,
@@ -55,7 +61,7 @@ class Twins:
         generated, config = self.generate(lines, **options).sequences[:, first:].tolist(), self.theirs.config
         pieces = [self.tokenizer.convert_ids_to_tokens(ids) for ids in generated]
         ends = {self.tokenizer.convert_ids_to_tokens(i) for i in (config.eos_token_id, config.pad_token_id)}
-        return [[piece for piece in one if piece not in ends][:LENGTH] for one in pieces]
+        return [[piece for piece in row if piece not in ends][:LENGTH] for row in pieces]
 
     def equal(self, lines: list[str], **options: Any) -> float:
         """The share of lines whose translations have the same pieces."""
@@ -77,35 +83,45 @@ class Twins:
             batch = self.tokenizer([source], text_target=[target], return_tensors="pt")
             labels = batch.pop("labels")[0].tolist()
             with torch.inference_mode():
-                mine = model(src, torch.ones_like(src, dtype=torch.bool), torch.tensor([[1, *ids]]))
-                inputs = torch.tensor([[self.start, *labels[:-1]]])
-                other = self.theirs(**batch, decoder_input_ids=inputs).logits[:, -mine.size(1) :]
+                found = model(src, torch.ones_like(src, dtype=torch.bool), torch.tensor([[1, *ids]]))
+                inputs = torch.tensor([[self.theirs.config.decoder_start_token_id, *labels[:-1]]])
+                expected = self.theirs(**batch, decoder_input_ids=inputs).logits[:, -found.size(1) :]
             gold = torch.tensor([[*labels[-len(ids) - 1 :]]])
-            own = torch.tensor([[*ids, 2]])
-            mine, other = mine.log_softmax(-1), other.log_softmax(-1)
-            worst = max(worst, float((mine.gather(2, own[:, :, None]) - other.gather(2, gold[:, :, None])).abs().max()))
-            n = min(mine.size(2), other.size(2)) - 2  # special pieces that only one side has come last
-            top = mine.sort(descending=True)[0][..., :n] - other.sort(descending=True)[0][..., :n]
+            ours = torch.tensor([[*ids, 2]])
+            found, expected = found.log_softmax(-1), expected.log_softmax(-1)
+            given = found.gather(2, ours[:, :, None]) - expected.gather(2, gold[:, :, None])
+            worst = max(worst, float(given.abs().max()))
+            n = min(found.size(2), expected.size(2)) - 2  # special pieces that only one side has come last
+            top = found.sort(descending=True)[0][..., :n] - expected.sort(descending=True)[0][..., :n]
             worst = max(worst, float(top.abs().max()))
         return worst
 
 
-def train(model: Any, tokenizer: Any, pairs: list[tuple[str, str]], steps: int = 160) -> None:
-    """Train a model of transformers for some steps, so that its translations end, and beams differ from greedy ones."""
-    optimizer = torch.optim.Adam(model.parameters(), 8e-3)
-    batch = tokenizer([s for s, _ in pairs], text_target=[t for _, t in pairs], return_tensors="pt", padding=True)
+def train_on_words(folder: Path, model: Any, kind: str, steps: int, source: str = "", target: str = "") -> None:
+    """Train a model of transformers on the first 500 sentences of `sides`, so that its translations end, and beams
+    differ from greedy ones; write it into its folder. `kind`: the class of its tokenizer."""
+    tokenizer, (sources, targets) = load_tokenizer(folder, kind, source, target), sides()
+    batch = tokenizer(sources[:500], text_target=targets[:500], return_tensors="pt", padding=True)
     padding = torch.tensor([model.config.pad_token_id, tokenizer.pad_token_id])  # two vocabularies have two
     labels = batch["labels"].masked_fill(torch.isin(batch["labels"], padding), -100)
-    model.train()
+    optimizer = torch.optim.Adam(model.parameters(), 8e-3)
     generator = torch.Generator().manual_seed(1)
+    model.train()
     for _ in range(steps):
-        rows = torch.randint(len(pairs), (32,), generator=generator)
+        rows = torch.randint(500, (32,), generator=generator)
         ids = {name: batch[name][rows] for name in ("input_ids", "attention_mask")}
         loss = model(**ids, labels=labels[rows]).loss
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    model.eval()
+    model.eval().save_pretrained(folder)
+
+
+def load_tokenizer(folder: Path, kind: str, source: str, target: str) -> Any:
+    import transformers
+
+    options = {"src_lang": source, "tgt_lang": target} if source else {}
+    return getattr(transformers, kind).from_pretrained(folder, **options)
 
 
 def load_translator(folder: Path) -> Translator:

@@ -5,6 +5,7 @@ import json
 import re
 from argparse import Namespace
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,88 +28,62 @@ PIECES = pieces_of(sentencepiece(2))
 ONMT = ["<unk>", "<blank>", "<s>", "</s>", *PIECES]
 JOEY = ["<unk>", "<pad>", "<s>", "</s>", *PIECES]
 SOCKEYE = ["<pad>", "<unk>", "<s>", "</s>", *PIECES]
-V = len(ONMT)
+SIZES = {"V": len(ONMT), "M": M, "INNER": INNER, "3M": 3 * M, "2M": 2 * M, "5000": 5000, "60": 60, "1": 1}
 
 
-def weights(*names: str) -> dict[str, Tensor]:
-    """Random weights of these names, each followed by its sizes, such as "a.weight 16 24"."""
+def weights(text: str) -> dict[str, Tensor]:
+    """Random weights. Each line has a name, in which {a,b} stands for a and for b, and its sizes."""
     torch.manual_seed(1)
-    return {words[0]: torch.randn(*map(int, words[1:])) * 0.3 for words in map(str.split, names)}
-
-
-def linear(name: str, rows: int, columns: int, bias: bool = True) -> list[str]:
-    return [f"{name}.weight {rows} {columns}", *([f"{name}.bias {rows}"] if bias else [])]
-
-
-def norm(name: str) -> list[str]:
-    return [f"{name}.weight {M}", f"{name}.bias {M}"]
+    found = {}
+    for name, *sizes in map(str.split, text.strip().splitlines()):
+        for parts in product(*(part.split(",") for part in re.split("[{}]", name))):
+            found["".join(parts)] = torch.randn(*(SIZES[size] for size in sizes)) * 0.3
+    return found
 
 
 def opennmt(folder: Path, **changes: Any) -> Path:
-    names = []
-    for side, layer, attentions in (
-        ("encoder", "encoder.transformer.0", ["self_attn"]),
-        ("decoder", "decoder.transformer_layers.0", ["self_attn", "context_attn"]),
-    ):
-        names += [f"{side}.embeddings.make_embedding.emb_luts.0.weight {V} {M}", *norm(f"{side}.layer_norm")]
-        for attention in attentions:
-            for part in ("linear_keys", "linear_values", "linear_query", "final_linear"):
-                names += linear(f"{layer}.{attention}.{part}", M, M, bias=False)
-        names += [
-            *linear(f"{layer}.feed_forward.w_1", INNER, M, False),
-            *linear(f"{layer}.feed_forward.w_2", M, INNER, False),
-        ]
-        norms = ["layer_norm"] if side == "encoder" else ["layer_norm_1", "layer_norm_2"]
-        names += [name for one in [*norms, "feed_forward.layer_norm"] for name in norm(f"{layer}.{one}")]
-    sizes = {
-        "enc_layers": 1,
-        "dec_layers": 1,
-        "enc_hid_size": M,
-        "dec_hid_size": M,
-        "heads": 2,
-        "transformer_ff": INNER,
-    }
-    sizes |= {"src_word_vec_size": M, "tgt_word_vec_size": M}
-    options = {"model_task": "seq2seq", "encoder_type": "transformer", "decoder_type": "transformer", **sizes}
-    options |= {
-        "position_encoding": True,
-        "transforms": ["sentencepiece"],
-        "dropout": [0.1],
-        "norm_eps": 1e-6,
-        **changes,
-    }
+    model = weights("""
+        {encoder,decoder}.embeddings.make_embedding.emb_luts.0.weight V M
+        {encoder,decoder}.layer_norm.{weight,bias} M
+        encoder.transformer.0.self_attn.{linear_keys,linear_values,linear_query,final_linear}.weight M M
+        encoder.transformer.0.layer_norm.{weight,bias} M
+        decoder.transformer_layers.0.{self,context}_attn.{linear_keys,linear_values,linear_query}.weight M M
+        decoder.transformer_layers.0.{self,context}_attn.final_linear.weight M M
+        decoder.transformer_layers.0.{layer_norm_1,layer_norm_2}.{weight,bias} M
+        {encoder.transformer,decoder.transformer_layers}.0.feed_forward.w_1.weight INNER M
+        {encoder.transformer,decoder.transformer_layers}.0.feed_forward.w_2.weight M INNER
+        {encoder.transformer,decoder.transformer_layers}.0.feed_forward.layer_norm.{weight,bias} M
+    """)
+    options: dict[str, Any] = {"model_task": "seq2seq", "encoder_type": "transformer", "decoder_type": "transformer"}
+    options |= {"enc_layers": 1, "dec_layers": 1, "heads": 2, "transformer_ff": INNER}
+    options |= dict.fromkeys(("enc_hid_size", "dec_hid_size", "src_word_vec_size", "tgt_word_vec_size"), M)
+    options |= {"position_encoding": True, "transforms": ["sentencepiece"], "dropout": [0.1], "norm_eps": 1e-6}
     vocab = {"src": ONMT, "tgt": ONMT, "decoder_start_token": "<s>"}
-    generator = {"weight": torch.randn(V, M), "bias": torch.randn(V)}
-    state = {"model": weights(*names), "generator": generator, "vocab": vocab, "opt": Namespace(**options)}
+    generator = {"weight": torch.randn(len(ONMT), M), "bias": torch.randn(len(ONMT))}
+    state = {"model": model, "generator": generator, "vocab": vocab, "opt": Namespace(**options | changes)}
     torch.save(state, folder / "model_step_1.pt")
     return folder
 
 
 def eole(folder: Path, **changes: Any) -> Path:
-    names = [f"src_emb.embeddings.weight {V} {M}", f"generator.bias {V}", "src_emb.pe.pe 5000 1 16"]
-    for side, attentions in (("encoder", ["self_attn"]), ("decoder", ["self_attn", "context_attn"])):
-        names += norm(f"{side}.layer_norm")
-        layer = f"{side}.transformer_layers.0"
-        for attention in attentions:
-            for part in ("linear_keys", "linear_values", "linear_query", "final_linear"):
-                names += linear(f"{layer}.{attention}.{part}", M, M, bias=False)
-        norms = [
-            "input_layernorm",
-            "post_attention_layernorm",
-            *(["precontext_layernorm"] if side == "decoder" else []),
-        ]
-        names += [name for one in norms for name in norm(f"{layer}.{one}")]
-        names += [
-            *linear(f"{layer}.mlp.gate_up_proj", INNER, M, False),
-            *linear(f"{layer}.mlp.down_proj", M, INNER, False),
-        ]
-    save_file(weights(*names, "decoder.transformer_layers.0.layer_scalar 1"), folder / "model.00.safetensors")
+    tensors = weights("""
+        src_emb.embeddings.weight V M
+        generator.bias V
+        src_emb.pe.pe 5000 1 M
+        {encoder,decoder}.layer_norm.{weight,bias} M
+        {encoder,decoder}.transformer_layers.0.self_attn.{linear_keys,linear_values,linear_query}.weight M M
+        {encoder,decoder}.transformer_layers.0.self_attn.final_linear.weight M M
+        {encoder,decoder}.transformer_layers.0.{input_layernorm,post_attention_layernorm}.{weight,bias} M
+        {encoder,decoder}.transformer_layers.0.mlp.gate_up_proj.weight INNER M
+        {encoder,decoder}.transformer_layers.0.mlp.down_proj.weight M INNER
+        decoder.transformer_layers.0.context_attn.{linear_keys,linear_values,linear_query,final_linear}.weight M M
+        decoder.transformer_layers.0.precontext_layernorm.{weight,bias} M
+        decoder.transformer_layers.0.layer_scalar 1
+    """)
+    save_file(tensors, folder / "model.00.safetensors")
     settings = {"layers": 1, "hidden_size": M, "heads": 2, "transformer_ff": INNER, **changes}
     embeddings = {"src_word_vec_size": M, "tgt_word_vec_size": M, "position_encoding_type": "SinusoidalInterleaved"}
-    both = {
-        "encoder": {**settings, "encoder_type": "transformer"},
-        "decoder": {**settings, "decoder_type": "transformer"},
-    }
+    both = {side: {**settings, f"{side}_type": "transformer"} for side in ("encoder", "decoder")}
     whole = {"model": {**both, "embeddings": embeddings}, "transforms": ["sentencepiece"], "training": {}}
     (folder / "config.json").write_text(json.dumps(whole))
     (folder / "vocab.json").write_text(json.dumps({"src": ONMT, "tgt": ONMT, "decoder_start_token": "<s>"}))
@@ -116,28 +91,25 @@ def eole(folder: Path, **changes: Any) -> Path:
 
 
 def joeynmt(folder: Path, **changes: Any) -> Path:
-    names = [f"src_embed.lut.weight {V} {M}", f"trg_embed.lut.weight {V} {M}", f"decoder.output_layer.weight {V} {M}"]
-    for side, attentions, norms in (
-        ("encoder", ["src_src_att"], ["layer_norm"]),
-        ("decoder", ["trg_trg_att", "src_trg_att"], ["x_layer_norm", "dec_layer_norm"]),
-    ):
-        layer = f"{side}.layers.0"
-        names += [f"{side}.pe.pe 1 5000 {M}", *norm(f"{side}.layer_norm")]
-        for attention in attentions:
-            for part in ("k_layer", "v_layer", "q_layer", "output_layer"):
-                names += linear(f"{layer}.{attention}.{part}", M, M)
-        names += linear(f"{layer}.feed_forward.pwff_layer.0", INNER, M)
-        names += linear(f"{layer}.feed_forward.pwff_layer.3", M, INNER)
-        names += [name for one in [*norms, "feed_forward.layer_norm"] for name in norm(f"{layer}.{one}")]
-    torch.save({"model_state": weights(*names), "stats_state": {"steps": 1}}, folder / "best.ckpt")
-    settings: dict[str, Any] = {
-        "type": "transformer",
-        "num_layers": 1,
-        "num_heads": 2,
-        "hidden_size": M,
-        "ff_size": INNER,
-    }
-    settings |= {"layer_norm": "pre", "embeddings": {"embedding_dim": M, "scale": True}, **changes}
+    tensors = weights("""
+        {src_embed.lut,trg_embed.lut,decoder.output_layer}.weight V M
+        {encoder,decoder}.pe.pe 1 5000 M
+        {encoder,decoder}.layer_norm.{weight,bias} M
+        encoder.layers.0.src_src_att.{k_layer,v_layer,q_layer,output_layer}.weight M M
+        encoder.layers.0.src_src_att.{k_layer,v_layer,q_layer,output_layer}.bias M
+        encoder.layers.0.layer_norm.{weight,bias} M
+        decoder.layers.0.{trg_trg_att,src_trg_att}.{k_layer,v_layer,q_layer,output_layer}.weight M M
+        decoder.layers.0.{trg_trg_att,src_trg_att}.{k_layer,v_layer,q_layer,output_layer}.bias M
+        decoder.layers.0.{x_layer_norm,dec_layer_norm}.{weight,bias} M
+        {encoder,decoder}.layers.0.feed_forward.pwff_layer.0.weight INNER M
+        {encoder,decoder}.layers.0.feed_forward.pwff_layer.0.bias INNER
+        {encoder,decoder}.layers.0.feed_forward.pwff_layer.3.weight M INNER
+        {encoder,decoder}.layers.0.feed_forward.pwff_layer.3.bias M
+        {encoder,decoder}.layers.0.feed_forward.layer_norm.{weight,bias} M
+    """)
+    torch.save({"model_state": tensors, "stats_state": {"steps": 1}}, folder / "best.ckpt")
+    settings: dict[str, Any] = {"type": "transformer", "num_layers": 1, "num_heads": 2, "hidden_size": M}
+    settings |= {"ff_size": INNER, "layer_norm": "pre", "embeddings": {"embedding_dim": M, "scale": True}, **changes}
     text = {"level": "bpe", "tokenizer_type": "sentencepiece"}
     data = {"src": {"lang": "de", **text}, "trg": {"lang": "en", **text}}
     model = {"encoder": settings, "decoder": settings}
@@ -148,34 +120,28 @@ def joeynmt(folder: Path, **changes: Any) -> Path:
 
 
 def sockeye(folder: Path, **changes: Any) -> Path:
-    names = [f"embedding_source.embedding.weight {V} {M}", f"embedding_target.embedding.weight {V} {M}"]
-    names += linear("output_layer", V, M)
-    for side, attention in (("encoder", "self_attention"), ("decoder", "autoregr_layer")):
-        layer = f"{side}.layers.0"
-        names += [f"{side}.pos_embedding.weight 60 {M}", *norm(f"{side}.final_process.layer_norm")]
-        names += [
-            *linear(f"{layer}.{attention}.ff_in", 3 * M, M, False),
-            *linear(f"{layer}.{attention}.ff_out", M, M, False),
-        ]
-        norms = [attention, "ff", *(["enc_attention"] if side == "decoder" else [])]
-        names += [name for one in norms for name in norm(f"{layer}.pre_{one}.layer_norm")]
-        names += [*linear(f"{layer}.ff.ff1", INNER, M), *linear(f"{layer}.ff.ff2", M, INNER)]
-    for part, rows in (("q", M), ("kv", 2 * M), ("out", M)):
-        names += linear(f"decoder.layers.0.enc_attention.ff_{part}", rows, M, False)
-    torch.save(weights(*names), folder / "params.best")
-    settings: dict[str, Any] = {
-        "model_size": M,
-        "attention_heads": 2,
-        "feed_forward_num_hidden": INNER,
-        "num_layers": 1,
-        "act_type": "relu",
-    }
-    settings |= {"preprocess_sequence": "n", "postprocess_sequence": "dr", "max_seq_len_source": 60, **changes}
-    both = "".join(
-        f"config_{name}: !TransformerConfig\n"
-        + "".join(f"  {key}: {json.dumps(value)}\n" for key, value in settings.items())
-        for name in ("encoder", "decoder")
-    )
+    tensors = weights("""
+        {embedding_source.embedding,embedding_target.embedding,output_layer}.weight V M
+        output_layer.bias V
+        {encoder,decoder}.pos_embedding.weight 60 M
+        {encoder,decoder}.final_process.layer_norm.{weight,bias} M
+        {encoder.layers.0.self_attention,decoder.layers.0.autoregr_layer}.ff_in.weight 3M M
+        {encoder.layers.0.self_attention,decoder.layers.0.autoregr_layer}.ff_out.weight M M
+        encoder.layers.0.pre_{self_attention,ff}.layer_norm.{weight,bias} M
+        decoder.layers.0.pre_{autoregr_layer,ff,enc_attention}.layer_norm.{weight,bias} M
+        decoder.layers.0.enc_attention.{ff_q,ff_out}.weight M M
+        decoder.layers.0.enc_attention.ff_kv.weight 2M M
+        {encoder,decoder}.layers.0.ff.ff1.weight INNER M
+        {encoder,decoder}.layers.0.ff.ff1.bias INNER
+        {encoder,decoder}.layers.0.ff.ff2.weight M INNER
+        {encoder,decoder}.layers.0.ff.ff2.bias M
+    """)
+    torch.save(tensors, folder / "params.best")
+    settings: dict[str, Any] = {"model_size": M, "attention_heads": 2, "feed_forward_num_hidden": INNER}
+    settings |= {"num_layers": 1, "act_type": "relu", "max_seq_len_source": 60}
+    settings |= {"preprocess_sequence": "n", "postprocess_sequence": "dr", **changes}
+    section = "".join(f"  {key}: {json.dumps(value)}\n" for key, value in settings.items())
+    both = "".join(f"config_{name}: !TransformerConfig\n{section}" for name in ("encoder", "decoder"))
     buckets = "config_data: !DataConfig\n  buckets:\n  - !!python/tuple\n    - 1\n    - 1\n"
     (folder / "config").write_text(f"!ModelConfig\n{buckets}{both}dtype: float32\n")
     for name in ("src", "trg"):
@@ -233,23 +199,11 @@ def test_states_with_sines_first_are_those_of_alternating_columns() -> None:
     [
         (eole, {"num_experts": 4, "query_norm": True}, ["model.encoder.num_experts is 4", "model.decoder.query_norm"]),
         (eole, {"position_encoding_type": "Alibi"}, ["position_encoding_type is 'Alibi', and only 'SinusoidalInterl"]),
-        (
-            opennmt,
-            {"max_relative_positions": 20, "copy_attn": True},
-            ["max_relative_positions is 20", "copy_attn is T"],
-        ),
+        (opennmt, {"max_relative_positions": 20, "copy_attn": True}, ["positions is 20", "copy_attn is True"]),
         (opennmt, {"transforms": ["onmt_tokenize"]}, ["transforms has onmt_tokenize, and only sentencepiece"]),
-        (
-            joeynmt,
-            {"alpha": 1.2, "activation": "tanh"},
-            ["model.encoder.alpha is 1.2", "model.decoder.activation is 't"],
-        ),
+        (joeynmt, {"alpha": 1.2, "activation": "tanh"}, ["encoder.alpha is 1.2", "model.decoder.activation is 't"]),
         (joeynmt, {"layer_norm": None}, ["model.encoder.layer_norm is None, and only 'pre' or 'post'"]),
-        (
-            sockeye,
-            {"decoder_type": "ssru_transformer", "use_lhuc": True},
-            ["decoder_type is 'ssru_tra", "use_lhuc is True"],
-        ),
+        (sockeye, {"decoder_type": "ssru_transformer", "use_lhuc": True}, ["r_type is 'ssru_tra", "use_lhuc is True"]),
         (sockeye, {"preprocess_sequence": "rn"}, [r"postprocess_sequence is ('rn', 'r'), and only ('n', 'r')"]),
     ],
 )

@@ -11,12 +11,11 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score, search
 from nmt.decode.pytorch import TorchEngine, pad
 from nmt.interop import ctranslate2 as form
-from nmt.interop.ctranslate2_generator import GeneratorRunner
 from nmt.interop.export import Export, export
 from nmt.interop.parity import GREEDY
-from nmt.model.contract import GenerativeModel
 from nmt.translation.exported import load_exported, run_exported
 from nmt.translation.model_folder import ModelInfo
+from tests.interop.foreign import noise
 from tests.model.settings import some_combinations
 from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
@@ -25,15 +24,6 @@ pytest.importorskip("ctranslate2")
 CPU = torch.device("cpu")
 IDS = [([5, 9, 110, 7, 6, 20], [4, 9, 9, 120]), ([8], []), ([*range(100, 120)], [*range(200, 215)])]
 COMBINATIONS = [(n, config) for n, config in enumerate(some_combinations(90))]
-
-
-def noisy(tokenizer: Tokenizer, config: ModelConfig) -> GenerativeModel:
-    """A model whose biases and norms have weights that matter."""
-    model = make_model(tokenizer, config=config).eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.add_(torch.randn_like(weight), alpha=0.2)
-    return model
 
 
 def info_of(config: ModelConfig) -> ModelInfo:
@@ -56,11 +46,11 @@ def test_much_can_be_expressed_and_what_cannot_is_named() -> None:
 def test_each_setting_gives_the_same_log_probabilities_translations_and_attention(
     n: int, config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
-    model = noisy(tokenizer, config)
+    model = noise(make_model(tokenizer, config=config), 0.2)
     form.write(Export(model, tokenizer, info_of(config), "float32"), tmp_path)
     theirs = run_exported(tmp_path, tokenizer, info_of(config))
     ours = TorchEngine.make([model])
-    assert theirs.vocab_size == ours.vocab_size
+    assert len(theirs.target) == model.vocab_size
     for pair, log_probs in zip(IDS, theirs.score(IDS), strict=True):
         [expected_T], attention_TS = ours.score([pair]), ours.attention(*pair)
         assert log_probs == pytest.approx(expected_T, abs=1e-4)
@@ -90,9 +80,9 @@ MODERN = replace(
     ],
 )
 def test_a_decoder_only_translator_gives_the_same(config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    model = noisy(tokenizer, config)
+    model = noise(make_model(tokenizer, config=config), 0.2)
     form.write(Export(model, tokenizer, info_of(config), "float32"), tmp_path)
-    theirs = GeneratorRunner(tmp_path, tokenizer)
+    theirs = form.GeneratorRunner(tmp_path, tokenizer)
     for (source, target), log_probs in zip(IDS, theirs.score(IDS), strict=True):
         ours = force_score(model, *pad([source], CPU), *pad([target], CPU))[0]
         torch.testing.assert_close(torch.tensor(log_probs), ours, atol=1e-4, rtol=0)

@@ -18,8 +18,8 @@ CODE = "import sys; from nmt.convert import main; sys.exit(main(sys.argv[1:]))"
 
 def run(home: Path, address: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """nmt.convert in a process of its own: huggingface_hub reads its variables when it is imported."""
-    own = {"HF_ENDPOINT": address, "HF_HOME": str(home), "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-    environment = {**os.environ, **own, **variables}
+    usual = {"HF_ENDPOINT": address, "HF_HOME": str(home), "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    environment = {**os.environ, **usual, **variables}
     return subprocess.run([sys.executable, "-c", CODE, *words], env=environment, capture_output=True, text=True)
 
 

@@ -19,6 +19,7 @@ from nmt.model.build import build_model
 from nmt.model.contract import Model
 from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
+from tests.interop.foreign import noise
 from tests.model.settings import OPTIONS, with_needs
 from tests.tiny import PAIRS
 
@@ -31,6 +32,7 @@ CAUSAL = replace(
     PRE, family="decoder-only", source_attention="causal", norm="rms", positions="rotary", activation="swiglu"
 )
 PLAIN = replace(CAUSAL, bias=False)
+EXPERTS = replace(PLAIN, experts=3, experts_per_token=1)
 ENCODER = replace(CAUSAL, family="encoder-only", source_attention="bidirectional")
 CASES: list[tuple[str, ObjectiveName, ModelConfig]] = [
     ("MarianMTModel", "translation", TINY),
@@ -54,20 +56,10 @@ CASES: list[tuple[str, ObjectiveName, ModelConfig]] = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Random models never end a sentence."""
-    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
-
-
 def noisy(config: ModelConfig, tokenizer: Tokenizer) -> Model:
     """A random model, of which no bias is zero and no norm is one."""
     torch.manual_seed(1)
-    model = build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.15)
-    return model
+    return noise(build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size), 0.15)
 
 
 def save(folder: Path, config: ModelConfig, tokenizer: Tokenizer, objective: ObjectiveName = "translation") -> Path:
@@ -171,22 +163,18 @@ def test_all_settings_that_a_class_lacks_are_named(tmp_path: Path, tokenizer: To
 @pytest.mark.parametrize(
     ("config", "objective", "words"),
     [
-        (replace(TINY, positions="learned"), "translation", ["model.positions learned (MarianMTModel: sinusoidal)"]),
-        (replace(TINY, n_kv_heads=1), "translation", ["model.n_kv_heads 1 (MarianMTModel: 2, as n_heads)"]),
-        (
-            replace(PLAIN, experts=3, experts_per_token=1),
-            "lm",
-            ["model.experts_per_token 1 (MixtralForCausalLM: at least 2)"],
-        ),
-        (replace(PLAIN, experts=3, bias=True), "lm", ["model.bias true (MixtralForCausalLM: false)"]),
-        (ENCODER, "pair", ["training.objective pair (EuroBertForMaskedLM: mlm)"]),
+        (replace(TINY, positions="learned"), "translation", "model.positions learned (MarianMTModel: sinusoidal)"),
+        (replace(TINY, n_kv_heads=1), "translation", "model.n_kv_heads 1 (MarianMTModel: 2, as n_heads)"),
+        (EXPERTS, "lm", "model.experts_per_token 1 (MixtralForCausalLM: at least 2)"),
+        (replace(PLAIN, experts=3, bias=True), "lm", "model.bias true (MixtralForCausalLM: false)"),
+        (ENCODER, "pair", "training.objective pair (EuroBertForMaskedLM: mlm)"),
     ],
 )
 def test_what_cannot_be_expressed_is_refused(
-    config: ModelConfig, objective: ObjectiveName, words: list[str], tokenizer: Tokenizer
+    config: ModelConfig, objective: ObjectiveName, words: str, tokenizer: Tokenizer
 ) -> None:
     info = ModelInfo("de", "en", "three pairs", config, SearchConfig(), objective=objective)
-    assert huggingface.obstacles(info) == huggingface.obstacles(info, tokenizer) == words
+    assert huggingface.obstacles(info) == huggingface.obstacles(info, tokenizer) == [words]
 
 
 def test_every_setting_of_a_layout_exists() -> None:
@@ -195,35 +183,35 @@ def test_every_setting_of_a_layout_exists() -> None:
     assert all(layout.needs.keys() <= known for layout in LAYOUTS)
 
 
+def add_noise(tensors: dict[str, torch.Tensor], name: str) -> dict[str, torch.Tensor]:
+    return tensors | {name: tensors[name] + 0.01 * torch.randn_like(tensors[name])}
+
+
+def leave_out(tensors: dict[str, torch.Tensor], name: str) -> dict[str, torch.Tensor]:
+    return {n: tensor for n, tensor in tensors.items() if n != name}
+
+
+MISSING = r"transformers doesn't load the exported weights as they are.*fc1\.bias"
+
+
 @pytest.mark.parametrize(
-    ("name", "limit"), [("model.decoder.layers.0.fc2.bias", "logits differ"), ("model.shared.weight", "logits differ")]
+    ("change", "name", "problem"),
+    [
+        (add_noise, "model.decoder.layers.0.fc2.bias", "logits differ"),
+        (add_noise, "model.shared.weight", "logits differ"),
+        (leave_out, "model.encoder.layers.1.fc1.bias", MISSING),
+    ],
 )
-def test_wrong_weights_are_noticed(
-    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, name: str, limit: str
+def test_wrong_and_missing_weights_are_noticed(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, change: Any, name: str, problem: str
 ) -> None:
     model = save(tmp_path, TINY, tokenizer)
     layout, _ = choose_layout(TINY, "translation")
-
-    def wrong(model: Model) -> dict[str, torch.Tensor]:
-        tensors = layout.weights(model)
-        return tensors | {name: tensors[name] + 0.01 * torch.randn_like(tensors[name])}
-
-    monkeypatch.setattr(huggingface_layouts, "LAYOUTS", (replace(layout, weights=wrong),))
-    with pytest.raises(ValueError, match=limit):
+    wrong = replace(layout, weights=lambda model: change(layout.weights(model), name))
+    monkeypatch.setattr(huggingface_layouts, "LAYOUTS", (wrong,))
+    with pytest.raises(ValueError, match=problem):
         exported(tmp_path, model)
     assert not (tmp_path / "out").exists()
-
-
-def test_missing_weights_are_noticed(tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = save(tmp_path, TINY, tokenizer)
-    layout, _ = choose_layout(TINY, "translation")
-
-    def fewer(model: Model) -> dict[str, torch.Tensor]:
-        return {name: t for name, t in layout.weights(model).items() if "layers.1.fc1.bias" not in name}
-
-    monkeypatch.setattr(huggingface_layouts, "LAYOUTS", (replace(layout, weights=fewer),))
-    with pytest.raises(ValueError, match=r"transformers doesn't load the exported weights as they are.*fc1\.bias"):
-        exported(tmp_path, model)
 
 
 @pytest.mark.parametrize("quantization", ["float16", "bfloat16"])
@@ -270,8 +258,6 @@ def test_search_settings_become_those_of_generate(tmp_path: Path, tokenizer: Tok
     settings = transformers.GenerationConfig.from_pretrained(out)
     assert (settings.num_beams, settings.decoder_start_token_id) == (3, BOS)
     assert settings.suppress_tokens == [UNK, BOS, PAD]
-    [text] = transformers.AutoTokenizer.from_pretrained(out)([LINES[0]], return_tensors="pt")["input_ids"]
-    assert text[-1] == EOS
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])

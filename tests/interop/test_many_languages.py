@@ -6,46 +6,35 @@ from typing import Any
 import pytest
 import torch
 
-from nmt.decode.begun import Begun
-from nmt.interop import huggingface_check
+from nmt.decode.ensemble import Begun
 from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.model_folder import load_model, read_info, save_model
 from tests.interop import foreign
 from tests.interop.foreign import m2m, mbart, nllb, sentencepiece, sides
-from tests.interop.parity import Twins, load_translator, train
+from tests.interop.parity import Twins, load_translator, train_on_words
 
 transformers = pytest.importorskip("transformers")
 
 LINES, TARGETS = sides()[0][500:], sides()[1][500:]
 
 
-def twins(folder: Path, model: Any, kind: str, source: str, target: str) -> Twins:
-    out = folder.with_name("ours")
-    convert(folder, out, str(folder), source, target)
-    tokenizer = getattr(transformers, kind).from_pretrained(folder, src_lang=source, tgt_lang=target)
-    forced = tokenizer.convert_tokens_to_ids(f"__{target}__" if kind.startswith("M2M") else target)
-    return Twins(model, tokenizer, load_translator(out), 2, forced)
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Twins:
     folder = tmp_path_factory.mktemp("trained") / "m2m"
     model = m2m(folder, spread=0.15)
-    tokenizer = transformers.M2M100Tokenizer.from_pretrained(folder, src_lang="de", tgt_lang="en")
-    train(model, tokenizer, list(zip(*sides(), strict=True))[:500], 200)
-    model.save_pretrained(folder)
-    return twins(folder, model, "M2M100Tokenizer", "de", "en")
+    train_on_words(folder, model, "M2M100Tokenizer", 200, "de", "en")
+    return Twins.convert(folder, model, "M2M100Tokenizer", "de", "en")
 
 
 def test_m2m_100_has_the_same_probabilities(tmp_path: Path) -> None:
-    pair = twins(tmp_path / "m2m", m2m(tmp_path / "m2m"), "M2M100Tokenizer", "de", "zu")
+    pair = Twins.convert(tmp_path / "m2m", m2m(tmp_path / "m2m"), "M2M100Tokenizer", "de", "zu")
     assert pair.difference(LINES[:20], TARGETS[:20]) < 1e-4
 
 
 def test_mbart_50_has_the_same_probabilities_and_greedy_translations(tmp_path: Path) -> None:
-    pair = twins(tmp_path / "mbart", mbart(tmp_path / "mbart"), "MBart50Tokenizer", "de_DE", "en_XX")
+    pair = Twins.convert(tmp_path / "mbart", mbart(tmp_path / "mbart"), "MBart50Tokenizer", "de_DE", "en_XX")
     assert pair.difference(LINES[:20], TARGETS[:20]) < 1e-4
     assert pair.equal(LINES[:20]) == 1.0
 
@@ -57,9 +46,9 @@ def test_searches_write_the_same(trained: Twins) -> None:
 
 
 def test_languages_are_chosen_and_change_the_translation(tmp_path: Path) -> None:
-    pair = twins(tmp_path / "m2m", m2m(tmp_path / "m2m"), "M2M100Tokenizer", "de", "en")
+    pair = Twins.convert(tmp_path / "m2m", m2m(tmp_path / "m2m"), "M2M100Tokenizer", "de", "en")
     french, forced = pair.ours.between(target="fr"), pair.tokenizer.convert_tokens_to_ids("__fr__")
-    assert Twins(pair.theirs, pair.tokenizer, french, 2, forced).equal(LINES[:20]) == 1.0
+    assert Twins(pair.theirs, pair.tokenizer, french, forced).equal(LINES[:20]) == 1.0
     assert french.translate(LINES[:20], pair.settings()) != pair.ours.translate(LINES[:20], pair.settings())
     wanted = Request("Hund Haus", Constraints(prefix="here", must=(Term(("tree",)),), must_not=("dog",)))
     [best] = french.translate_n_best([wanted], pair.settings(beam_size=4, n_best=1))[0]
@@ -104,10 +93,7 @@ def test_mbart_25_is_refused_because_its_languages_stand_elsewhere(tmp_path: Pat
 @pytest.mark.parametrize(
     ("write", "languages"), [(m2m, ("de", "zu")), (mbart, ("de_DE", "fr_XX"))], ids=["M2M-100", "mBART-50"]
 )
-def test_models_go_out_as_the_class_that_they_were(
-    tmp_path: Path, write: Any, languages: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+def test_models_go_out_as_the_class_that_they_were(tmp_path: Path, write: Any, languages: tuple[str, str]) -> None:
     theirs = write(tmp_path / "theirs")
     convert(tmp_path / "theirs", tmp_path / "ours", "a test", *languages)
     (tmp_path / "lines").write_text("\n".join(LINES[:10]), encoding="utf8")
@@ -122,10 +108,7 @@ def test_models_go_out_as_the_class_that_they_were(
         torch.testing.assert_close(new[rows], weight[rows])
 
 
-def test_what_training_changed_goes_out_where_there_is_room_for_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+def test_what_training_changed_goes_out_where_there_is_room_for_it(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text("\n".join(LINES[:10]), encoding="utf8")
     for write, source, target in ((mbart, "de_DE", "fr_XX"), (m2m, "de", "fr")):
         folder = tmp_path / write.__name__
@@ -142,7 +125,6 @@ def test_what_training_changed_goes_out_where_there_is_room_for_it(
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_nllb_goes_out_with_a_tokenizer_of_its_own(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
     monkeypatch.setattr(foreign, "sentencepiece", lambda side: sentencepiece(side, kind=kind))
     nllb(tmp_path / "nllb")
     convert(tmp_path / "nllb", tmp_path / "ours", "a test", "deu_Latn", "eng_Latn")

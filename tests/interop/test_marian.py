@@ -10,10 +10,10 @@ import torch
 
 from nmt.interop.convert import convert
 from nmt.translation.translator import Translator
-from tests.interop.foreign import WORDS, marian, sides
-from tests.interop.parity import Twins, load_translator, train
+from tests.interop.foreign import marian, sides
+from tests.interop.parity import Twins, load_translator, train_on_words
 
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("transformers")
 
 LINES, TARGETS = sides()[0][500:], sides()[1][500:]
 NASTY = [
@@ -23,21 +23,12 @@ NASTY = [
 ]  # fmt: skip
 
 
-def twins(folder: Path, model: Any) -> Twins:
-    convert(folder, folder.with_name(f"{folder.name}-ours"), str(folder))
-    tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
-    ours = load_translator(folder.with_name(f"{folder.name}-ours"))
-    return Twins(model, tokenizer, ours, model.config.decoder_start_token_id)
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Twins:
     folder = tmp_path_factory.mktemp("trained") / "marian"
     model = marian(folder, spread=0.0)
-    tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
-    train(model, tokenizer, list(zip(*sides(), strict=True))[:500])
-    model.save_pretrained(folder)
-    return twins(folder, model)
+    train_on_words(folder, model, "MarianTokenizer", 160)
+    return Twins.convert(folder, model, "MarianTokenizer")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +41,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Twins:
     ],
 )
 def test_probabilities_are_those_of_transformers(tmp_path: Path, changes: dict[str, Any]) -> None:
-    pair = twins(tmp_path / "marian", marian(tmp_path / "marian", **changes))
+    pair = Twins.convert(tmp_path / "marian", marian(tmp_path / "marian", **changes), "MarianTokenizer")
     assert pair.difference(LINES[:20], TARGETS[:20]) < 1e-4
 
 
@@ -81,10 +72,10 @@ def test_text_has_the_same_pieces_and_comes_back_the_same(trained: Twins) -> Non
         ):
             theirs = tokenizer(**side, split_special_tokens=True)[ids][0][:-1]
             names = [tokenizer.convert_ids_to_tokens(i) for i in theirs]
-            mine = encode([text])[0]
-            assert ours.source_pieces(mine) == names
+            found = encode([text])[0]
+            assert ours.source_pieces(found) == names
             # Theirs decodes each list as it comes; ours leaves out what stands for no text.
-            assert ours.decode_target([mine])[0] == tokenizer.decode(theirs, skip_special_tokens=True)
+            assert ours.decode_target([found])[0] == tokenizer.decode(theirs, skip_special_tokens=True)
 
 
 def test_pickled_weights_are_read_without_running_code(tmp_path: Path) -> None:
@@ -103,7 +94,8 @@ def test_pickled_weights_are_read_without_running_code(tmp_path: Path) -> None:
 
 
 def test_a_target_language_is_a_piece_before_the_source(tmp_path: Path) -> None:
-    pair = twins(tmp_path / "marian", marian(tmp_path / "marian", tags=(">>fra<<", ">>frm<<", ">>ron<<")))
+    model = marian(tmp_path / "marian", tags=(">>fra<<", ">>frm<<", ">>ron<<"))
+    pair = Twins.convert(tmp_path / "marian", model, "MarianTokenizer")
     with pytest.raises(ValueError, match="knows 3 languages, fra, frm, ron: choose the target language"):
         pair.ours.translate(LINES[:1])
     with pytest.raises(ValueError, match=r"the target language is fr, .* near ones are frm, fra"):
@@ -139,7 +131,7 @@ def test_int8_a_shortlist_and_an_ensemble_know_the_bias(trained: Twins) -> None:
     ours = trained.ours
     both = Translator([ours.model, ours.model], ours.tokenizer, ours.search)
     assert both.translate(LINES[:20], trained.settings()) == ours.translate(LINES[:20], trained.settings())
-    pieces = torch.arange(len(WORDS) + 20)
+    pieces = torch.arange(32)
     small = ours.model.restricted(pieces)
     source = torch.tensor([[5, 6, 2]])
     mask = torch.ones_like(source, dtype=torch.bool)

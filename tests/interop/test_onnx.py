@@ -20,6 +20,7 @@ from nmt.interop.parity import GREEDY
 from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS
+from tests.interop.foreign import noise
 from tests.model.settings import some_combinations
 from tests.tiny import PAIRS, SHORT, make_model
 
@@ -50,11 +51,7 @@ IDS = [([5, 9, 110, 7, 6, 20], [4, 9, 9, 120]), ([8], []), ([*range(100, 240)], 
 
 @pytest.fixture(scope="module")
 def model(tokenizer: Tokenizer) -> GenerativeModel:
-    model = make_model(tokenizer, config=CONFIG).eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.add_(torch.randn_like(weight), alpha=0.2)
-    return model
+    return noise(make_model(tokenizer, config=CONFIG), 0.2)
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def test_a_model_of_another_toolkit_is_the_same(tmp_path: Path, name: str, chang
     translator = load_translator(tmp_path / "ours")
     ours = [tokenizer.target.id_to_piece(i) for i in range(model.vocab_size)]
     order = [ours.index({"<blank>": "<pad>"}.get(piece, piece)) for piece in names]
-    number = {own: i for i, own in enumerate(order)}
+    number = {piece: i for i, piece in enumerate(order)}
     sources, targets = tokenizer.encode_source(LINES), tokenizer.encode_target(TARGETS)
     options = translator.search.__class__(beam_size=1, max_length=12, max_length_ratio=100, allow_unk=True)
     written = [best.ids for best, *_ in search(model, *pad(sources, model.device), options)]  # type: ignore[arg-type]

@@ -15,12 +15,11 @@ from nmt.interop.export import export
 from nmt.translation.model_folder import load_model, read_info
 from nmt.translation.translator import Translator
 from tests.interop.foreign import marian, sides
-from tests.interop.test_convert import FURTHER, folder
-from tests.interop.test_huggingface import LINES, PRE, TINY, few_pieces, save
+from tests.interop.test_convert import FURTHER
+from tests.interop.test_huggingface import LINES, PRE, TINY, save
 
 pytest.importorskip("transformers", reason="needs transformers")
 pytest.importorskip("ctranslate2", reason="needs ctranslate2")
-__all__ = ["few_pieces", "folder"]
 
 SHORT = SearchConfig(beam_size=3, guard=False, max_length=12)
 

@@ -19,6 +19,7 @@ from nmt.interop.export import Export
 from nmt.interop.parity import GREEDY
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import ModelInfo
+from tests.interop.foreign import noise
 from tests.tiny import PAIRS, SHORT, TINY, make_model
 
 PACKAGE = "@huggingface/transformers"
@@ -30,11 +31,7 @@ def info_of(config: ModelConfig) -> ModelInfo:
 
 
 def make_export(tokenizer: Tokenizer, config: ModelConfig) -> Export:
-    model = make_model(tokenizer, config=config).eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.add_(torch.randn_like(weight), alpha=0.2)
-    return Export(model, tokenizer, info_of(config), "float32")
+    return Export(noise(make_model(tokenizer, config=config), 0.2), tokenizer, info_of(config), "float32")
 
 
 def test_settings_are_those_of_keys_and_values(

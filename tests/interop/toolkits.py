@@ -114,16 +114,8 @@ def opennmt(folder: Path, pieces: list[str], **changes: Any) -> tuple[Logits, li
     given |= {"encoder_type": "transformer", "decoder_type": "transformer", "transforms": "sentencepiece"}
     words = [word for name, value in given.items() for word in (f"-{name}", str(value)) if value is not True]
     switches = ["-share_vocab", *(f"-{name}" for name, value in given.items() if value is True)]
-    named = [
-        "-data",
-        "{}",
-        "-src_vocab",
-        "none",
-        "-save_model",
-        str(folder / "model"),
-        "-src_subword_model",
-        "joint.model",
-    ]
+    named = ["-data", "{}", "-src_vocab", "none", "-src_subword_model", "joint.model"]
+    named += ["-save_model", str(folder / "model")]
     opt, _ = parser.parse_known_args([*words, *switches, *named])
     ArgumentParser.update_model_opts(opt)
     names = ["<unk>", "<blank>", "<s>", "</s>", *pieces]

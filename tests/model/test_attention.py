@@ -95,7 +95,7 @@ def test_rotations_are_products_of_complex_numbers() -> None:
     angles_TC = torch.arange(5)[:, None] * 10_000.0 ** (-torch.arange(3) / 3)
     turned = torch.complex(*x_BTHD.chunk(2, dim=3)) * torch.polar(torch.ones(5, 3), angles_TC)[:, None]
     expected = torch.cat([turned.real, turned.imag], dim=3)
-    torch.testing.assert_close(rotary(x_BTHD), expected)
+    torch.testing.assert_close(rotary.at(x_BTHD, slice(0, 5)), expected)
     for place in (slice(2, 3), torch.tensor([2, 2])):
         torch.testing.assert_close(rotary.at(x_BTHD[:, 2], place), expected[:, 2])
     each_own = rotary.at(x_BTHD[0, [4, 1]], torch.tensor([4, 1]))

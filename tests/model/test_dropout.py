@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmt.model.dropout import dropout
+from nmt.model.layers import dropout
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

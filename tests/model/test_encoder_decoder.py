@@ -1,10 +1,10 @@
-"""The encoder–decoder: tables of positions, tied embeddings, initial weights."""
+"""Models with an encoder: tables of positions, tied embeddings, initial weights; what a model sees that only reads."""
 
 import pytest
 import torch
 
 from nmt.config import ModelConfig
-from nmt.model.encoder_decoder import EncoderDecoder
+from nmt.model.encoder_decoder import EncoderDecoder, EncoderOnly
 from nmt.vocabulary import EOS
 from tests.model.settings import VOCAB, config, sentences
 
@@ -48,15 +48,11 @@ def test_tied_embeddings_are_one_matrix(tied: str, matrices: int) -> None:
     assert len({model.tgt_embedding.weight, model.output.weight}) == (2 if tied == "none" else 1)
 
 
-def test_equal_seeds_give_equal_weights_and_parts_of_fused_matrices_are_scaled_alone() -> None:
+def test_equal_seeds_give_equal_weights() -> None:
     model, same, other = make(config(), 1), make(config(), 1), make(config(), 2)
     for a, b in zip(model.parameters(), same.parameters(), strict=True):
         assert torch.equal(a, b)
     assert not torch.equal(model.output.weight, other.output.weight)
-    bound = (6 / (16 + 16)) ** 0.5
-    fused = model.get_parameter("encoder.0.self_attention.qkv.weight")
-    for part in fused.split(16):
-        assert 0.8 * bound < float(part.detach().abs().max()) <= bound
     assert float(model.output.weight.detach().std()) == pytest.approx(16**-0.5, rel=0.2)
 
 
@@ -73,3 +69,23 @@ def test_eos_of_sources_is_read_only_if_the_settings_say_so(source_end: bool) ->
         steps = model.step(tgt[:1, :1], model.start(src[:1], mask[:1], 4))
     assert [torch.equal(one, other) for one, other in zip(before, after, strict=True)] == [not source_end] * 2
     torch.testing.assert_close(steps[0, 0], after[1][0, 0], atol=1e-5, rtol=1e-4)
+
+
+def test_states_of_an_encoder_only_model_are_those_of_the_chosen_positions_and_see_both_sides_but_no_padding() -> None:
+    torch.manual_seed(1)
+    model, (ids, mask) = EncoderOnly(config(family="encoder-only"), VOCAB).eval(), sentences(1, [6, 4])
+    chosen = torch.zeros_like(mask)
+    chosen[0, 2] = chosen[1, 0] = chosen[1, 3] = True
+    states = model.target_states(ids, mask, ids, chosen)
+    torch.testing.assert_close(states, model.encode(ids, mask)[0][chosen])
+    torch.testing.assert_close(states[1:], model.target_states(ids[1:, :4], mask[1:, :4], ids[1:, :4], chosen[1:, :4]))
+    for place in (1, 5):
+        other = ids.clone()
+        other[0, place] = 4 + (other[0, place] - 3) % (VOCAB - 4)
+        assert not torch.allclose(states[0], model.target_states(other, mask, other, chosen)[0])
+
+
+def test_names_and_shapes_of_an_encoder_only_model_are_those_of_an_encoder_of_a_translator() -> None:
+    translator = dict(make(config(tied_embeddings="decoder"), 1).named_parameters())
+    for name, parameter in EncoderOnly(config(family="encoder-only"), VOCAB).eval().named_parameters():
+        assert translator[name].shape == parameter.shape

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from nmt.config import ModelConfig
 from nmt.model.build import build_model
 from nmt.model.experts import Experts
-from nmt.model.feed_forward import FeedForward
+from nmt.model.layers import FeedForward
 from nmt.model.precision import with_precision
 from tests.model.settings import VOCAB, config, make, sentences
 from tests.tiny import needs_int8

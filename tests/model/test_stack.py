@@ -10,11 +10,10 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.functional import gelu
 
 from nmt.config import Config, ModelConfig, TrainingConfig
-from nmt.model.blocks import Residual
+from nmt.model.blocks import Residual, Stack
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.feed_forward import FeedForward
-from nmt.model.stack import Stack
+from nmt.model.layers import FeedForward
 from tests.model.settings import VOCAB, config, make, sentences
 
 FAMILIES = ["encoder-decoder", "decoder-only", "encoder-only"]

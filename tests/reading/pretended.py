@@ -8,11 +8,9 @@ from typing import Any
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
-from nmt.reading.lines import cut_text
-from nmt.reading.loop import Context, Limits, Step, force, translate
-from nmt.reading.markup import mark_up
-from nmt.reading.reading import Reading
-from nmt.reading.request import Part, Request, Translation
+from nmt.reading.lines import cut_text, mark_up
+from nmt.reading.loop import Context, Limits, Reading, Step, force, translate
+from nmt.reading.request import Lists, Part, Request, Translation
 from nmt.translation.alignment import Link, Token, number_of
 from tests.tiny import SHORT
 
@@ -38,7 +36,7 @@ class Pretended:
     def __init__(self, *answers: Callable[[str], str], order: Callable[[int], Sequence[int]] = range) -> None:
         self.answers, self.order, self.asked = answers or (str,), order, list[str]()
 
-    def __call__(self, leaves: Sequence[Reading]) -> list[list[Translation]]:
+    def __call__(self, leaves: Sequence[Reading]) -> Lists:
         self.asked += [leaf.text for leaf in leaves]
         return [[self.answer(leaf, change) for change in self.answers] for leaf in leaves]
 

@@ -9,15 +9,13 @@ import pytest
 
 from nmt.config import TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.reading.hints import hints, knows_hints
 from nmt.reading.items import items
 from nmt.reading.lines import cut_sentences
-from nmt.reading.loop import Limits, grow
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Limits, Reading, grow
 from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.spelling import hints, knows_hints
 from nmt.translation.glossary import Entry, Glossary, add_terms
-from nmt.translation.span_search import SpanSearch
-from nmt.translation.spans import Span
+from nmt.translation.span_search import Span, SpanSearch
 from nmt.translation.translator import Translator
 from nmt.vocabulary import HINT, HINT_END, HINTS, ITEMS, PLACEHOLDERS
 from tests.reading.pretended import Pretended, context_of, text_of
@@ -55,9 +53,7 @@ def read(tokenizer: Tokenizer, request: Request) -> Reading:
         ),
     ],
 )
-def test_hints_stand_for_each_occurrence_of_the_words(
-    taught: Tokenizer, line: str, terms: list[Term], text: str
-) -> None:
+def test_hints_stand_for_each_place_of_the_words(taught: Tokenizer, line: str, terms: list[Term], text: str) -> None:
     found = read(taught, Request(line, Constraints(hints=tuple(terms))))
     assert found.text == text
     for hint in re.finditer(f"{HINT}[^{HINT_END}]*{HINT_END}", text if text != line else ""):

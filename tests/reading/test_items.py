@@ -7,7 +7,7 @@ import pytest
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.items import items, lifted_items, quotes, tags
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading
 from nmt.reading.request import Constraints, Request, Term
 from nmt.reading.spelling import readable
 from nmt.text.words import Words
@@ -43,9 +43,7 @@ def copier(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
     ],
 )
 @pytest.mark.parametrize("mode", ["auto", "none"])
-def test_the_model_reads_placeholders_and_users_their_items(
-    copier: Tokenizer, line: str, read: str, text: str, mode: str
-) -> None:
+def test_models_read_placeholders_users_items(copier: Tokenizer, line: str, read: str, text: str, mode: str) -> None:
     model, context = Pretended(str.upper), context_of(copier, mode=mode)
     if mode == "auto" or "&" not in line:
         best = text_of(line, [tags, items], context, model)
@@ -55,9 +53,7 @@ def test_the_model_reads_placeholders_and_users_their_items(
         assert all(words)
 
 
-def test_a_line_whose_placeholder_is_lost_has_no_translation_so_far_and_no_sample_is_left_out(
-    copier: Tokenizer,
-) -> None:
+def test_a_line_that_loses_a_placeholder_has_no_translation_so_far_nor_any_sample(copier: Tokenizer) -> None:
     answers, reading = (lambda text: text.replace(FIRST, ""), str, str.upper), Reading.of(Request("ein {x} da"))
     for search, texts in ((SHORT, ["ein {x} da", "EIN {x} DA"]), (replace(SHORT, samples=3), [])):
         taken = items(reading, context_of(copier, search))
@@ -74,9 +70,7 @@ def test_constraints_with_items_leave_a_line_as_it_is(copier: Tokenizer) -> None
         assert taken(constraints) is None
 
 
-def test_placeholders_that_a_model_invents_are_removed(
-    translator: Translator, copier: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invented_placeholders_go(translator: Translator, copier: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: [f"A {FIRST} dog {SECOND}."] * len(ids))
     assert translator.translate(["Ein Hund.", f"Ein {SECOND} Hund."]) == ["A dog.", f"A dog {SECOND}."]
 

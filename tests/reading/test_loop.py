@@ -19,10 +19,12 @@ many = settings(max_examples=120, deadline=None, derandomize=True)
 WORDS = Words.learn([source for source, _ in PAIRS])
 ITEMS = ["{name}", "%s", "https://example.org/a?b=c", "a.b@example.org", "😀", "<b>", "</b>"]
 SIGNS = ["- ", "> ", "1) ", "„", "“", "(", ")", '"', ".", "!!!", "…", "?", ",", " [1]", " :-)", " – "]
-lines = st.lists(
+texts = st.lists(
     st.sampled_from(["Der ", "kleine ", "Hund ", "läuft", " über", " René ", "\n", " ", "Ja. ", *ITEMS, *SIGNS]),
     max_size=12,
 ).map(lambda parts: re.sub(r" +", " ", "".join(parts)).strip())
+# A model without … writes ..., and what follows is then a part of the address before it.
+lines = texts.filter(lambda line: not re.search(r"(?:://|@)\S*…\S", line))
 plans = st.sampled_from([USUAL, LIFTED, PLAIN, CLAUSES])
 
 
@@ -40,9 +42,7 @@ def plain(text: str) -> str:
 
 @many
 @given(line=lines, steps=plans, mark=st.sampled_from(["", "."]), mode=st.sampled_from(["auto", "none"]))
-def test_an_echo_gives_back_each_line_and_knows_its_words(
-    known: Tokenizer, line: str, steps: Sequence[Step], mark: str, mode: str
-) -> None:
+def test_an_echo_gives_back_each_line(known: Tokenizer, line: str, steps: Sequence[Step], mark: str, mode: str) -> None:
     context = context_of(known, final_mark=mark, mode=mode, limits=Limits(30, 30, 2))
     best = text_of(line, steps, context)
     assert plain(best.text).casefold() == plain(line).casefold()
@@ -54,9 +54,7 @@ def test_an_echo_gives_back_each_line_and_knows_its_words(
 
 @many
 @given(line=lines, steps=plans, mark=st.sampled_from(["", "."]))
-def test_what_an_echo_wrote_is_among_what_is_scored(
-    known: Tokenizer, line: str, steps: Sequence[Step], mark: str
-) -> None:
+def test_what_an_echo_wrote_is_scored_too(known: Tokenizer, line: str, steps: Sequence[Step], mark: str) -> None:
     context, model = context_of(known, final_mark=mark, mode="auto"), Pretended()
     best = text_of(line, steps, context, model)
     asked = asked_of(line, best.text, steps, context)

@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading
 from nmt.reading.request import Part, Request, Translation, join
 from tests.reading.pretended import SURE
 
@@ -73,9 +73,7 @@ def translation_of(text: str) -> Translation:
 
 @many
 @given(st.lists(st.tuples(texts, numbers, texts) | texts, min_size=1, max_size=4))
-def test_parts_of_a_translation_keep_their_places_when_it_is_edited_and_joined(
-    pieces: list[tuple[str, list[int], str] | str],
-) -> None:
+def test_parts_keep_places_when_texts_are_edited_and_joined(pieces: list[tuple[str, list[int], str] | str]) -> None:
     """What is put in has capitals, so that the letters of parts are known again."""
     edited = [
         translation_of(p[0]).edited(edits_of(p[0], p[1], p[2].upper())) if isinstance(p, tuple) else p.upper()

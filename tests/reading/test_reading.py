@@ -14,7 +14,6 @@ from nmt.documents.base import Unit, units_translator
 from nmt.reading.request import Constraints, Request, Term
 from nmt.scoring.evaluation import evaluate
 from nmt.server.metrics import Metrics
-from nmt.server.models import Models
 from nmt.server.queue import Engine
 from nmt.text.markup import is_markup, visible
 from nmt.text.tokens import tokenize
@@ -51,9 +50,7 @@ def reader(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["must", "must_not", "prefix"])
 @pytest.mark.parametrize("line", SEVERAL)
-def test_no_constraint_made_of_any_part_of_a_line_is_broken_without_a_flag(
-    reader: Translator, line: str, kind: str
-) -> None:
+def test_no_constraint_of_any_part_of_a_line_is_broken_unflagged(reader: Translator, line: str, kind: str) -> None:
     seen = visible(line, "auto")
     parts = dict.fromkeys([*(seen[start:end] for start, end in tokenize(seen)), *seen.split(), "the", "“"])
     made = [
@@ -99,7 +96,7 @@ def test_one_line_has_one_translation_wherever_it_is_translated(reader: Translat
     assert output == [expected[n] for n in single]
 
     async def ask(mode: str) -> list[str]:
-        engine = Engine(Models([], lambda _: reader, lazy=True), ServeConfig(workers=1), Metrics())
+        engine = Engine(ServeConfig(workers=1), Metrics())
         try:
             requests = [Request(line) for line in lines]
             return [best.text for best, *_ in await engine.translate(reader, requests, SEARCH, markup=mode)]  # type: ignore[arg-type]

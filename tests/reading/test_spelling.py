@@ -1,16 +1,20 @@
 """Lines are read in words and characters that the model knows, and translations get the spelling of their lines."""
 
+import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Reading
 from nmt.reading.request import Constraints, Request, Term
-from nmt.reading.spelling import known_words, lowered, readable, tidied
+from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
+from nmt.text.edges import quotes_of
 from nmt.text.words import Words, spellings_of
 from nmt.translation.translator import Translator
 from tests.reading.pretended import Pretended, asked_of, context_of, text_of
+from tests.text.test_edges import lines, many
 from tests.tiny import PAIRS, SHORT
 
 WORDS = Words.learn([f"{source} Und {source[0].lower()}{source[1:]}" for source, _ in PAIRS])
@@ -28,9 +32,7 @@ WORDS = Words.learn([f"{source} Und {source[0].lower()}{source[1:]}" for source,
         ("Der kleine\tHund laeuft.", "Der kleine\tHund laeuft.", "Der kleine\tHund laeuft."),
     ],
 )
-def test_a_line_is_read_in_known_words_and_its_translation_gets_its_case(
-    tokenizer: Tokenizer, line: str, read: str, translation: str
-) -> None:
+def test_a_line_is_read_in_known_words_and_cased(tokenizer: Tokenizer, line: str, read: str, translation: str) -> None:
     model, context = Pretended(), context_of(tokenizer.with_words(WORDS), spellings=spellings_of("de"))
     assert text_of(line, [known_words], context, model).text == translation
     assert model.asked == [read]
@@ -54,9 +56,7 @@ def test_constraints_in_capitals_are_met_by_words_that_get_capitals(tokenizer: T
         ("René, Rene", "Rene, Rene", "Rene, Rene", "Rene, Rene"),
     ],
 )
-def test_accents_come_back_only_to_copied_words(
-    tokenizer: Tokenizer, line: str, read: str, answer: str, translation: str
-) -> None:
+def test_copied_words_get_accents(tokenizer: Tokenizer, line: str, read: str, answer: str, translation: str) -> None:
     model, context = Pretended(lambda _: answer), context_of(tokenizer)
     assert text_of(line, [readable], context, model).text == translation
     assert model.asked == [read]
@@ -81,7 +81,7 @@ def test_each_word_knows_its_place_in_the_line_as_written(tokenizer: Tokenizer, 
 
 def test_the_translator_reads_a_changed_line_like_the_plain_one(translator: Translator) -> None:
     known = Translator(translator.model, translator.tokenizer.with_words(WORDS), SHORT)
-    known.source = "de"
+    known.spellings = spellings_of("de")
     plain, *others = known.translate(
         ["Zwei Männer sitzen am Tisch", "Zwei Maenner sitzen am Tisch", "ZWEI MÄNNER SITZEN AM TISCH"]
     )
@@ -100,10 +100,63 @@ def test_a_word_that_training_lacked_is_flagged_unless_it_is_copied(translator: 
 
 
 @pytest.mark.parametrize(("formal", "flags"), [("you", ("unsure",)), ("she", ())])
-def test_two_readings_with_different_translations_are_flagged(
-    tokenizer: Tokenizer, formal: str, flags: tuple[str, ...]
-) -> None:
+def test_two_readings_that_differ_are_flagged(tokenizer: Tokenizer, formal: str, flags: tuple[str, ...]) -> None:
     words = Words.learn(["Heute hat sie Sie gesehen, und Sie haben sie gesehen, die sie kennt."])
     model = Pretended(lambda text: formal if "Sie" in text else "she")
     best = text_of("HEUTE HAT SIE GESEHEN", [known_words], context_of(tokenizer.with_words(words)), model)
     assert (best.flags, len(model.asked)) == (flags, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "final", "read", "translation", "expected"),
+    [
+        ("Das Haus…", "", "Das Haus.", "The house.", "The house…"),
+        ("Das Haus ...", "", "Das Haus.", "The house", "The house ..."),
+        ("Ja!!!", "", "Ja!", "Yes!", "Yes!!!"),
+        ("(Was?!)", "", "Was?", "What？", "(What?!)"),
+        ("Das Haus", ".", "Das Haus.", "The house.", "The house"),
+        ("Das Haus.", ".", "Das Haus.", "The house.", "The house."),
+        ("# Das Haus", ".", "Das Haus.", "The house", "# The house"),
+        ("Die USA", ".", "Die USA.", "The U.S.", "The U.S."),
+        ("Das Haus [1]", ".", "Das Haus.", "家。", "家 [1]"),
+        ("Das Haus", ".", "Das Haus.", "", ""),
+        ("Das Haus 12", ".", "Das Haus 12", "The house 12.", "The house 12."),
+        ("Das Haus von https://x.org", ".", "Das Haus von https://x.org", "The house.", "The house."),
+        ("„Das Haus.“", "", "Das Haus.", "La maison.", "«La maison.»"),
+        ('"Das Haus."', "", "Das Haus.", "La maison.", '"La maison."'),
+    ],
+)
+def test_the_model_reads_the_text_and_users_the_marks_around_it(
+    tokenizer: Tokenizer, line: str, final: str, read: str, translation: str, expected: str
+) -> None:
+    model, context = Pretended(lambda _: translation), context_of(tokenizer, final_mark=final, quotes=quotes_of("fr"))
+    assert text_of(line, [inside], context, model).text == expected
+    assert model.asked == [read]
+    assert not translation or translation in asked_of(line, expected, [inside], context) or translation[-1] in "？。"
+
+
+@many
+@given(lines)
+def test_an_unchanged_text_gives_the_line(tokenizer: Tokenizer, line: str) -> None:
+    for final in ("", *([] if re.search(r"\.\w\Z", line) else ["."])):  # a last dot as of "U.S." stays
+        assert text_of(line, [inside], context_of(tokenizer, final_mark=final)).text == line
+
+
+@pytest.mark.parametrize(
+    ("constraints", "prefix", "must"),
+    [
+        (Constraints("- The"), "The", 0),
+        (Constraints("The"), None, 0),
+        (Constraints(must_not=("[1]",)), None, 0),
+        (Constraints(must_not=("dog",), must=(Term(("[1]",)), Term(("house",)))), "", 1),
+    ],
+)
+def test_edges_meet_constraints(tokenizer: Tokenizer, constraints: Constraints, prefix: str | None, must: int) -> None:
+    taken = inside(Reading.of(Request("- Das Haus [1]", constraints)), context_of(tokenizer))
+    assert (taken and taken.readings[0].constraints.prefix) == prefix
+    assert taken is None or len(taken.readings[0].constraints.must) == must
+
+
+def test_a_long_line_takes_no_longer(tokenizer: Tokenizer) -> None:
+    for line in ("> " * 50_000 + "a", "a" + " :)" * 50_000, "(" * 50_000 + "a" + ")" * 50_000, "a" + "!" * 100_000):
+        assert text_of(line, [inside], context_of(tokenizer)).text == line

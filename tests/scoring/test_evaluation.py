@@ -7,6 +7,7 @@ import pytest
 from nmt.scoring.evaluation import evaluate, read_test_sets
 from nmt.scoring.metrics import score
 from nmt.translation.translator import Translator
+from tests.data.corpus_files import write_corpus
 from tests.tiny import PAIRS
 
 SOURCES, REFERENCES = map(list, zip(*PAIRS, strict=True))
@@ -31,10 +32,8 @@ def test_marked_lines_are_evaluated_as_users_get_them(translator: Translator) ->
 
 
 def test_test_sets_are_those_of_the_run_or_the_files_given(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    for name in ("test_b", "test_a", "train"):
-        (tmp_path / "data" / f"{name}.src").write_text("ein\n")
-        (tmp_path / "data" / f"{name}.tgt").write_text("a\n")
+    pair = [("ein", "a")]
+    write_corpus(tmp_path / "data", "src", "tgt", test_b=pair, test_a=pair, train=pair)
     found = read_test_sets(tmp_path / "model", None, [])
     assert list(found.items()) == [("test_a", [["ein"], ["a"]]), ("test_b", [["ein"], ["a"]])]
     source, target = str(tmp_path / "data" / "train.src"), str(tmp_path / "data" / "train.tgt")

@@ -1,17 +1,45 @@
 """A service with a tiny model: inside the test's process, and for real clients behind one port."""
 
-from collections.abc import Iterator, Mapping
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
+from nmt.reading.request import Request, Translation
 from nmt.server.app import make_app
 from nmt.server.models import Models
+from nmt.server.run import Server
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
-from tests.server.running import running
+from tests.tiny import PAIRS
+
+GERMAN = [source for source, _ in PAIRS]
+
+
+class Slow(Translator):
+    """A translator that writes capitals, notes its batches, and waits where it is told to."""
+
+    def __init__(self, translator: Translator) -> None:
+        self.__dict__ |= translator.__dict__
+        self.batches: list[list[str]] = []
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def translate_n_best(  # type: ignore[override]
+        self, lines: Sequence[Request], search: SearchConfig | None = None, **options: Any
+    ) -> list[list[Translation]]:
+        self.gate.wait(10)
+        self.batches.append([line.text for line in lines])
+        if any("bad" in line.text for line in lines):
+            raise ValueError("a bad line")
+        return [[Translation(line.text.upper(), 0.0, ())] for line in lines]
 
 
 def load(folder: Path) -> Translator:
@@ -21,6 +49,30 @@ def load(folder: Path) -> Translator:
 def make_service(folder: Path, adapters: Mapping[str, Path] | None = None, /, **settings: object) -> Service:
     config = ServeConfig(**({"port": 0, "workers": 1, "ready_seconds": 0.0} | settings))  # type: ignore[arg-type]
     return Service(Models([folder], load, lazy=True, adapters=adapters), config)
+
+
+@contextmanager
+def running(service: Service) -> Iterator[str]:
+    """The address of a service behind a port, while it runs in a thread of the test's process."""
+    server = Server(service)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.stop()
+    thread.join()
+
+
+@pytest.fixture
+def slow(translator: Translator) -> Slow:
+    return Slow(translator)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """What runs tests that are coroutines."""
+    return "asyncio"
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given, settings
@@ -10,16 +11,23 @@ from starlette.testclient import TestClient
 
 from nmt.server.own_bodies import LIMITS, PutGlossary, Translate, WordAlternatives
 
-TEXTS = st.sampled_from(["", "a", "en", "de", "Hund", "\ud800", "\0", "<b>", "\n", "text", "html", "true", "1"])
+TEXTS = st.sampled_from(["", "a", "en", "de", "auto", "Hund", "\ud800", "\0", "<b>", "\n", "text", "html", "true", "1"])
 VALUES = st.recursive(
-    TEXTS | st.none() | st.booleans() | st.integers(-1, 3) | st.sampled_from([1e308, -0.5, 10**30]),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2),
-    max_leaves=4,
+    TEXTS | st.text(max_size=20) | st.none() | st.booleans() | st.integers(-1, 3) | st.integers() | st.floats(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=5,
 )
 SEARCH = st.dictionaries(st.sampled_from([*LIMITS]), VALUES, max_size=2)
+LIBRETRANSLATE = ["q", "source", "target", "format", "alternatives", "api_key", "q[]", "file"]
 DEEPL = ["text", "target_lang", "source_lang", "tag_handling", "ignore_tags", "split_sentences", "formality", "type"]
 DEEPL += ["glossary_id", "glossary_ids", "name", "entries", "entries_format", "dictionaries", "show_billed_characters"]
 PATHS: dict[tuple[str, str], list[str]] = {
+    ("POST", "/translate"): LIBRETRANSLATE,
+    ("POST", "/detect"): LIBRETRANSLATE,
+    ("POST", "/languages"): LIBRETRANSLATE,
+    ("POST", "/frontend/settings"): LIBRETRANSLATE,
+    ("POST", "/suggest"): LIBRETRANSLATE,
+    ("POST", "/translate_file"): LIBRETRANSLATE,
     ("POST", "/v1/translate"): [*Translate.__dataclass_fields__],
     ("POST", "/v1/word_alternatives"): [*WordAlternatives.__dataclass_fields__],
     ("PUT", "/v1/glossaries/terms"): [*PutGlossary.__dataclass_fields__],
@@ -33,39 +41,56 @@ PATHS: dict[tuple[str, str], list[str]] = {
     ("POST", "/v3/glossaries"): DEEPL,
     ("PATCH", "/v3/glossaries/x"): DEEPL,
 }
-GOOD: dict[str, Any] = {"target": "en", "target_lang": "EN", "text": "Hund", "translation": "a dog", "word": 1}
+GOOD: dict[str, Any] = {"q": "Hund", "source": "de", "target": "en", "target_lang": "EN", "text": "Hund"}
+GOOD |= {"translation": "a dog", "word": 1}
+WAYS = ["json", "json", "form", "multipart", "files", "query", "latin-1"]
 
 
-@settings(max_examples=60)
-@given(route=st.sampled_from([*PATHS]), data=st.data(), is_form=st.booleans())
-def test_no_request_makes_the_service_fail(
-    client: TestClient, route: tuple[str, str], data: st.DataObject, is_form: bool
-) -> None:
+def ask(client: TestClient, route: tuple[str, str], data: st.DataObject) -> None:
+    """Send fields, some of them wrong, in some way."""
     method, path = route
     fields = {name: value for name, value in GOOD.items() if name in PATHS[route]}
-    wrong = data.draw(st.dictionaries(st.sampled_from([*PATHS[route], "surplus"]), VALUES, max_size=2))
+    fields |= data.draw(st.dictionaries(st.sampled_from([*PATHS[route], "surplus"]), VALUES, max_size=3))
     if "search" in PATHS[route]:
-        wrong["search"] = data.draw(SEARCH)
-    fields |= wrong
-    if is_form:
-        texts = {
-            name: repr(value) if not isinstance(value, str) else value.replace("\ud800", "?")
-            for name, value in fields.items()
-        }
-        files = {"file": ("a.txt", b"Hund")} if data.draw(st.booleans()) else None
-        answer = client.request(method, path, data=texts, files=files)
-    else:
+        fields["search"] = data.draw(SEARCH)
+    texts = {name: str(value).encode("utf8", "replace") for name, value in fields.items()}
+    form = urlencode(texts).encode()
+    sent: dict[str, dict[str, Any]] = {
         # NaN, lone surrogates and numbers of any size go out as some programs write them.
-        answer = client.request(method, path, content=json.dumps(fields))
+        "json": {"content": json.dumps(fields).encode(), "headers": {"content-type": "application/json"}},
+        "form": {"content": form, "headers": {"content-type": "application/x-www-form-urlencoded"}},
+        "multipart": {"files": {name: (None, value) for name, value in texts.items()} or {"x": (None, "")}},
+        "files": {"files": {name: ("a.txt", value) for name, value in texts.items()} or {"x": (None, "")}},
+        "query": {"params": texts},
+        "latin-1": {"content": form, "headers": {"content-type": "text/plain; charset=latin-1"}},
+    }
+    if "file" in PATHS[route]:
+        sent["multipart"]["files"] |= {"file": ("a.txt", b"Hund")}
+    answer = client.request(method, path, **sent[data.draw(st.sampled_from(WAYS))])
     assert answer.status_code < 500, answer.text
+    found = answer.json()
     if answer.status_code >= 400:
-        assert set(answer.json()) == ({"error"} if path.startswith("/v1") else {"message"})
+        assert set(found) == ({"message"} if path.startswith(("/v2", "/v3")) else {"error"})
 
 
-@pytest.mark.parametrize(
-    "body", [b"[" * 100_000, b'{"text": ' * 1000, b'{"text": 1e999, "target": "en"}', b"\xff", b"null"]
+@settings(max_examples=100)
+@given(route=st.sampled_from([*PATHS]), data=st.data())
+def test_no_request_makes_the_service_fail(client: TestClient, route: tuple[str, str], data: st.DataObject) -> None:
+    ask(client, route, data)
+
+
+@pytest.mark.services
+@settings(max_examples=2000)
+@given(route=st.sampled_from([*PATHS]), data=st.data())
+def test_no_request_of_many_makes_the_service_fail(
+    client: TestClient, route: tuple[str, str], data: st.DataObject
+) -> None:
+    ask(client, route, data)
+
+
+@settings(max_examples=10)
+@given(
+    content=st.binary(max_size=200), kind=st.sampled_from(["application/json", "multipart/form-data; boundary=a", ""])
 )
-def test_bodies_that_are_no_objects_are_refused(client: TestClient, body: bytes) -> None:
-    for path in ("/v1/translate", "/v2/translate"):
-        answer = client.post(path, content=body, headers={"content-type": "application/json"})
-        assert answer.status_code == 400
+def test_no_bytes_make_the_service_fail(client: TestClient, content: bytes, kind: str) -> None:
+    assert client.post("/translate", content=content, headers={"content-type": kind}).status_code < 500

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+HOST = "http://127.0.0.1:5000"
 PAGE = Path(__file__).parent.parent.parent / "docs" / "api.md"
 BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf8"), re.DOTALL)
 EXAMPLES = [block.replace("\\\n", " ").strip().splitlines() for block in BLOCKS]
@@ -18,9 +19,7 @@ def request(line: str) -> dict[str, Any]:
     words = shlex.split(line)
     options = [(words[i], words[i + 1]) for i, word in enumerate(words) if re.fullmatch("-[XHdF]", word)]
     found: dict[str, Any] = {"headers": dict(v.split(": ") for o, v in options if o == "-H")}
-    found["url"] = next(word for word in words if word.startswith("http://127.0.0.1:5000")).removeprefix(
-        "http://127.0.0.1:5000"
-    )
+    [found["url"]] = [word.removeprefix(HOST) for word in words if word.startswith(HOST)]
     data = [value for option, value in options if option == "-d"]
     form = [value.split("=", 1) for option, value in options if option == "-F"]
     if found["headers"].get("Content-Type"):

@@ -1,6 +1,10 @@
 """Real clients of LibreTranslate's API work with the service."""
 
 import asyncio
+import json
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 from deep_translator import LibreTranslator
@@ -9,9 +13,13 @@ from libretranslate_aio.exceptions import BadRequestError, ForbiddenError
 from libretranslatepy import LibreTranslateAPI
 
 from nmt.translation.translator import Translator
-from tests.tiny import PAIRS
+from tests.server.conftest import GERMAN
 
-GERMAN = [source for source, _ in PAIRS]
+PROGRAM = """
+const { translate } = require("libretranslate");
+const [apiurl, query] = process.argv.slice(2);
+translate({ query, source: "de", target: "en", apiurl }).then(text => console.log(JSON.stringify(text)));
+"""
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +61,16 @@ def test_deep_translator(url: str, english: list[str]) -> None:
     api = LibreTranslator(source="de", target="en", custom_url=f"{url}/", api_key="any")
     assert api.translate(GERMAN[0]) == english[0]
     assert api.translate_batch(GERMAN) == english
+
+
+@pytest.mark.services
+def test_libretranslate_of_npm(url: str, tmp_path: Path, english: list[str]) -> None:
+    npm = shutil.which("npm")
+    if not npm or not shutil.which("node"):
+        pytest.skip("npm and node are not installed")
+    done = subprocess.run([npm, "install", "--no-audit", "libretranslate@1.0.1"], cwd=tmp_path, check=False)
+    if done.returncode:
+        pytest.skip("npm can't install libretranslate@1.0.1")
+    (tmp_path / "ask.js").write_text(PROGRAM)
+    output = subprocess.check_output(["node", "ask.js", url, GERMAN[0]], cwd=tmp_path)
+    assert json.loads(output) == english[0]

@@ -11,9 +11,7 @@ from starlette.testclient import TestClient
 
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
-from tests.tiny import PAIRS
-
-GERMAN = [source for source, _ in PAIRS]
+from tests.server.conftest import GERMAN
 
 
 @pytest.fixture

@@ -2,24 +2,22 @@
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.serve import read_adapters
+from nmt.server.asking import find_direction
 from nmt.server.errors import Draining, Refused
 from nmt.server.models import LOOK_AGAIN, Models, read_folder
 from nmt.translation.translator import Translator
 from tests.server.conftest import load
 from tests.tiny import make_model, save_tiny
 
+pytestmark = pytest.mark.anyio
+
 DIRECTION = ("de", "en")
-
-
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(test())  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -32,8 +30,9 @@ def test_folders_make_directions(folder: Path, tokenizer: Tokenizer, tmp_path: P
     models = Models([folder.parent, other], load, lazy=True)
     assert models.languages == {"de": ["en"], "en": ["de"]}
     assert [served.name for served in models.all] == ["run", "other"]
-    with pytest.raises(Refused, match="no model translates de to fi: there is de to en, en to de"):
-        models.served(("de", "fi"))
+    with pytest.raises(Refused, match="no model translates 'de to fi': there is de to en, en to de"):
+        find_direction(models, "de", "fi")
+    assert find_direction(models, "", "DE") == ("en", "de")
     with pytest.raises(ValueError, match=r"translates de to en, as .* does: give one of them"):
         Models([folder, folder], load)
 
@@ -60,72 +59,61 @@ def test_a_model_that_is_no_translator_is_refused(scorer_folder: Path) -> None:
         Models([scorer_folder], load)
 
 
-def test_a_lazy_model_is_loaded_once_by_the_first_requests(folder: Path) -> None:
+async def test_a_lazy_model_is_loaded_once_by_the_first_requests(folder: Path) -> None:
     loads: list[Path] = []
 
     def note(path: Path) -> Translator:
         loads.append(path)
         return load(path)
 
-    async def test() -> None:
-        models = Models([folder], note, lazy=True)
-        assert models.ready
-        first, second = await asyncio.gather(models.wait_for(DIRECTION), models.wait_for(DIRECTION))
-        assert first is second
-        assert len(loads) == 1
-
-    run(test)
+    models = Models([folder], note, lazy=True)
+    assert models.ready
+    first, second = await asyncio.gather(models.wait_for(DIRECTION), models.wait_for(DIRECTION))
+    assert first is second
+    assert len(loads) == 1
 
 
-def test_requests_are_refused_until_a_model_is_loaded(folder: Path) -> None:
-    async def test() -> None:
-        models = Models([folder], load)
-        tasks = models.start()
-        assert not models.ready
-        with pytest.raises(Draining, match="being loaded"):
-            await models.wait_for(DIRECTION)
-        await asyncio.gather(*tasks)
-        assert models.ready
+async def test_requests_are_refused_until_a_model_is_loaded(folder: Path) -> None:
+    models = Models([folder], load)
+    tasks = models.start()
+    assert not models.ready
+    with pytest.raises(Draining, match="being loaded"):
         await models.wait_for(DIRECTION)
+    await asyncio.gather(*tasks)
+    assert models.ready
+    await models.wait_for(DIRECTION)
 
-    run(test)
 
-
-def test_a_replaced_folder_is_loaded_and_the_old_translator_stays_usable(
+async def test_a_replaced_folder_is_loaded_and_the_old_translator_stays_usable(
     folder: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nmt.server.models.LOOK_AGAIN", -LOOK_AGAIN)
-
-    async def test() -> None:
-        models = Models([folder], load, lazy=True)
-        old = await models.wait_for(DIRECTION)
-        before = old.translate(["Der kleine Hund"])
-        save_tiny(folder, make_model(tokenizer, seed=2), tokenizer)
-        assert models.translator(DIRECTION) is old
-        loading = models.served(DIRECTION).loading
-        assert loading is not None
-        await loading
-        new = models.translator(DIRECTION)
-        assert new is not old
-        assert old.translate(["Der kleine Hund"]) == before
-        (folder / "model.safetensors").write_bytes(b"broken")
-        (folder / "SHA256SUMS").touch()
-        assert models.translator(DIRECTION) is new
-        await models.begin(models.served(DIRECTION))
-        assert models.translator(DIRECTION) is new
-        assert "model.safetensors" in models.served(DIRECTION).problem
-
-    run(test)
+    models, replaced = Models([folder], load, lazy=True), []
+    models.on_replaced = lambda: replaced.append("replaced")
+    old = await models.wait_for(DIRECTION)
+    before = old.translate(["Der kleine Hund"])
+    save_tiny(folder, make_model(tokenizer, seed=2), tokenizer)
+    assert models.translator(DIRECTION) is old
+    loading = models.by_direction[DIRECTION].loading
+    assert loading is not None
+    await loading
+    new = models.translator(DIRECTION)
+    assert new is not old
+    assert replaced == ["replaced"]
+    assert old.translate(["Der kleine Hund"]) == before
+    (folder / "model.safetensors").write_bytes(b"broken")
+    (folder / "SHA256SUMS").touch()
+    assert models.translator(DIRECTION) is new
+    await models.begin(models.by_direction[DIRECTION])
+    assert models.translator(DIRECTION) is new
+    assert "model.safetensors" in models.by_direction[DIRECTION].problem
 
 
-def test_a_model_that_can_t_be_loaded_is_said_so(folder: Path) -> None:
-    async def test() -> None:
-        (folder / "model.safetensors").write_bytes(b"broken")
-        models = Models([folder], load, lazy=True)
-        with pytest.raises(Draining, match="could not be loaded, and the log says why"):
-            await models.wait_for(DIRECTION)
-
-    run(test)
+async def test_a_model_that_can_t_be_loaded_is_said_so(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"broken")
+    models = Models([folder], load, lazy=True)
+    with pytest.raises(Draining, match="could not be loaded, and the log says why"):
+        await models.wait_for(DIRECTION)
 
 
 def test_a_folder_must_fit_what_runs_it(model_folder: Path, tmp_path: Path) -> None:

@@ -22,10 +22,8 @@ from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import load_model
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
-from tests.server.conftest import make_service
-from tests.tiny import PAIRS, SHORT
-
-GERMAN = [source for source, _ in PAIRS]
+from tests.server.conftest import GERMAN, make_service
+from tests.tiny import SHORT
 
 
 def post(client: TestClient, **body: Any) -> dict[str, Any]:
@@ -68,25 +66,20 @@ def test_requests_choose_an_adapter_by_its_name(model_folder: Path, adapter_fold
             assert found[name] == alone.translate(GERMAN)
         assert len({tuple(texts) for texts in found.values()}) == 3
         listed = client.get("/v1/models").json()["models"]
-        base = service.engine.models.all[0].name
+        base = service.models.all[0].name
         assert [one["name"] for one in listed] == [base, "law", "sport"]
         assert post(client, text=GERMAN, model=base)["translations"] == post(client, text=GERMAN)["translations"]
         wrong = client.post("/v1/translate", json={"text": "a", "target": "en", "model": "lawn"})
         assert wrong.status_code == 400
         assert wrong.json()["error"]["code"] == "no_model"
         assert f"there is {base}, law, sport" in wrong.json()["error"]["message"]
-        [law] = client.post("/translate", json={"q": GERMAN[:1], "source": "de", "target": "en"}).json()[
-            "translatedText"
-        ]
-        assert law == found[""][0]
-    translators = [service.engine.models.translator(("de", "en"), name) for name in found]
+        plain = client.post("/translate", json={"q": GERMAN[0], "source": "de", "target": "en"}).json()
+        assert plain["translatedText"] == found[""][0]
+    translators = [service.models.translator(("de", "en"), name) for name in found]
     weights = [{p.data_ptr() for p in one.model.parameters()} for one in translators]
     assert weights[0] == weights[0] & weights[1] & weights[2]
-    assert len(weights[1] - weights[0]) == 2 * len(adapters_of(translators[1]))
-
-
-def adapters_of(translator: Translator) -> list[AdaptedLinear]:
-    return [module for module in translator.model.modules() if isinstance(module, AdaptedLinear)]
+    adapted = [module for module in translators[1].model.modules() if isinstance(module, AdaptedLinear)]
+    assert len(weights[1] - weights[0]) == 2 * len(adapted)
 
 
 def test_settings_of_a_search_are_those_of_the_request(client: TestClient, translator: Translator) -> None:

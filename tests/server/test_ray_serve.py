@@ -31,10 +31,8 @@ def test_replicas_on_ray_translate_as_the_translator_does(
         german = [source for source, _ in PAIRS[:4]]
         for line, expected in zip(german, translator.translate(german), strict=True):
             body = json.dumps({"q": line, "source": "de", "target": "en"}).encode()
-            request = urllib.request.Request(
-                f"http://127.0.0.1:{port}/translate", body, {"Content-Type": "application/json"}
-            )
-            with urllib.request.urlopen(request) as answer:
+            url, head = f"http://127.0.0.1:{port}/translate", {"Content-Type": "application/json"}
+            with urllib.request.urlopen(urllib.request.Request(url, body, head)) as answer:
                 assert json.load(answer)["translatedText"] == expected
     finally:
         ray.serve.shutdown()

@@ -5,28 +5,25 @@ import json
 import logging
 import signal
 import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
 
 import pytest
 
 from nmt.server.run import Lines, Server, listen, set_up
-from nmt.translation.translator import Translator
-from tests.server.conftest import make_service
-from tests.server.test_queue import Slow
+from tests.server.conftest import Slow, make_service
+from tests.tiny import PAIRS
 
+ROOT = Path(__file__).parent.parent.parent
 BODY = b"q=Hund&source=de&target=en"
 HEAD = f"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: {len(BODY)}\r\nContent-Type: {{}}\r\n\r\n"
 ASK = HEAD.format("application/x-www-form-urlencoded").encode() + BODY
 HEALTH = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-async def started(server: Server) -> int:
-    while not server.started:
-        await asyncio.sleep(0.001)
-    port: int = server.servers[0].sockets[0].getsockname()[1]
-    return port
 
 
 async def send(port: int, request: bytes) -> Streams:
@@ -45,21 +42,24 @@ async def until_running(server: Server, n: int) -> None:
         await asyncio.sleep(0.001)
 
 
-def serve(folder: Path, slow: Slow, **settings: float) -> Server:
-    """A server, without the handlers of signals."""
+@asynccontextmanager
+async def serving(folder: Path, slow: Slow, **settings: float) -> AsyncIterator[tuple[Server, int]]:
+    """A server, without the handlers of signals, and its port; it ends with the block."""
     service = make_service(folder, **settings)
     service.models.load = lambda _: slow
-    return Server(service)
+    server = Server(service)
+    running = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.001)
+    yield server, server.servers[0].sockets[0].getsockname()[1]
+    server.stop()
+    await running
 
 
-def test_after_sigterm_it_is_not_ready_answers_and_closes(model_folder: Path, translator: Translator) -> None:
-    slow = Slow(translator)
+@pytest.mark.anyio
+async def test_after_sigterm_it_is_not_ready_answers_and_closes(model_folder: Path, slow: Slow) -> None:
     frame: FrameType | None = None
-
-    async def main() -> None:
-        server = serve(model_folder, slow, ready_seconds=0.2)
-        running = asyncio.create_task(server.serve())
-        port = await started(server)
+    async with serving(model_folder, slow, ready_seconds=0.2) as (server, port):
         slow.gate.clear()
         first = await send(port, ASK)
         await until_running(server, 1)
@@ -72,20 +72,13 @@ def test_after_sigterm_it_is_not_ready_answers_and_closes(model_folder: Path, tr
         assert [await status(first), await status(second)] == [200, 200]
         first[1].close()
         second[1].close()
-        await running
-        with pytest.raises(OSError, match="Connect call failed"):
-            await send(port, HEALTH)
-
-    asyncio.run(main())
+    with pytest.raises(OSError, match="Connect call failed"):
+        await send(port, HEALTH)
 
 
-def test_a_client_that_hangs_up_frees_its_place(model_folder: Path, translator: Translator) -> None:
-    slow = Slow(translator)
-
-    async def main() -> None:
-        server = serve(model_folder, slow)
-        running = asyncio.create_task(server.serve())
-        port = await started(server)
+@pytest.mark.anyio
+async def test_a_client_that_hangs_up_frees_its_place(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow) as (server, port):
         engine = server.service.engine
         slow.gate.clear()
         first = await send(port, ASK)
@@ -99,22 +92,13 @@ def test_a_client_that_hangs_up_frees_its_place(model_folder: Path, translator: 
         slow.gate.set()
         assert await status(first) == 200
         first[1].close()
-        server.stop()
-        await running
-        assert slow.batches == [["Hund"]]
-
-    asyncio.run(main())
+    assert slow.batches == [["Hund"]]
 
 
-def test_a_slow_body_is_given_up(model_folder: Path, translator: Translator) -> None:
-    async def main() -> None:
-        server = serve(model_folder, Slow(translator), body_seconds=0.05)
-        running = asyncio.create_task(server.serve())
-        assert await status(await send(await started(server), ASK[:-1])) == 408
-        server.stop()
-        await running
-
-    asyncio.run(main())
+@pytest.mark.anyio
+async def test_a_slow_body_is_given_up(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow, body_seconds=0.05) as (_, port):
+        assert await status(await send(port, ASK[:-1])) == 408
 
 
 def test_the_log_is_json_lines() -> None:
@@ -141,3 +125,19 @@ def test_the_body_of_an_answer_never_waits_for_the_client_to_confirm_the_head() 
         connection, _ = listener.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.services
+def test_nothing_fails_under_load_and_the_memory_stays(model_folder: Path, tmp_path: Path) -> None:
+    """The benchmark measures both."""
+    sentences, rows = tmp_path / "lines.de", tmp_path / "rows.jsonl"
+    sentences.write_text("".join(f"{source}\n" for source, _ in PAIRS * 20), encoding="utf8")
+    options = {"--model": model_folder, "--sentences": sentences, "--json": rows, "--seconds": 2}
+    command = [str(part) for option in options.items() for part in option]
+    for further in ([], ["--requests", "20000"]):
+        subprocess.run([sys.executable, "-m", "benchmarks.serve_speed", *command, *further], cwd=ROOT, check=True)
+    measured = [json.loads(row) for row in rows.read_text().splitlines()]
+    assert [(row["clients"], row["texts"]) for row in measured[:4]] == [(1, 1), (8, 1), (64, 1), (64, 8)]
+    assert all(row["failed"] == 0 for row in measured)
+    assert [row["cache"] for row in measured[4:]] == ["on", "off"]
+    assert all(row["growth"] < 0.05 for row in measured[4:])

@@ -26,9 +26,9 @@ class Outer:
 
 
 def test_a_body_is_read_with_its_parts() -> None:
-    value = {"name": "x", "share": 1, "words": ["a", ["b", "c"]], "inner": {"size": 3}, "kind": None}
+    value = {"name": "x" * 99, "share": 1, "words": ["a", ["b", "c"]], "inner": {"size": 3}, "kind": None}
     made = read(Outer, value)
-    assert made == Outer("x", "a", 1.0, ["a", ["b", "c"]], Inner(3))
+    assert made == Outer("x" * 99, "a", 1.0, ["a", ["b", "c"]], Inner(3))
     assert as_json(made) == {**value, "kind": "a"}
 
 
@@ -39,7 +39,6 @@ def test_a_body_is_read_with_its_parts() -> None:
         ({}, "name is missing: it must be a text"),
         ({"name": "x", "nmae": 1}, "the body has no member 'nmae': did you mean name?"),
         ({"name": "\ud800"}, "name is '\\ud800': it must be a text"),
-        ({"name": "x" * 99}, ""),
         ({"name": "x", "kind": "c"}, "kind is 'c': it must be one of a, b"),
         ({"name": "x", "share": float("nan")}, "share is nan: it must be a number"),
         ({"name": "x", "share": 10**400}, "share is a number that is too large: it must be a number"),
@@ -51,8 +50,5 @@ def test_a_body_is_read_with_its_parts() -> None:
     ],
 )
 def test_a_wrong_body_is_told_why(value: Any, problem: str) -> None:
-    if not problem:
-        assert read(Outer, value)
-        return
     with pytest.raises(ValueError, match=f"^{re.escape(problem)}$"):
         read(Outer, value)

@@ -1,60 +1,63 @@
 """Streaming: sentences as they are ready; when nobody listens any more, no search goes on."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
+
+import pytest
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.request import Constraints, Request, Term, Translation
+from nmt.server.queue import put_back
 from nmt.server.stream import cut, events
 from tests.reading.pretended import context_of
+
+pytestmark = pytest.mark.anyio
 
 
 def test_texts_are_cut_into_lines_and_sentences(tokenizer: Tokenizer) -> None:
     constraints = Constraints("It", (Term(("run",), "Lauf"),))
-    text = cut(3, Request(" Wo ist er? Lauf!\r\n\nJa. ", constraints), context_of(tokenizer))
-    pieces = text.pieces
-    places = [(p.index, p.line, p.sentence, p.request.text) for p in pieces]
-    assert places == [(3, 0, 0, "Wo ist er?"), (3, 0, 1, "Lauf!"), (3, 1, 0, ""), (3, 2, 0, "Ja.")]
-    assert text.join([[Translation(p.request.text.upper(), 0.0, ())] for p in pieces])[0].text == (
-        "WO IST ER? LAUF!\r\n\nJA."
-    )
-    assert [p.request.constraints.prefix for p in pieces] == ["It", "", "", ""]
-    assert [len(p.request.constraints.must) for p in pieces] == [0, 1, 0, 0]
-    [whole] = cut(0, Request("<p>A. B.</p>"), context_of(tokenizer, mode="html")).pieces
-    assert whole.request.text == "<p>A. B.</p>"
+    requests = [Request("Ja."), Request(" Wo ist er? Lauf!\r\n\nJa. ", constraints)]
+    trees, [first, *pieces] = cut(requests, context_of(tokenizer))
+    assert first == ((0, 0, 0), requests[0])
+    places = [(*place, request.text) for place, request in pieces]
+    assert places == [(1, 0, 0, "Wo ist er?"), (1, 0, 1, "Lauf!"), (1, 1, 0, ""), (1, 2, 0, "Ja.")]
+    lists = [[Translation(request.text.upper(), 0.0, ())] for _, request in (first, *pieces)]
+    assert [best.text for [best] in put_back(trees, lists)] == ["JA.", "WO IST ER? LAUF!\r\n\nJA."]
+    assert [request.constraints.prefix for _, request in pieces] == ["It", "", "", ""]
+    assert [len(request.constraints.must) for _, request in pieces] == [0, 1, 0, 0]
+    _, [(_, whole)] = cut([Request("<p>A. B.</p>")], context_of(tokenizer, mode="html"))
+    assert whole.text == "<p>A. B.</p>"
 
 
-def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> None:
+async def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> None:
     ended: list[str] = []
 
-    async def translate(request: Request) -> list[Translation]:
+    async def translate(requests: Sequence[Request]) -> list[list[Translation]]:
+        [request] = requests
         try:
             await asyncio.sleep(0 if request.text == "Ja." else 5)
         except asyncio.CancelledError:
             ended.append(request.text)
             raise
-        return [Translation(f"<{request.text}>", 0.0, ())]
+        return [[Translation(f"<{request.text}>", 0.0, ())]]
 
     async def never(_: Any) -> None:
         raise AssertionError
 
-    async def test() -> None:
-        stream = events(cut(0, Request("Ja. Nein. Gut."), context_of(tokenizer)).pieces, translate, never)
-        assert b'"text": "<Ja.>"' in await anext(stream)
-        await stream.aclose()  # type: ignore[attr-defined]
-        await asyncio.sleep(0)
-
-    asyncio.run(test())
+    _, pieces = cut([Request("Ja. Nein. Gut.")], context_of(tokenizer))
+    stream = events(pieces, translate, never)
+    assert b'"text": "<Ja.>"' in await anext(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    await asyncio.sleep(0)
     assert ended == ["Nein.", "Gut."]
 
 
-def test_an_error_is_an_event(tokenizer: Tokenizer) -> None:
-    async def fail(_: Any) -> list[Translation]:
+async def test_an_error_is_an_event(tokenizer: Tokenizer) -> None:
+    async def fail(_: Any) -> list[list[Translation]]:
         raise ValueError("too hard")
 
-    async def test() -> list[bytes]:
-        return [event async for event in events(cut(0, Request("A."), context_of(tokenizer)).pieces, fail, fail)]
-
-    [event] = asyncio.run(test())
+    _, pieces = cut([Request("A.")], context_of(tokenizer))
+    [event] = [event async for event in events(pieces, fail, fail)]
     assert event.startswith(b"event: error\ndata: ")
     assert b"too hard" in event

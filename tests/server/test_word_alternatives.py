@@ -9,7 +9,7 @@ from torch import Tensor
 
 from nmt.decode.engine import Ids
 from nmt.server.errors import Refused
-from nmt.server.word_alternatives import Focus, begun, focus, likely_words
+from nmt.server.word_alternatives import Focus, focus, likely_words
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS
 from tests.tiny import PAIRS
@@ -79,8 +79,3 @@ def test_a_word_is_as_probable_as_all_its_pieces(translator: Translator) -> None
 def test_a_long_sentence_is_refused(translator: Translator) -> None:
     with pytest.raises(Refused, match="too long"):
         likely_words(translator, "\N{GRINNING FACE}" * 300, "")
-
-
-def test_requests_go_on_with_each_word() -> None:
-    sentence = Focus("Er ist dort.", "", "It ", "")
-    assert [r.constraints.prefix for r in begun(sentence, [("is", 0.5), ("was", 0.1)])] == ["It is", "It was"]

@@ -62,9 +62,7 @@ def marked(line: str) -> Marked:
         ("<a><b>{x}</b></a> da", "[0] da", "There [0]", "There <a><b>{x}</b></a>"),
     ],
 )
-def test_items_stand_where_their_placeholders_stood(
-    line: str, with_placeholders: str, translation: str, expected: str
-) -> None:
+def test_items_stand_where_placeholders_do(line: str, with_placeholders: str, translation: str, expected: str) -> None:
     found = marked(line)
     assert numbered(found.text) == with_placeholders
     unmarked = found.restore(placed(translation))

@@ -35,9 +35,7 @@ def test_signs_and_the_letters_of_scripts_without_spaces_do_not(character: str) 
         ("न", False, False, False),
     ],
 )
-def test_korean_has_spaces_and_thai_is_an_alphabet(
-    character: str, unspaced: bool, east_asian: bool, asian: bool
-) -> None:
+def test_korean_has_spaces_thai_an_alphabet(character: str, unspaced: bool, east_asian: bool, asian: bool) -> None:
     classes = [re.fullmatch(f"[{ranges}]", character) is not None for ranges in (UNSPACED, EAST_ASIAN, ASIAN)]
     assert classes == [unspaced, east_asian, asian]
 

@@ -141,9 +141,7 @@ def test_what_is_wrong_is_flagged(source: str, translation: str, flags: list[Fla
 @pytest.mark.parametrize(
     ("length", "other", "flags"), [(30, 80, []), (30, 81, ["too_long"]), (80, 30, []), (81, 30, ["too_short"])]
 )
-def test_one_text_may_be_twice_as_long_as_the_other_and_20_characters_more(
-    length: int, other: int, flags: list[Flag]
-) -> None:
+def test_a_text_may_be_twice_as_long_and_20_characters_more(length: int, other: int, flags: list[Flag]) -> None:
     source = "Ein Mann mit einem neuen schwarzen Hut geht am Abend ganz allein durch einen dunklen Park nach Hause"
     translation = "The quick brown fox jumps over a very lazy dog while seven wise women want their picture taken"
     assert suspicions(source[:length], translation[:other]) == flags
@@ -173,9 +171,7 @@ def test_flags_stand_in_their_order_and_unfinished_is_what_the_search_says(sourc
 
 @exactly
 @given(phrases, phrases, st.integers(4, 30))
-def test_a_phrase_said_again_and_again_is_a_loop_unless_the_source_does_so_too(
-    start: str, phrase: str, times: int
-) -> None:
+def test_a_phrase_said_again_and_again_is_a_loop_unless_the_source_has_it(start: str, phrase: str, times: int) -> None:
     looped = f"{start}, {', '.join([phrase] * times)}"
     assert "loop" in suspicions(SOURCE, looped)
     assert "loop" not in suspicions("Hut, " * times, looped)

@@ -3,9 +3,10 @@
 import json
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -19,29 +20,11 @@ from nmt.training.monitor import Monitor, Window
 from nmt.training.validation import Validator
 
 WORDS = ["ab", "cd", "ef", "gh", "ij", "kl"]
-TINY = ModelConfig(
-    d_model=32,
-    n_heads=2,
-    encoder_layers=1,
-    decoder_layers=1,
-    d_ff=64,
-    norm_position="pre",
-    dropout=0.1,
-    attention_dropout=0.1,
-    activation_dropout=0.1,
-)
-NO_DROPOUT = replace(TINY, dropout=0.0, attention_dropout=0.0, activation_dropout=0.0)
-SHORT = TrainingConfig(
-    max_steps=12,
-    batch_tokens=120,
-    learning_rate=3e-3,
-    warmup_steps=4,
-    log_every=4,
-    validate_every=4,
-    threads=1,
-    device="cpu",
-    precision="fp32",
-)
+SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 2, "d_ff": 64, "encoder_layers": 1, "decoder_layers": 1}
+NO_DROPOUT = ModelConfig(**SIZES, norm_position="pre", dropout=0.0)
+TINY = replace(NO_DROPOUT, dropout=0.1, attention_dropout=0.1, activation_dropout=0.1)
+PLAIN = TrainingConfig(threads=1, device="cpu", precision="fp32", batch_tokens=120, learning_rate=3e-3, warmup_steps=4)
+SHORT = replace(PLAIN, max_steps=12, log_every=4, validate_every=4)
 
 
 def corpus(n: int, seed: int) -> list[tuple[str, str]]:
@@ -59,7 +42,7 @@ class ScriptedValidator(Validator):
         self.values = iter(values)
 
     def measure(self) -> tuple[dict[str, float], list[str]]:
-        return {f"validation/{self.config.metric}": next(self.values)}, []
+        return {f"validation/{self.config.best_metric}": next(self.values)}, []
 
 
 def new_trainer(
@@ -83,6 +66,23 @@ def run(trainer: Trainer) -> Trainer:
     return trainer
 
 
+def require_equal(model: torch.nn.Module, other: torch.nn.Module) -> None:
+    for (name, a), b in zip(model.named_parameters(), other.parameters(), strict=True):
+        assert torch.equal(a, b), name
+
+
+def require_same_end(make: Callable[[Path], Trainer], folder: Path, stop_after: int) -> tuple[Trainer, Trainer]:
+    """Run a trainer in one go and, in another folder, with a stop after this step: both must end alike, bit for bit."""
+    whole = run(make(folder / "whole"))
+    run_until(make(folder / "parts"), stop_after)
+    torch.manual_seed(1234)  # whatever happens in between
+    resumed = make(folder / "parts")
+    assert resumed.progress.step == stop_after
+    run(resumed)
+    require_equal(whole.model, resumed.model)
+    return whole, resumed
+
+
 def save_checkpoint(folder: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, progress: Progress) -> Path:
     write_checkpoint(folder, copy_files(model, optimizer, None), progress)
     return step_folder(folder, progress.step)
@@ -90,6 +90,10 @@ def save_checkpoint(folder: Path, model: torch.nn.Module, optimizer: torch.optim
 
 def records(folder: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def without_speed(folder: Path) -> list[dict[str, float]]:
+    return [{tag: v for tag, v in record.items() if not tag.startswith("speed/")} for record in records(folder)]
 
 
 def losses(folder: Path) -> list[float]:

@@ -31,55 +31,56 @@ from tests.training.reversal import NO_DROPOUT, TINY, corpus, new_trainer
 Shape = tuple[int, ...]
 
 
-class Casts(TorchDispatchMode):
-    """Counts the tensors that change between float32 and bfloat16, by shape."""
+class Watch(TorchDispatchMode):
+    """Notes all operations of PyTorch."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.shapes = Counter[Shape]()
+        self.counts = Counter[Any]()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        self.note(func, args, kwargs or {}, result)
+        return result
+
+    def note(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        raise NotImplementedError
+
+
+def is_view(func: Any) -> bool:
+    return any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
+
+
+class Casts(Watch):
+    """Counts the tensors that change between float32 and bfloat16, by shape."""
+
+    def note(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         cast = func is torch.ops.aten._to_copy.default
         if cast and {args[0].dtype, result.dtype} == {torch.float32, torch.bfloat16}:
-            self.shapes[tuple(result.shape)] += 1
-        return result
+            self.counts[tuple(result.shape)] += 1
 
 
 # Of a tensor of a GPU, these need its numbers: the program waits until the GPU has done all work before.
-NUMBERS_NEEDED = {
-    "_local_scalar_dense",
-    "nonzero",
-    "masked_select",
-    "equal",
-    "_unique2",
-    "unique_consecutive",
-    "bincount",
-}
+READERS = {"_local_scalar_dense", "nonzero", "masked_select", "equal", "_unique2", "unique_consecutive", "bincount"}
 COPIES = {"tolist", "numpy", "cpu", "item", "__bool__", "__int__", "__float__", "__index__"}
 
 
-class Kernels(TorchDispatchMode):
+class Kernels(Watch):
     """Counts the operations that a GPU would start a kernel for: those that make or change numbers."""
 
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.names = Counter[str]()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        is_view = any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
-        self.names[func.overloadpacket.__name__] += not is_view and "empty" not in func.overloadpacket.__name__
-        return func(*args, **(kwargs or {}))
+    def note(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        name = func.overloadpacket.__name__
+        self.counts[name] += not is_view(func) and "empty" not in name
 
 
-class Waits(TorchDispatchMode):
+class Waits(Watch):
     """Counts the operations for which the program would wait, if the model were on a GPU, in a step of this trainer.
 
     The tensors that would be there: parameters, what `move` moves, and what is computed of them.
     """
 
     def __init__(self, model: nn.Module, patch: pytest.MonkeyPatch) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.found, self.there = list[str](), dict[int, weakref.ref[Tensor]]()
         self.mark([*model.parameters(), *model.buffers()])
         for name, module in list(sys.modules.items()):
@@ -103,31 +104,27 @@ class Waits(TorchDispatchMode):
 
         return copy
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+    def note(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         given = [x for x in tree_leaves((args, kwargs)) if self.is_there(x)]
-        result = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
         by_mask = name == "index" and any(x.dtype == torch.bool for x in given)
-        by_counts = name == "repeat_interleave" and (kwargs or {}).get("output_size") is None
-        self.found += [name] if given and (name in NUMBERS_NEEDED or by_mask or by_counts) else []
+        by_counts = name == "repeat_interleave" and kwargs.get("output_size") is None
+        self.found += [name] if given and (name in READERS or by_mask or by_counts) else []
         self.mark(tree_leaves(result) if given else [])
-        return result
 
 
-class Traffic(TorchDispatchMode):
+class Traffic(Watch):
     """Counts the bytes of logits, or of numbers of their size, that are read and written, and the most bytes of all
     tensors that are alive at once."""
 
     def __init__(self, n_logits: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.n_logits, self.moved, self.peak = n_logits, 0, 0
         self.made: list[weakref.ref[Tensor]] = []
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
+    def note(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         results = [x for x in (result if isinstance(result, tuple) else [result]) if isinstance(x, Tensor)]
-        is_view = any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
-        if not is_view and "gather" not in str(func) and "scatter" not in str(func):
+        if not is_view(func) and "gather" not in str(func) and "scatter" not in str(func):
             tensors = [x for x in args if isinstance(x, Tensor)] + results
             self.moved += sum(x.nbytes for x in tensors if x.numel() == self.n_logits)
         self.made += map(weakref.ref, results)
@@ -135,7 +132,6 @@ class Traffic(TorchDispatchMode):
             x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for r in self.made if (x := r()) is not None
         }
         self.peak = max(self.peak, sum(storages.values()))
-        return result
 
 
 def traffic_of_the_loss(n: int, chunk: int, dtype: torch.dtype) -> Traffic:
@@ -177,7 +173,7 @@ def kernels_of_a_step(layers: int) -> Counter[str]:
     learner = Learner(build_model(config, 30, 30), TrainingConfig(), Numerics(torch.device("cpu"), bf16=True))
     with Kernels() as kernels:
         learner(make_batch(Pairs(ids, ids), torch.arange(2))).smoothed.backward()
-    return kernels.names
+    return kernels.counts
 
 
 def test_a_layer_needs_few_kernels() -> None:
@@ -277,7 +273,7 @@ def casts_of_a_step(data: TrainingData, folder: Path, model: ModelConfig) -> tup
         trainer.step(Window())
     output = trainer.model.output
     layers = [m for m in trainer.model.modules() if isinstance(m, nn.Linear | nn.LayerNorm | nn.RMSNorm)]
-    return casts.shapes, [p for layer in layers if layer is not output for p in layer.parameters()]
+    return casts.counts, [p for layer in layers if layer is not output for p in layer.parameters()]
 
 
 def test_in_bf16_each_weight_is_rounded_once_and_states_stay(data: TrainingData, tmp_path: Path) -> None:

@@ -1,22 +1,42 @@
-"""The facts of a translator are measured on its training sources."""
+"""The facts that training sources tell; and batches in their order, made ahead in threads: the same training, bit for
+bit, from any place on."""
 
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
-from nmt.data.batches import Sequences
+from nmt.config import TrainingConfig
+from nmt.data import batches as module
+from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, make_batch
 from nmt.data.cleaning import Pair
+from nmt.data.mixing import mixture_of
+from nmt.data.sections import Section
 from nmt.data.store.facts import final_mark
+from nmt.data.store.ids import Shard, small
+from nmt.data.stored import StoredPairs, read_store
 from nmt.data.tokenizer import Tokenizer
-from nmt.training.data import TrainingData, source_facts
+from nmt.training.data import Feed, TrainingData, source_facts
+from nmt.training.distributed import SINGLE_PROCESS, Processes
 from nmt.translation.model_folder import Facts
 from tests.tiny import PAIRS, make_tokenizer
+from tests.training.reversal import new_trainer, require_equal, require_same_end, run
 
 ONE, TWO, THREE = ((" ".join(["Der Hund läuft."] * n), "The dog runs.") for n in (1, 2, 3))
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+def known(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     return make_tokenizer(Path(tmp_path_factory.mktemp("tokenizer")))
 
 
@@ -32,10 +52,10 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     ],
 )
 def test_as_many_sentences_are_usual_as_one_source_in_a_hundred_has(
-    tokenizer: Tokenizer, train: list[Pair], usual: int
+    known: Tokenizer, train: list[Pair], usual: int
 ) -> None:
-    data = TrainingData.encode(tokenizer, train, PAIRS)
-    longest = max(len(ids) for ids in tokenizer.encode_source([source for source, _ in train]))
+    data = TrainingData.encode(known, train, PAIRS)
+    longest = max(len(ids) for ids in known.encode_source([source for source, _ in train]))
     assert data.facts == Facts(longest_source=longest, usual_sentences=usual, final_mark=".")
 
 
@@ -53,12 +73,226 @@ def test_the_final_mark_is_the_usual_one_if_nearly_all_sources_have_one(sources:
     assert final_mark(sources) == mark
 
 
-def test_a_translator_knows_the_words_of_its_sources_and_a_language_model_none(tokenizer: Tokenizer) -> None:
-    words = TrainingData.encode(tokenizer, PAIRS, PAIRS).tokenizer.words
+def test_a_translator_knows_the_words_of_its_sources_and_a_language_model_none(known: Tokenizer) -> None:
+    words = TrainingData.encode(known, PAIRS, PAIRS).tokenizer.words
     assert words is not None
     assert {"Hund", "Männer", "Wo"} <= words.ranks.keys()
-    assert TrainingData.encode(tokenizer, [("", target) for _, target in PAIRS], []).tokenizer.words is None
+    assert TrainingData.encode(known, [("", target) for _, target in PAIRS], []).tokenizer.words is None
 
 
-def test_sources_that_are_read_with_the_targets_tell_nothing(tokenizer: Tokenizer) -> None:
-    assert source_facts(tokenizer, Sequences.of([[]] * 3)) == Facts()
+def test_sources_that_are_read_with_the_targets_tell_nothing(known: Tokenizer) -> None:
+    assert source_facts(known, Sequences.of([[]] * 3)) == Facts()
+
+
+Made = list[tuple[bool, int, int]]
+PORTIONS = [Section("a", "de", "en"), Section("b", "de", "en", weight=0.3), Section("c", "en", "de", weight=2.5)]
+# Hashes of all batches of the epochs 0 and 3, and of those of epoch 3 from number 130 on, as nmt 0.2.0 planned them.
+PLANS = {
+    ("plain", False): ["7609ba1fb9269df4", "2ccfe8221813bc98", "e3b0c44298fc1c14"],
+    ("plain", True): ["812feb52d13f60d0", "697fa0491f17d0c0", "3a58fbd0d3c66068"],
+    ("mixed", False): ["a655aa0ff1a46bf3", "b61c70224c5448e9", "e3b0c44298fc1c14"],
+    ("mixed", True): ["93d8a5fdbbdbd2c2", "f6f983bd3f4bb252", "84dc9783a4478b1c"],
+    ("weighted", False): ["346b3f9de9b0d1f7", "7ce2d1dfc32a5c06", "e3b0c44298fc1c14"],
+    ("weighted", True): ["29939931228c62ef", "84d204673be9a3c4", "9886d4557dff1c19"],
+}
+
+
+def numbered_pairs(kind: str) -> Pairs:
+    """500 pairs of random lengths, whose pieces tell the number of the pair."""
+    generator = torch.Generator().manual_seed(5)
+    lengths = [torch.randint(1, 30, (500,), generator=generator) for _ in range(2)]
+    portion_N = torch.randint(3, (500,), generator=generator)
+    weight_N = torch.randint(8, (500,), generator=generator).float() / 4
+    sides = (Sequences.of([[n] * (size - 1) for n, size in enumerate(side.tolist())]) for side in lengths)
+    return Pairs(*sides, portion_N=portion_N, weight_N=weight_N if kind == "weighted" else None)
+
+
+def stored(pairs: Pairs, folder: Path) -> Pairs | StoredPairs:
+    """The pairs in a store of seven files."""
+    for n, index in enumerate(torch.arange(len(pairs)).chunk(7)):
+        part = pairs.chosen(index)
+        arrays = [a for side in (part.source, part.target) for a in (side.flat[:-1].numpy(), side.lengths_N.numpy())]
+        assert pairs.portion_N is not None
+        arrays.append(pairs.portion_N[index].numpy())
+        source, source_N, target, target_N, portion_N = (small(a.astype(np.int32)) for a in arrays)
+        weight_N = None if pairs.weight_N is None else pairs.weight_N[index].numpy()
+        shard = Shard(source, source_N, target, target_N, portion_N, weight_N)
+        shard.write(folder / f"{n}.safetensors")
+    return read_store(sorted(folder.glob("*.safetensors")))
+
+
+def feed_of(kind: str, in_store: bool, folder: Path, *, in_threads: bool = False) -> tuple[Feed, Any]:
+    pairs = numbered_pairs(kind)
+    train = stored(pairs, folder) if in_store else pairs
+    mixture = None if kind == "plain" else mixture_of(train, PORTIONS, 2.0)
+    data: Any = TrainingData(None, train, pairs, [], None, mixture=mixture, stored=in_store)  # type: ignore[arg-type]
+    model: Any = SimpleNamespace(sequence_lengths=lambda *lengths: list(lengths))
+    settings: Any = SimpleNamespace(batch_tokens=200, seed=7, accumulate=2)
+    return Feed(data, model, settings, SINGLE_PROCESS, in_threads=in_threads), train
+
+
+def digest(planned: Iterable[PlannedBatch]) -> str:
+    found = hashlib.sha256()
+    for batch in planned:
+        rows = batch.index_B if batch.rows_N is None else batch.rows_N[batch.index_B]
+        found.update(f"{batch.number} {rows.tolist()}\n".encode())
+        sizes = batch.pairs.source.lengths_N[batch.index_B].tolist()
+        assert batch.pairs.source.rows(batch.index_B) == [[n] * k for n, k in zip(rows.tolist(), sizes, strict=True)]
+    return found.hexdigest()[:16]
+
+
+@pytest.mark.parametrize(("kind", "in_store"), PLANS)
+@pytest.mark.parametrize("in_threads", [False, True])
+def test_batches_are_those_of_earlier_versions_so_that_their_runs_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, in_store: bool, in_threads: bool
+) -> None:
+    monkeypatch.setattr(module, "WINDOW", 128)
+    feed, train = feed_of(kind, in_store, tmp_path, in_threads=in_threads)
+    assert isinstance(train, StoredPairs if in_store else Pairs)
+    found = []
+    for epoch, number in ((0, 0), (3, 0), (3, 130)):
+        feed.go_to((epoch, number), 0)
+        found.append(digest(takewhile(lambda batch, epoch=epoch: batch.epoch == epoch, feed.planned)))  # type: ignore[misc]
+    assert found == PLANS[kind, in_store]
+    feed.go_to((0, 0), 0)
+    planned = list(islice(feed.planned, 300))
+    assert {batch.epoch for batch in planned} > {0, 1}
+    for before, now in pairwise(planned):
+        feed.go_to(before.after, 0)
+        if now.number % 50 == 0 or before.epoch < now.epoch:  # going on takes a plan
+            assert digest([next(feed.planned)]) == digest([now])
+
+
+def peak_of(shards: int, kind: str, folder: Path) -> int:
+    """The most memory in bytes, in a process of its own, that the first batch takes: of so many files of 2¹⁷ pairs."""
+    n = 1 << 17
+    ids, sizes, portion_N = (np.full(k, m, np.uint16) for k, m in ((2 * n, 7), (n, 2), (n, 0)))
+    portion_N[::3] = 1
+    weight_N = np.arange(n, dtype=np.float32) % 5 if kind == "weighted" else None
+    Shard(ids, sizes, ids, sizes, portion_N, weight_N).write(folder / "shard")
+    process = subprocess.run(
+        [sys.executable, "-m", "tests.training.test_data", str(shards), kind, str(folder / "shard")],
+        capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    return 1024 * int(process.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "mixed", "weighted"])
+def test_a_pair_beyond_the_first_million_takes_at_most_16_bytes_of_memory(tmp_path: Path, kind: str) -> None:
+    pytest.importorskip("resource")
+    few, many = (peak_of(shards, kind, tmp_path) for shards in (16, 48))
+    assert many - few < 16 * (32 << 17)
+
+
+def test_a_store_of_one_window_is_in_memory(tmp_path: Path) -> None:
+    train = stored(numbered_pairs("weighted"), tmp_path)
+    assert isinstance(train, Pairs)
+    for ours, given in zip(next(train.columns()), next(numbered_pairs("weighted").columns()), strict=True):
+        assert ours is not None
+        assert torch.equal(ours, given)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Made:
+    """The training batches that are made: whether in a thread, the epoch, and the number."""
+    found: Made = []
+    make = Feed.make
+
+    def noted(feed: Feed, planned: PlannedBatch) -> Batch:
+        in_thread = threading.current_thread() is not threading.main_thread()
+        found.append((in_thread, planned.epoch, planned.number))
+        return make(feed, planned)
+
+    monkeypatch.setattr(Feed, "make", noted)
+    return found
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU."""
+
+    def feed(*arguments: Any, in_threads: bool) -> Feed:
+        return Feed(*arguments, in_threads=True)
+
+    monkeypatch.setattr("nmt.training.loop.Feed", feed)
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_a_thread_changes_nothing(
+    data: TrainingData, tmp_path: Path, made: Made, request: pytest.FixtureRequest, accumulate: int
+) -> None:
+    plain = run(new_trainer(data, tmp_path / "plain", accumulate=accumulate))
+    alone, places = {in_thread for in_thread, *_ in made}, [place for _, *place in made]
+    assert alone == {False}
+    made.clear()
+    request.getfixturevalue("threads")
+    fed = run(new_trainer(data, tmp_path / "ahead", accumulate=accumulate))
+    require_equal(plain.model, fed.model)
+    assert sorted(place for _, *place in made)[: len(places)] == sorted(places)
+    assert len(made) <= len(places) + accumulate, "those of the step that never came"
+    assert [place for in_thread, *place in made if not in_thread] == places[:accumulate], "the first step's"
+
+
+@pytest.mark.usefixtures("threads")
+def test_a_stopped_run_goes_on_with_the_batch_after_its_last_step(data: TrainingData, tmp_path: Path) -> None:
+    require_same_end(lambda folder: new_trainer(data, folder), tmp_path, 5)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_each_process_makes_its_own_batches_a_step_ahead(
+    data: TrainingData, tmp_path: Path, made: Made, rank: int
+) -> None:
+    """Also if each has one batch a step."""
+    trainer = new_trainer(data, tmp_path, accumulate=4, batch_tokens=60)
+    feed = trainer.feed
+    feed.processes = Processes(rank=rank, size=4)
+    first = feed.group()
+    [own] = feed.processes.shard_items(first)
+    [started] = feed.started
+    assert started == (own.epoch, own.number + 4), "before this step needs its own batch"
+    second = feed.group()
+    assert [batch.number for batch in second] == [4, 5, 6, 7]
+    [own] = feed.processes.shard_items(second)
+    ours, expected = (vars(batch).values() for batch in (feed.take(own), make_batch(own.pairs, own.index_B)))
+    assert all(map(torch.equal, ours, expected))
+    assert (True, *started) in made
+    assert (False, *started) not in made
+
+
+@pytest.mark.usefixtures("threads")
+def test_an_error_in_the_thread_is_told_where_the_batch_is_needed(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = Feed.make
+
+    def fails(feed: Feed, planned: PlannedBatch) -> Batch:
+        if planned.number == 2:
+            raise OSError("the store is gone")
+        return make(feed, planned)
+
+    monkeypatch.setattr(Feed, "make", fails)
+    trainer = new_trainer(data, tmp_path)
+    with pytest.raises(OSError, match="the store is gone"):
+        run(trainer)
+    assert trainer.progress.step == 2
+
+
+def first_batch(shards: int, kind: str, file: Path) -> None:
+    """Make the first batch of so many files, and print the most memory of this process, in KiB."""
+    import resource
+
+    train = read_store([file] * shards)
+    mixture = None if kind == "plain" else mixture_of(train, PORTIONS[1:], 1.0)
+    data: Any = TrainingData(None, train, None, [], None, mixture=mixture, stored=True)  # type: ignore[arg-type]
+    model: Any = SimpleNamespace(sequence_lengths=lambda *lengths: list(lengths))
+    data.longest(model)
+    feed = Feed(data, model, TrainingConfig(), SINGLE_PROCESS, in_threads=False)
+    feed.go_to((1, 0), 0)
+    feed.make(next(feed.planned))
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+if __name__ == "__main__":
+    first_batch(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))

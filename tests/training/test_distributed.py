@@ -1,22 +1,22 @@
-"""Runs of several processes, started by torchrun, learn what one process learns."""
+"""Runs of several processes, as torchrun starts them, learn what one process learns."""
 
 import json
 import shlex
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from nmt.train import main
 from nmt.upgrade import FORMAT
-from tests.training.torchrun import command, difference, saved, start, train, write_corpus
+from tests.training.torchrun import die_after, difference, saved, train, write_numbers
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("distributed") / "numbers")
+    return write_numbers(tmp_path_factory.mktemp("distributed") / "numbers")
 
 
 def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -> None:
@@ -41,7 +41,7 @@ def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -
 def test_processes_see_the_same_pairs_of_mixed_corpora(corpus: Path, tmp_path: Path) -> None:
     """Of two corpora with weights, pairs with weights, and a stage that begins within an epoch: each process must plan
     the same batches, of which it takes its own."""
-    more, main = write_corpus(tmp_path / "more"), write_corpus(tmp_path / "mixed")
+    more, main = write_numbers(tmp_path / "more"), write_numbers(tmp_path / "mixed")
     for folder in (more, main):
         (folder / "train.quality").write_text("".join(f"{1 + n % 3 / 2}\n" for n in range(60)))
     steps = ["--data.weights", "quality", "--training.max_steps", "4", "--training.validate_every", "4"]
@@ -90,16 +90,10 @@ def test_every_kind_of_training_goes_on_after_a_kill_and_learns_the_same_in_two_
     """With validation, a moving average, an average of checkpoints, and a model folder at the end."""
     steps = "--training.validate_every 2 --training.max_steps 6 --training.average 2"
     more = shlex.split(f"{KINDS[kind]} {steps}")
-    one = command(corpus, 0, f"{kind} in one", *more)
-    assert main(one[one.index("nmt.train") + 1 :]) == 0
-    killed = command(corpus, 0, f"{kind} killed", *more)
-    process = start(killed)
-    assert process.stdout
-    for line in process.stdout:
-        if line.startswith("step 3:"):
-            process.kill()
-    assert process.wait(60) == -signal.SIGKILL
-    assert main(killed[killed.index("nmt.train") + 1 :]) == 0
+    train(corpus, 0, f"{kind} in one", *more)
+    output = train(corpus, 0, f"{kind} killed", *more, patch=partial(die_after, 3), status=-signal.SIGKILL)
+    assert "step 3:" in output
+    assert "Resuming after step 2" in train(corpus, 0, f"{kind} killed", *more)
     assert difference(saved(corpus, f"{kind} in one", 6), saved(corpus, f"{kind} killed", 6)) == 0
     train(corpus, 2, f"{kind} in two", *more)
     assert difference(saved(corpus, f"{kind} in one", 6), saved(corpus, f"{kind} in two", 6)) < 1e-5

@@ -33,6 +33,11 @@ def tokenizer(folder: Path, pairs: list[tuple[str, str]], joint: bool = True) ->
     return train_tokenizer(pairs, TokenizerConfig(vocab_size=40, byte_fallback=False, joint=joint), folder, "de", "en")
 
 
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    return tokenizer(tmp_path_factory.mktemp("words"), PAIRS)
+
+
 def new_model(config: ModelConfig, words: Tokenizer, seed: int) -> GenerativeModel:
     torch.manual_seed(seed)
     return build_generative_model(config, words.src_vocab_size, words.tgt_vocab_size).eval()
@@ -81,15 +86,13 @@ def test_with_a_new_vocabulary_shared_pieces_keep_their_embedding(tmp_path: Path
     )
 
 
-def test_another_architecture_is_refused_by_its_settings(tmp_path: Path) -> None:
-    words = tokenizer(tmp_path / "words", PAIRS)
+def test_another_architecture_is_refused_by_its_settings(words: Tokenizer, tmp_path: Path) -> None:
     folder = folder_of(new_model(CONFIG, words, 1), words, tmp_path / "model")
     with pytest.raises(ValueError, match=r"model\.d_ff is 32, there 16; model\.norm is 'rms', there 'layer'"):
         start_from(new_model(replace(CONFIG, d_ff=32, norm="rms"), words, 2), words, folder)
 
 
-def test_a_shallower_model_starts_with_the_first_layers(tmp_path: Path) -> None:
-    words = tokenizer(tmp_path / "words", PAIRS)
+def test_a_shallower_model_starts_with_the_first_layers(words: Tokenizer, tmp_path: Path) -> None:
     old = new_model(replace(CONFIG, encoder_layers=2, decoder_layers=3), words, 1)
     model = new_model(replace(CONFIG, encoder_layers=2), words, 2)
     said = start_from(model, words, folder_of(old, words, tmp_path / "model"))
@@ -102,9 +105,8 @@ def test_a_shallower_model_starts_with_the_first_layers(tmp_path: Path) -> None:
 
 
 def test_a_run_folder_will_do_and_a_wrong_one_is_noticed_before_anything_is_prepared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = tokenizer(tmp_path / "words", PAIRS)
     folder_of(new_model(CONFIG, words, 1), words, tmp_path / "run" / "model")
     assert "encoder 100.0%" in start_from(new_model(CONFIG, words, 2), words, tmp_path / "run")
     monkeypatch.chdir(tmp_path)
@@ -118,9 +120,8 @@ def test_a_run_folder_will_do_and_a_wrong_one_is_noticed_before_anything_is_prep
 @pytest.mark.parametrize(("family", "part"), [("encoder-only", "encoder"), ("decoder-only", "decoder")])
 @pytest.mark.parametrize("tied", ["three-way", "decoder"])
 def test_a_translator_starts_with_the_parts_that_another_family_has(
-    tmp_path: Path, family: str, part: str, tied: str
+    words: Tokenizer, tmp_path: Path, family: str, part: str, tied: str
 ) -> None:
-    words = tokenizer(tmp_path / "words", PAIRS)
     torch.manual_seed(1)
     sizes = words.src_vocab_size, words.tgt_vocab_size
     old = build_model(replace(CONFIG, family=family, encoder_layers=2, decoder_layers=1), *sizes)  # type: ignore[arg-type]
@@ -145,8 +146,7 @@ def test_a_translator_starts_with_the_parts_that_another_family_has(
     assert float(shares[part]) > 50
 
 
-def test_frozen_parts_stay_and_the_others_learn(tmp_path: Path) -> None:
-    words = tokenizer(tmp_path / "words", PAIRS)
+def test_frozen_parts_stay_and_the_others_learn(words: Tokenizer, tmp_path: Path) -> None:
     model = new_model(CONFIG, words, 1)
     freeze(model, ("embeddings", "encoder"))
     before = {name: p.detach().clone() for name, p in model.named_parameters()}

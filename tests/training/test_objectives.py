@@ -14,21 +14,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import FAMILIES, METRICS, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
+from nmt.config import OBJECTIVES, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, join
 from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
 from nmt.data.copies.noise import hidden_counts
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model.contract import Model
 from nmt.training.data import TrainingData
-from nmt.training.delivery import write_model
+from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.objectives import Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
-from nmt.training.report import describe, measure_tests
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK
-from tests.training.reversal import NO_DROPOUT, SHORT, corpus, losses, records, run
+from tests.training.reversal import NO_DROPOUT, SHORT, corpus, losses, records, require_equal, run
 
 VOCAB = 60
 ids = st.lists(st.integers(FIRST_PIECE, VOCAB - 1), min_size=1, max_size=12)
@@ -36,7 +35,7 @@ corpora = st.lists(st.tuples(ids, ids), min_size=1, max_size=6)
 seeds = st.integers(0, 1000)
 SPANS = NoiseConfig(kind="spans")
 KINDS = PieceKinds.of(["▁" * (i % 3 == 0) + "Aa1"[i % 3] for i in range(VOCAB)])
-OBJECTIVES: list[Objective] = [
+KINDS_OF_BATCHES: list[Objective] = [
     Objective(),
     LanguageModel(),
     MaskedPieces(NoiseConfig(), VOCAB),
@@ -64,7 +63,7 @@ def generator(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-@given(corpora, st.sampled_from(OBJECTIVES), seeds)
+@given(corpora, st.sampled_from(KINDS_OF_BATCHES), seeds)
 def test_batches_repeat_mark_padding_and_have_as_many_targets_as_predicted(
     rows: list[tuple[list[int], list[int]]], objective: Objective, seed: int
 ) -> None:
@@ -188,7 +187,8 @@ TASKS = [("lm", {}), ("mlm", {}), ("denoise", {}), ("denoise", {"kind": "spans"}
 
 
 def settings(objective: Any, noise: dict[str, Any], **changes: Any) -> Config:
-    training = replace(SHORT, **{"objective": objective, **changes})
+    usual = {"objective": objective, "best_metric": "auto", "label_smoothing": "auto"}
+    training = replace(SHORT, **{**usual, **changes})
     model = replace(NO_DROPOUT, **FAMILY.get(objective, {}))
     return Config(model=model, training=training, noise=NoiseConfig(**noise))
 
@@ -256,11 +256,10 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     run(trainer_of(half, tokenizer, tmp_path / "parts"))
     parts = run(trainer_of(config, tokenizer, tmp_path / "parts"))
     assert losses(tmp_path / "whole") == losses(tmp_path / "parts")
-    for a, b in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
-        assert a.equal(b)
+    require_equal(whole.model, parts.model)
     validated = [record for record in records(tmp_path / "whole") if "validation/nll" in record]
     measured = {tag.removeprefix("validation/") for tag in validated[0] if tag.startswith("validation/")}
-    assert measured == {*METRICS[config.training.objective]}
+    assert measured == {*OBJECTIVES[config.training.objective].metrics}
     assert whole.progress.best_value == -min(record["validation/nll"] for record in validated)
 
     weights, data = dict(whole.model.named_parameters()), data_of(config, tokenizer)
@@ -308,7 +307,12 @@ def test_objectives_with_one_language_need_one_vocabulary(tmp_path: Path) -> Non
         trainer_of(config, tokenizer, tmp_path / "run")
 
 
-def test_the_best_metric_follows_the_objective() -> None:
-    assert TrainingConfig().metric == "bleu"
-    assert all(TrainingConfig(objective=name).metric == "nll" for name in FAMILIES if name != "translation")
-    assert TrainingConfig(objective="pair", best_metric="accuracy").metric == "accuracy"
+@pytest.mark.parametrize(
+    ("objective", "metric", "smoothing"),
+    [("translation", "bleu", 0.1), ("lm", "nll", 0), ("mlm", "nll", 0), ("denoise", "nll", 0.1), ("pair", "nll", 0)],
+)
+def test_the_objective_says_what_auto_is(objective: Any, metric: str, smoothing: float) -> None:
+    usual = TrainingConfig(objective=objective)
+    assert (usual.best_metric, usual.label_smoothing) == (metric, smoothing)
+    chosen = TrainingConfig(objective=objective, best_metric="perplexity", label_smoothing=0.3)
+    assert (chosen.best_metric, chosen.label_smoothing) == ("perplexity", 0.3)

@@ -37,11 +37,14 @@ def test_singular_values_come_near_one(shape: tuple[int, int, int]) -> None:
     assert torch.equal(orthogonal(torch.zeros(1, 3, 3)), torch.zeros(1, 3, 3))
 
 
-def with_gradients(settings: TrainingConfig) -> tuple[Model, torch.optim.Optimizer]:
+def with_gradients(
+    settings: TrainingConfig, config: ModelConfig = MODEL, frozen: tuple[str, ...] = ()
+) -> tuple[Model, torch.optim.Optimizer]:
     torch.manual_seed(1)
-    model = build_model(MODEL, 30, 30)
+    model = build_model(config, 30, 30)
+    freeze(model, frozen)
     for p in model.parameters():
-        p.grad = torch.randn_like(p)
+        p.grad = torch.randn_like(p) if p.requires_grad else None
     return model, make_optimizer(model, settings)
 
 
@@ -66,11 +69,8 @@ def test_each_matrix_of_a_fused_one_takes_a_step_of_its_own() -> None:
 
 
 def test_each_expert_takes_a_step_of_its_own() -> None:
-    torch.manual_seed(1)
-    model = build_model(replace(MODEL, experts=3), 30, 30)
-    optimizer = make_optimizer(model, TrainingConfig(optimizer="muon", weight_decay=0, muon_rate=1, learning_rate=1.0))
-    for p in model.parameters():
-        p.grad = torch.randn_like(p)
+    settings = TrainingConfig(optimizer="muon", weight_decay=0, muon_rate=1, learning_rate=1.0)
+    model, optimizer = with_gradients(settings, replace(MODEL, experts=3))
     experts = model.experts()["encoder.0"]
     before = experts.up.detach().clone(), experts.down.detach().clone()
     optimizer.step()
@@ -80,22 +80,17 @@ def test_each_expert_takes_a_step_of_its_own() -> None:
         torch.testing.assert_close(weight.detach(), old - 0.2 * math.sqrt(24) * steps.reshape(weight.shape))
 
 
-def test_every_learned_parameter_moves_once() -> None:
-    for optimizer_name in ("adamw", "muon"):
-        torch.manual_seed(1)
-        model = build_model(MODEL, 30, 30)
-        freeze(model, ("encoder",))
-        for p in model.parameters():
-            p.grad = torch.randn_like(p) if p.requires_grad else None
-        before = [p.detach().clone() for p in model.parameters()]
-        optimizer = make_optimizer(model, TrainingConfig(optimizer=optimizer_name))
-        owned = [id(p) for group in optimizer.param_groups for p in group["params"]]
-        assert sorted(owned) == sorted(id(p) for p in model.parameters() if p.requires_grad)
-        optimizer.step()
-        moved = [not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True)]
-        assert moved == [p.requires_grad for p in model.parameters()]
-        optimizer.zero_grad()
-        assert all(p.grad is None for p in model.parameters())
+@pytest.mark.parametrize("name", ["adamw", "muon"])
+def test_every_learned_parameter_moves_once(name: Any) -> None:
+    model, optimizer = with_gradients(TrainingConfig(optimizer=name), frozen=("encoder",))
+    before = [p.detach().clone() for p in model.parameters()]
+    owned = [id(p) for group in optimizer.param_groups for p in group["params"]]
+    assert sorted(owned) == sorted(id(p) for p in model.parameters() if p.requires_grad)
+    optimizer.step()
+    moved = [not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True)]
+    assert moved == [p.requires_grad for p in model.parameters()]
+    optimizer.zero_grad()
+    assert all(p.grad is None for p in model.parameters())
 
 
 @pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only", "encoder-only"])
@@ -114,9 +109,9 @@ class Threads(Processes):
 
     meeting, sent, counts = threading.Barrier(2), [torch.empty(0)] * 2, [0, 0]
 
-    def gather_tensors(self, own: Tensor) -> Tensor:
-        self.sent[self.rank] = own
-        self.counts[self.rank] += own.numel()
+    def gather_tensors(self, part: Tensor) -> Tensor:
+        self.sent[self.rank] = part
+        self.counts[self.rank] += part.numel()
         self.meeting.wait(timeout=60)
         everyone = torch.stack(self.sent)
         self.meeting.wait(timeout=60)
@@ -142,9 +137,7 @@ def test_processes_share_the_work_of_muon_and_change_nothing(bf16: bool) -> None
 
 
 def test_muon_without_a_matrix_is_adamw() -> None:
-    model = build_model(ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=16), 30, 30)
-    freeze(model, ("encoder", "decoder"))
-    optimizer = make_optimizer(model, TrainingConfig(optimizer="muon"))
+    model, optimizer = with_gradients(TrainingConfig(optimizer="muon"), frozen=("encoder", "decoder"))
     assert isinstance(optimizer, torch.optim.AdamW)
     learned = {id(p) for p in model.parameters() if p.requires_grad}
     assert {id(p) for group in optimizer.param_groups for p in group["params"]} == learned != set()
@@ -172,9 +165,7 @@ def test_a_moving_average_forgets_at_its_decay() -> None:
 def test_the_rate_rises_linearly_then_follows_its_schedule() -> None:
     config = TrainingConfig(learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="inverse-sqrt")
     assert [learning_rate(s, config) for s in (1, 50, 100, 400)] == pytest.approx([0.01, 0.5, 1.0, 0.5])
-    cosine = TrainingConfig(
-        learning_rate=1.0, warmup_steps=100, max_steps=1100, schedule="cosine", min_learning_rate=0.2
-    )
+    cosine = replace(config, schedule="cosine", min_learning_rate=0.2)
     assert [learning_rate(s, cosine) for s in (50, 100, 600, 1100, 2000)] == pytest.approx([0.5, 1.0, 0.6, 0.2, 0.2])
     linear = replace(cosine, schedule="linear")
     assert [learning_rate(s, linear) for s in (50, 100, 350, 1100, 2000)] == pytest.approx([0.5, 1.0, 0.8, 0.2, 0.2])
@@ -186,8 +177,7 @@ def test_the_rate_rises_linearly_then_follows_its_schedule() -> None:
 
 
 def test_only_matrices_decay() -> None:
-    model = build_model(ModelConfig(d_model=8, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=8), 20, 20)
-    optimizer = make_optimizer(model, TrainingConfig(weight_decay=0.3))
+    model, optimizer = with_gradients(TrainingConfig(weight_decay=0.3))
     names = {id(p): name for name, p in model.named_parameters()}
     groups = {group["weight_decay"]: {names[id(p)] for p in group["params"]} for group in optimizer.param_groups}
     assert set().union(*groups.values()) == set(names.values())

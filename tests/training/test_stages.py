@@ -17,7 +17,7 @@ from nmt.data.batches import Batch, Pairs, PlannedBatch
 from nmt.data.sections import sections_of
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer, make_trainer
-from tests.training.reversal import SHORT, TINY, run, run_until
+from tests.training.reversal import SHORT, TINY, require_same_end, run
 
 DATA = DataConfig(corpus="main", more=(CorpusConfig(corpus="crawl", weight=2),))
 STAGES = (StageConfig(step=5, weights={"crawl": 0}), StageConfig(step=9, weights={"main": 0, "crawl": 0.5}))
@@ -72,15 +72,15 @@ def test_a_run_that_stops_near_a_stage_goes_on_bit_for_bit(
     two: TrainingData, tmp_path: Path, stop_after: int, weight_N: torch.Tensor | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two = replace(two, train=replace(two.train, weight_N=weight_N))  # type: ignore[type-var]
-    whole_seen, parts_seen = list[Any](), list[Any]()
-    whole = run(watched(trainer_of(two, tmp_path / "whole"), whole_seen, monkeypatch))
-    run_until(watched(trainer_of(two, tmp_path / "parts"), parts_seen, monkeypatch), stop_after)
-    second = run(watched(trainer_of(two, tmp_path / "parts"), parts_seen, monkeypatch))
-    assert whole_seen == parts_seen
-    assert weight_N is None or not any(n % 5 == 0 for _, _, pairs in whole_seen for n in pairs), "a weight of 0"
-    assert second.progress.epoch == whole.progress.epoch
-    for (name, a), b in zip(whole.model.named_parameters(), second.model.parameters(), strict=True):
-        assert torch.equal(a, b), name
+    seen: dict[str, Seen] = {"whole": [], "parts": []}
+
+    def make(folder: Path) -> Trainer:
+        return watched(trainer_of(two, folder), seen[folder.name], monkeypatch)
+
+    whole, resumed = require_same_end(make, tmp_path, stop_after)
+    assert seen["whole"] == seen["parts"]
+    assert weight_N is None or not any(n % 5 == 0 for _, _, pairs in seen["whole"] for n in pairs), "a weight of 0"
+    assert resumed.progress.epoch == whole.progress.epoch
 
 
 def test_a_stage_that_keeps_all_weights_changes_no_pair_of_its_epoch(two: TrainingData) -> None:

@@ -16,7 +16,7 @@ from nmt.training.data import TrainingData
 from nmt.training.loop import make_trainer
 from nmt.training.loss import Learner
 from nmt.training.validation import Validator
-from tests.training.reversal import SHORT, TINY, new_trainer, records, run
+from tests.training.reversal import SHORT, TINY, new_trainer, run, without_speed
 
 
 def test_losses_are_means_over_all_target_tokens_and_scores_those_of_the_translations(
@@ -90,10 +90,6 @@ def test_a_validation_that_fails_costs_no_step_and_is_made_up_for(data: Training
     assert resumed.progress.step == 4
     run(resumed)
     assert without_speed(tmp_path / "whole") == without_speed(tmp_path / "parts")
-
-
-def without_speed(folder: Path) -> list[dict[str, float]]:
-    return [{tag: v for tag, v in record.items() if not tag.startswith("speed/")} for record in records(folder)]
 
 
 def test_a_validation_whose_end_was_lost_is_recorded_once(

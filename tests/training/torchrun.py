@@ -1,15 +1,25 @@
-"""Training in processes that torchrun starts, on a tiny corpus."""
+"""Training in several processes, on a tiny corpus: started by torchrun, or forked from this one, which is cheap."""
 
 import os
 import shlex
+import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 
 from safetensors.torch import load_file
 from torch import Tensor
 
+from nmt import messages
+from nmt import train as train_command
+from nmt.training import loop
+from tests.data.corpus_files import write_corpus
+
 ROOT = Path(__file__).parent.parent.parent
+FORK = get_context("fork")
 # Key biases have a gradient of zero but for rounding, which AdamW would blow up to whole steps: no biases, and an
 # epsilon above the rounding.
 SETTINGS = shlex.split("""
@@ -18,14 +28,13 @@ SETTINGS = shlex.split("""
     --training.epsilon 1e-5 --training.batch_tokens 60 --training.accumulate 4 --training.schedule constant
     --training.warmup_steps 0 --training.learning_rate 1e-3 --training.word_dropout 0.1 --training.ema 0.9
     --training.validation_sentences 2 --training.threads 1 --training.log_every 1 --training.device cpu
-    --training.precision fp32 --resume
+    --training.precision fp32 --search.beam_size 2 --search.max_length 20 --resume
 """)
 NO_DROPOUT = shlex.split("--model.dropout 0 --training.word_dropout 0 --training.accumulate 2 --training.max_steps 2")
 
 
-def write_corpus(folder: Path) -> Path:
+def write_numbers(folder: Path) -> Path:
     """Write a corpus of pairs such as "eins und zwei ." / "one and two ."."""
-    folder.mkdir()
     words = [("eins", "one"), ("zwei", "two"), ("drei", "three"), ("vier", "four"), ("fünf", "five")]
     pairs = [
         (f"{a} und {b} {'.' * dots}", f"{c} and {d} {'.' * dots}")
@@ -35,27 +44,20 @@ def write_corpus(folder: Path) -> Path:
     ]
     # One is beyond the first 512 positions: the process that meets it makes its table longer.
     pairs.insert(61, (("eins " * 540).strip(), ("one " * 540).strip()))
-    for split, part in (("train", pairs[:60]), ("val", pairs[60:65]), ("test", pairs[65:])):
-        for side, language in enumerate(("de", "en")):
-            (folder / f"{split}.{language}").write_text("".join(p[side] + "\n" for p in part), encoding="utf8")
-    return folder
+    return write_corpus(folder, train=pairs[:60], val=pairs[60:65], test=pairs[65:])
 
 
-def command(corpus: Path, processes: int, name: str, *more: str, restarts: int = 0) -> list[str]:
-    torchrun = f"-m torch.distributed.run --nproc-per-node {processes} --max-restarts {restarts}".split()
-    run = ["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), "--name", name]
-    return [sys.executable, *(torchrun if processes else []), "-m", "nmt.train", *run, *SETTINGS, *more]
+def options(corpus: Path, name: str, *more: str) -> list[str]:
+    return ["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), "--name", name, *SETTINGS, *more]
 
 
-def start(arguments: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        arguments,
-        stderr=subprocess.STDOUT,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
+def start(corpus: Path, name: str, *more: str, restarts: int = 0) -> subprocess.Popen[str]:
+    """Let torchrun train in two processes."""
+    torchrun = f"-m torch.distributed.run --nproc-per-node 2 --max-restarts {restarts} -m nmt.train".split()
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    command = [sys.executable, *torchrun, *options(corpus, name, *more)]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, **output)  # type: ignore[call-overload]
 
 
 def finish(process: "subprocess.Popen[str]") -> str:
@@ -63,11 +65,58 @@ def finish(process: "subprocess.Popen[str]") -> str:
     return output
 
 
-def train(corpus: Path, processes: int, name: str, *more: str) -> str:
-    process = start(command(corpus, processes, name, *more))
-    output = finish(process)
-    assert process.returncode == 0, output
-    return output
+def train(
+    corpus: Path, processes: int, name: str, *more: str, patch: Callable[[], object] = int, status: int = 0
+) -> str:
+    """Train in forks of this process.
+
+    Args:
+        processes: how many, as if torchrun had started them; 0: one, as without torchrun.
+        patch: what each of them does first.
+        status: with which all of them must end.
+
+    Returns:
+        What they have printed.
+    """
+    log = corpus.parent / f"{name}.log"
+    log.write_text("")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def be_process(rank: int) -> None:
+        if processes:
+            places = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": processes, "LOCAL_WORLD_SIZE": processes}
+            places |= {"MASTER_PORT": port, "TORCHELASTIC_RESTART_COUNT": 0}
+            os.environ.update({variable: str(value) for variable, value in places.items()})
+            os.environ.update({"MASTER_ADDR": "127.0.0.1", "TORCHELASTIC_RUN_ID": "forked"})
+        messages.RANK = train_command.RANK = rank  # type: ignore[attr-defined]
+        with log.open("a", buffering=1, encoding="utf8") as output:
+            sys.stdout = sys.stderr = output
+            patch()
+            sys.exit(train_command.main(options(corpus, name, *more)))
+
+    forks = [FORK.Process(target=be_process, args=(rank,)) for rank in range(max(1, processes))]
+    for process in forks:
+        process.start()
+    for process in forks:
+        process.join(240)
+        if process.exitcode is None:
+            process.kill()
+    assert {process.exitcode for process in forks} == {status}, log.read_text("utf8")
+    return log.read_text("utf8")
+
+
+def die_after(step: int) -> None:
+    """Lets this process be killed when it has taken so many steps."""
+    take_step = loop.Trainer.step
+
+    def step_or_die(trainer: loop.Trainer, *given: object) -> None:
+        if trainer.progress.step == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        take_step(trainer, *given)  # type: ignore[arg-type]
+
+    loop.Trainer.step = step_or_die  # type: ignore[method-assign, assignment]
 
 
 def saved(corpus: Path, name: str, step: int) -> dict[str, Tensor]:

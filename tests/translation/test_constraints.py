@@ -13,8 +13,7 @@ from nmt.decode.phrases import Automaton
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.surfaces import Surfaces
 from nmt.reading.lines import cut_sentences
-from nmt.reading.loop import Limits
-from nmt.reading.reading import Reading
+from nmt.reading.loop import Limits, Reading
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation import constraints
 from nmt.translation.translator import Translator

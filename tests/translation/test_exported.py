@@ -52,9 +52,7 @@ def own(model_folder: Path) -> Translator:
     return Translator.load(model_folder, "cpu", precision="fp32", backend="pytorch")
 
 
-def test_scores_of_hypotheses_are_their_forced_scores_and_they_are_in_order(
-    foreign: Translator, own: Translator
-) -> None:
+def test_scores_of_hypotheses_are_forced_scores_and_they_are_in_order(foreign: Translator, own: Translator) -> None:
     for line, n_best in zip(LINES, foreign.translate_n_best(LINES, SEARCH), strict=True):
         assert len(n_best) == 3
         assert [t.score for t in n_best] == sorted((t.score for t in n_best), reverse=True)
@@ -101,9 +99,7 @@ def test_no_repeated_ngrams_batches_and_given_translations(foreign: Translator, 
     "settings",
     [{"length_norm": "gnmt"}, {"coverage_penalty": 0.2}, {"repetition_penalty": 1.5}, {"samples": 2}, {"shortlist": 8}],
 )
-def test_a_setting_that_cannot_be_followed_is_refused_by_name(
-    foreign: Translator, settings: dict[str, float | str]
-) -> None:
+def test_a_setting_that_it_lacks_is_refused_by_name(foreign: Translator, settings: dict[str, float | str]) -> None:
     [(name, value)] = settings.items()
     with pytest.raises(ValueError, match=rf"search\.{name} is {value}, and CTranslate2 can't do that"):
         foreign.translate(LINES, replace(SHORT, **settings))  # type: ignore[arg-type]
@@ -124,7 +120,7 @@ def test_lines_that_are_too_long_for_the_positions_are_cut(tokenizer: Tokenizer,
     assert 20 < max(len(part.hypothesis.ids) for part in best.parts) <= 23
 
 
-def test_commands_take_the_backend(
+def test_commands_have_backends(
     exported: Path, lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--backend", "ctranslate2", "--model", str(exported), "--device", "cpu"]

@@ -12,9 +12,7 @@ from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT, make_model
 
 
-def test_given_translations_get_the_score_that_they_were_found_with(
-    translator: Translator, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_given_translations_get_the_score_of_search(translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [source for source, _ in PAIRS]
     found = [best for best, *_ in translator.translate_n_best(lines)]
     scored = translator.scorer().score([(line, best.text) for line, best in zip(lines, found, strict=True)])

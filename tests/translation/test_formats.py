@@ -39,9 +39,7 @@ json_lines = st.one_of(
 
 @few
 @given(form=st.sampled_from(FORMS), lines=st.lists(json_lines.map(lambda line: line.replace("\n", "")), max_size=5))
-def test_as_many_lines_come_out_as_went_in(
-    translator: Translator, form: Callable[[Translator], Format], lines: list[str]
-) -> None:
+def test_lines_out_are_lines_in(translator: Translator, form: Callable[[Translator], Format], lines: list[str]) -> None:
     job = Translating(translator, SHORT, form(translator))
     output = job.answer([line.encode("utf-8", "surrogatepass") for line in lines]).decode()
     assert output.count("\n") == len(lines)
@@ -166,9 +164,7 @@ cells = st.binary(max_size=6).map(lambda cell: cell.replace(b"\t", b"").replace(
 
 @few
 @given(source=cells | st.just(b" Hund\xff "), others=st.lists(cells, max_size=3))
-def test_columns_are_written_byte_for_byte_as_they_were(
-    translator: Translator, source: bytes, others: list[bytes]
-) -> None:
+def test_columns_are_written_byte_for_byte(translator: Translator, source: bytes, others: list[bytes]) -> None:
     line = b"\t".join([source, *others])
     output = Translating(translator, SHORT, Columns()).answer([line])
     assert output.startswith(line + b"\t")

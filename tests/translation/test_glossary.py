@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces
+from nmt.reading.lines import place_of
 from nmt.reading.request import Term
-from nmt.reading.share import place_of
 from nmt.text.scripts import phrase_text
 from nmt.translation.glossary import Entry, Glossary
 

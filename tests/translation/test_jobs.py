@@ -47,9 +47,7 @@ def test_remarks_are_printed_as_they_come_and_counted_beyond_a_bound(
     assert list(job.report(verbose=False)) == ["and 7 more remarks"]
 
 
-def test_invalid_utf8_is_told_with_its_line_if_it_is_translated(
-    translator: Translator, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_utf8_is_told_with_its_line(translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [b"Hund", b"Stra\xdfe", b"Hund\tStra\xdfe", b'{"text": "Hund", "id": "\xdf"}']
     forms: list[tuple[Format, list[int]]] = [(Text(translator), [2, 3, 4]), (Columns(), [2, 4]), (Json(translator), [])]
     for form, told in forms:
@@ -87,9 +85,7 @@ def test_lines_with_markup_keep_it_and_terms_are_sought_in_their_text_only(trans
 
 
 @pytest.mark.parametrize(("markup", "lines"), [("auto", 2), ("html", 1)])
-def test_a_json_text_is_one_document_only_if_all_texts_are_markup(
-    translator: Translator, markup: Mode, lines: int
-) -> None:
+def test_a_json_text_is_a_document_if_all_texts_are_markup(translator: Translator, markup: Mode, lines: int) -> None:
     job = Translating(translator, SHORT, Json(translator, True, whole=markup == "html"), markup=markup)
     result = json.loads(answer(job, json.dumps({"text": "<p>Der Hund\nläuft</p>"})))
     assert result["translation"].count("\n") == lines - 1
@@ -102,9 +98,7 @@ def test_columns_with_markup_and_own_items(translator: Translator) -> None:
     assert re.match("<i>Hund</i>\tx\t.*<i>[^<]+</i>.*\t-", answer(job, "<i>Hund</i>\tx"))
 
 
-def test_terms_of_a_glossary_that_can_t_be_met_don_t_cost_the_others(
-    translator: Translator, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_terms_that_can_t_be_met_don_t_cost_others(translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
     glossary = Glossary([Entry("Hund", ("dog",)), Entry("Wiese", ("lawn",))])
     job = Translating(translator, SHORT, Text(translator), Constraints(must_not=("dog",)), glossary)
     line = answer(job, "Der Hund auf der Wiese")
@@ -122,9 +116,7 @@ def test_terms_are_found_in_the_line_as_the_model_reads_it(translator: Translato
     assert glossary.report().startswith("Glossary: 1 of 1 terms met")
 
 
-def test_pairs_too_long_to_be_scored_are_said_and_the_others_scored(
-    translator: Translator, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pairs_too_long_to_be_scored_are_named(translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
     job = Scoring(translator, SHORT, "text")
     first, long, last = job.answer([b"Hund\tdog", b"Hund " * 5000 + b"\tdog", b"Hund\tdog"]).decode().split()
     assert first == last
@@ -243,9 +235,7 @@ def test_constraints_that_are_not_met_in_the_end_are_flagged(translator: Transla
         assert {"constraints", "items"} & set(json.loads(answer(job, request))["flags"])
 
 
-def test_the_command_knows_all_of_it(
-    auto: str, model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_has_all(auto: str, model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").write_text("Hund\nWiese\n")
     (tmp_path / "glossary").write_text("Wiese\tmeadow\n")
     common = [str(tmp_path / "in"), "--device", "cpu", "--model", str(model_folder)]
@@ -269,7 +259,7 @@ def test_the_command_knows_all_of_it(
 
 
 @pytest.mark.usefixtures("auto")
-def test_pictures_are_drawn_of_each_part_of_each_line(
+def test_pictures_show_each_part_of_lines(
     model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in").write_text(f"Hund\n\n{PAIRS[0][0]} {PAIRS[0][0]}\n")

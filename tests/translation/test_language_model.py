@@ -15,17 +15,15 @@ from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode import sampling
 from nmt.decode.beam import force_score
-from nmt.decode.fusion import without_sources
 from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import FORBIDDEN_IDS
 from nmt.decode.pytorch import pad
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop, Stopped
-from nmt.model.contract import GenerativeModel
+from nmt.model.contract import GenerativeModel, without_sources
 from nmt.model.decoder_only import DecoderOnly
 from nmt.reading.request import Constraints, Request, Term
-from nmt.translation.growing_text import GrowingText
-from nmt.translation.language_model import LENGTH, LanguageModel
+from nmt.translation.language_model import LENGTH, Growing, LanguageModel
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
 from tests.tiny import PAIRS, SHORT, TINY, make_model, make_tokenizer, save_tiny
@@ -58,7 +56,7 @@ def forced(model: GenerativeModel, ids: list[int]) -> list[float]:
 
 
 @given(st.permutations(range(5)), st.integers(1, 5), st.sampled_from([0, 1, 3]), st.sampled_from([0, 5]))
-def test_continuations_do_not_depend_on_the_batch(
+def test_batches_change_no_continuation(
     lm: LanguageModel, order: Sequence[int], size: int, samples: int, top_k: int
 ) -> None:
     search = replace(ONE, samples=samples, top_k=top_k)
@@ -112,9 +110,7 @@ def test_a_continuation_follows_its_prompt_without_a_gap(lm: LanguageModel) -> N
         assert [prompt + c.text for c in found] == lm.tokenizer.decode_target([[*ids, *c.ids] for c in found])
 
 
-def test_many_long_samples_are_taken_in_parts_and_stay_the_same(
-    lm: LanguageModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_long_samples_are_taken_in_parts_unchanged(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
     search = replace(ONE, samples=7)
     whole = lm.generate(PROMPTS[:1], search)
     monkeypatch.setattr(sampling, "MAX_SLOTS", 3 * 12)
@@ -133,15 +129,15 @@ def test_a_blank_at_the_end_of_a_prompt_is_not_doubled(lm: LanguageModel) -> Non
 @given(st.lists(st.one_of(st.integers(4, 310), st.sampled_from([260, 4 + 0x20, 4 + 0xE2, 4 + 0x82, 4 + 0xAC]))))
 def test_growing_text_is_the_decoded_text_in_whole_characters(tokenizer: Tokenizer, ids: list[int]) -> None:
     for prompt in ([], tokenizer.encode_target(["dog"])[0]):
-        text = GrowingText(tokenizer, at_start=not prompt)
-        parts = [*map(text.add, ids), text.finish()]
+        text = Growing(tokenizer, at_start=not prompt)
+        parts = [*(text.add(i, 0.0) for i in ids), text.finish()]
         assert "".join(parts) == tokenizer.decode_target([[*prompt, *ids]])[0].removeprefix("dog" if prompt else "")
 
 
 def test_a_character_of_several_byte_pieces_comes_at_once(tokenizer: Tokenizer) -> None:
-    text = GrowingText(tokenizer)
-    assert [text.add(4 + byte) for byte in "€😀".encode()] == ["", "", "€", "", "", "", "😀"]
-    assert [text.add(4 + byte) for byte in "€".encode()[:2]] == ["", ""]
+    text = Growing(tokenizer)
+    assert [text.add(4 + byte, 0.0) for byte in "€😀".encode()] == ["", "", "€", "", "", "", "😀"]
+    assert [text.add(4 + byte, 0.0) for byte in "€".encode()[:2]] == ["", ""]
     assert text.finish() == "\ufffd\ufffd"
 
 
@@ -151,10 +147,10 @@ def test_a_character_of_several_byte_pieces_comes_at_once(tokenizer: Tokenizer) 
 )
 def test_a_text_ends_before_the_first_complete_stop_string(tokenizer: Tokenizer, whole: str, stops: list[str]) -> None:
     """The stop strings span pieces: each byte is a piece."""
-    text = GrowingText(tokenizer, stops)
+    text = Growing(tokenizer, stops)
     shown = ""
     for byte in whole.encode():
-        shown += text.add(4 + byte)
+        shown += text.add(4 + byte, 0.0)
         assert whole.startswith(shown)
         assert not any(stop in shown for stop in stops)
         if text.stopped:

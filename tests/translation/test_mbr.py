@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from itertools import permutations
 
 import pytest
 import torch
@@ -44,20 +43,13 @@ def reference(candidates: Sequence[str]) -> Tensor:
     return torch.tensor(scores, dtype=torch.float64).view(len(candidates), len(candidates))
 
 
-def assert_agrees_with_sacrebleu(candidates: Sequence[str]) -> None:
-    torch.testing.assert_close(pairwise_chrf(candidates), reference(candidates), atol=1e-6, rtol=0)
-
-
-def test_scores_of_all_pairs_are_sacrebleu_s() -> None:
-    assert_agrees_with_sacrebleu([*LIKE, OUTLIER, *ODD, LIKE[1], ""])
-
-
 @few
 @given(candidates=candidate_lists)
 @example(candidates=[])
 @example(candidates=["", ""])
+@example(candidates=[*LIKE, OUTLIER, *ODD, LIKE[1], ""])
 def test_scores_of_any_text_are_sacrebleu_s(candidates: list[str]) -> None:
-    assert_agrees_with_sacrebleu(candidates)
+    torch.testing.assert_close(pairwise_chrf(candidates), reference(candidates), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("size", [1, 100, 1000])
@@ -90,11 +82,6 @@ def test_a_candidate_has_the_very_same_utility_in_any_order(candidates: list[str
         for texts in (candidates, moved)
     )
     assert dict(zip(moved, after, strict=True)) == dict(zip(candidates, utilities, strict=True))
-
-
-def test_the_order_of_candidates_does_not_alter_the_choice() -> None:
-    chosen = {order[best(order)] for order in permutations([*LIKE[:3], OUTLIER])}
-    assert len(chosen) == 1
 
 
 def test_what_most_candidates_are_like_beats_an_outlier_wherever_it_is() -> None:

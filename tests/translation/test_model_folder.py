@@ -157,9 +157,7 @@ def test_settings_that_can_t_be_are_named(folder: Path, section: str, name: str,
         ("decoder_layers", 10**9, "model.decoder_layers is 1000000000"),
     ],
 )
-def test_a_model_of_another_size_is_refused_before_memory_is_taken(
-    folder: Path, name: str, value: int, problem: str
-) -> None:
+def test_a_model_of_another_size_is_refused_at_once(folder: Path, name: str, value: int, problem: str) -> None:
     config = json.loads((folder / "config.json").read_text())
     config["model"][name] = value
     (folder / "config.json").write_text(json.dumps(config))

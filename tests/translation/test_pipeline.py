@@ -114,9 +114,7 @@ def test_arguments_of_generate_become_settings_of_search(arguments: dict[str, An
         ({"num_beams": 2, "num_return_sequences": 3}, "search.n_best is 3"),
     ],
 )
-def test_arguments_that_nmt_does_not_have_are_refused(
-    pipe: TranslationPipeline, arguments: dict[str, Any], message: str
-) -> None:
+def test_arguments_that_nmt_lacks_are_told(pipe: TranslationPipeline, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pipe(TEXTS[0], **arguments)
 
@@ -150,9 +148,7 @@ def test_the_task_can_name_the_languages_of_the_model(model_folder: Path, transl
         nmt.pipeline("translation", model=model_folder, tokenizer="elsewhere")
 
 
-def test_a_text_that_is_too_long_for_its_translation_gives_a_warning(
-    pipe: TranslationPipeline, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_text_too_long_for_its_translation_warns(pipe: TranslationPipeline, caplog: pytest.LogCaptureFixture) -> None:
     pipe(TEXTS[0], max_new_tokens=200)
     assert not caplog.records
     pipe(TEXTS[0], max_new_tokens=8)

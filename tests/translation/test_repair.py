@@ -9,9 +9,8 @@ import pytest
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.lines import cut_sentences
-from nmt.reading.loop import translate
-from nmt.reading.reading import Reading
-from nmt.reading.request import BLANK, Part, Request, Translation
+from nmt.reading.loop import Reading, translate
+from nmt.reading.request import BLANK, Lists, Part, Request, Translation
 from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
 from nmt.translation.call import Call
@@ -31,20 +30,18 @@ class Scripted:
         self.translator = Translator(translator.model, translator.tokenizer, GUARDED, facts=facts)
         self.attempts, self.asked = list(attempts), list[tuple[list[str], Steps, SearchConfig]]()
 
-    def __call__(self, *lines: str | Request, search: SearchConfig = GUARDED) -> list[list[Translation]]:
+    def __call__(self, *lines: str | Request, search: SearchConfig = GUARDED) -> Lists:
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
         call = self.translator.call(search, "none")
         object.__setattr__(call, "attempt", partial(self.attempt, call))
         return call.translate(requests)
 
-    def attempt(
-        self, call: Call, lines: Sequence[Reading], steps: Steps, search: SearchConfig
-    ) -> list[list[Translation]]:
+    def attempt(self, call: Call, lines: Sequence[Reading], steps: Steps, search: SearchConfig) -> Lists:
         if not lines:
             return []
         answers = iter(self.attempts.pop(0))
 
-        def leaves(readings: Sequence[Reading]) -> list[list[Translation]]:
+        def leaves(readings: Sequence[Reading]) -> Lists:
             self.asked.append(([reading.text for reading in readings], steps, search))
             return [self.answers(reading, answers) if reading.text else [BLANK] for reading in readings]
 
@@ -109,13 +106,11 @@ def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translat
     assert [best.flags for (best,) in lost(line)] == [("sentences", "unknown")]
 
 
-def test_a_line_that_was_cut_already_is_not_cut_once_more(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_was_cut_already_is_not_cut_again(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["Yes"] * len(ids))
     noted, attempt = list[Steps](), Call.attempt
 
-    def note(call: Call, lines: Sequence[Reading], steps: Steps, search: SearchConfig) -> list[list[Translation]]:
+    def note(call: Call, lines: Sequence[Reading], steps: Steps, search: SearchConfig) -> Lists:
         noted.extend([steps] if lines else [])
         return attempt(call, lines, steps, search)
 

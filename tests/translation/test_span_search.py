@@ -1,12 +1,13 @@
-"""A batch needs bounded memory; if memory runs out nevertheless, smaller batches give the same translations."""
+"""Batches are bounded; if memory runs out nevertheless, smaller batches give the same translations."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.config import SearchConfig
@@ -15,11 +16,22 @@ from nmt.decode.engine import Ids
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import MAX_SLOTS
-from nmt.translation.span_search import MAX_ROWS, MAX_SCORES, bounded
+from nmt.translation.span_search import MAX_ROWS, MAX_SCORES, Span, bounded, make_batches
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT, make_model
 
 LINES = [source for source, _ in PAIRS] + ["Ein Hund.", "Wo?"]
+
+
+@settings(max_examples=200, derandomize=True)
+@given(lengths=st.lists(st.integers(1, 200), max_size=50), batch_size=st.integers(1, 9))
+def test_batches_hold_every_span_once_and_bound_sentences_and_pieces(lengths: list[int], batch_size: int) -> None:
+    spans = [Span((i, *[0] * (length - 1))) for i, length in enumerate(lengths)]
+    batches = list(make_batches(spans, batch_size, len))
+    assert dict.fromkeys(spans, 1) == Counter(span for batch in batches for span in batch)
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * len(batch[0].ids) <= batch_size * 64
+        assert len(batch) <= batch_size
 
 
 @given(

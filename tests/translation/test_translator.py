@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nmt
-from nmt.config import ModelConfig, SearchConfig
+from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
@@ -23,7 +23,7 @@ from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.words import Words
 from nmt.translation.model_folder import Facts
 from nmt.translation.translator import Translator, find_model
-from tests.tiny import PAIRS, SHORT, save_tiny
+from tests.tiny import PAIRS, SHORT, TINY, save_tiny
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
 
@@ -60,16 +60,7 @@ class Syllables(Tokenizer):
 
 def frozen_model(positions: str) -> GenerativeModel:
     """Weights from whole-number arithmetic alone, the same on every machine."""
-    config = ModelConfig(
-        d_model=16,
-        n_heads=2,
-        n_kv_heads=1,
-        encoder_layers=2,
-        decoder_layers=2,
-        d_ff=32,
-        tied_embeddings="none",
-        positions=positions,  # type: ignore[arg-type]
-    )
+    config = replace(TINY, n_kv_heads=1, encoder_layers=2, positions=positions)  # type: ignore[arg-type]
     model = build_generative_model(config, 64, 64)
     with torch.no_grad():
         for n, (name, weight) in enumerate(sorted(model.named_parameters())):
@@ -115,18 +106,14 @@ def test_source_text_is_tidied_as_training_text_was(translator: Translator, odd:
     assert translator.translate([odd]) == translator.translate([plain])
 
 
-def test_a_line_break_that_the_model_writes_becomes_a_space(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_break_that_a_model_writes_is_a_space(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["a\nb\u2028c\x85d\te\r\n"] * len(ids))
     assert translator.translate(["Hund"]) == ["a b c d e"]
 
 
 @few
 @given(order=st.permutations(range(6)), batch_size=st.integers(1, 7))
-def test_batches_and_the_order_of_lines_change_nothing(
-    translator: Translator, order: list[int], batch_size: int
-) -> None:
+def test_batches_and_order_of_lines_change_nothing(translator: Translator, order: list[int], batch_size: int) -> None:
     lines = [side for pair in PAIRS for side in pair]
     answers = translator.translate(lines)
     shuffled = translator.translate([lines[i] for i in order], replace(SHORT, batch_size=batch_size))
@@ -188,9 +175,7 @@ def test_what_belongs_to_a_line_of_several_sentences_is_made_of_its_sentences(tr
     assert links[len(of_first) :] == [(i + 4, j + len(of_first)) for i, j in of_second]  # "Wo ist der Tisch?"
 
 
-def test_a_model_folder_translates_as_the_model_did_with_the_settings_stored_in_it(
-    translator: Translator, tmp_path: Path
-) -> None:
+def test_a_model_folder_translates_as_the_model_did_by_stored_settings(translator: Translator, tmp_path: Path) -> None:
     save_tiny(tmp_path / "model", translator.model, translator.tokenizer)
     loaded = nmt.Translator.load(tmp_path / "model", device="cpu", precision="fp32")
     assert loaded.search == SHORT
@@ -244,9 +229,7 @@ def test_without_a_folder_the_newest_finished_run_is_meant(
         ("rotary", 4, [("", -2.275), ("nilaforarinugerinuge", -2.717), ("raforasepapapapapapapa", -2.541)]),
     ],
 )
-def test_a_frozen_model_prints_its_exact_text(
-    positions: str, beam_size: int, expected: list[tuple[str, float]]
-) -> None:
+def test_a_frozen_model_prints_exact_texts(positions: str, beam_size: int, expected: list[tuple[str, float]]) -> None:
     options = SearchConfig(beam_size=beam_size, max_length_ratio=0.2, guard=False)
     found = Translator(frozen_model(positions), Syllables(), options).translate_n_best(
         ["kakadu", "torado", "tomatetomatetomate"]
@@ -311,9 +294,7 @@ def test_a_reranker_sees_line_and_translations_as_the_user_does(translator: Tran
         ("Ｚwei Mãnner sitzen\u200e am Tisch．", "Zwei Manner sitzen am Tisch."),
     ],
 )
-def test_characters_without_a_piece_are_read_in_their_nearest_form(
-    translator: Translator, written: str, read: str
-) -> None:
+def test_characters_without_a_piece_are_read_in_near_forms(translator: Translator, written: str, read: str) -> None:
     guarded = replace(SHORT, guard=True)
     for search in (SHORT, guarded):
         ((one,),), ((other,),) = (translator.translate_n_best([line], search) for line in (written, read))
@@ -355,9 +336,7 @@ def test_a_name_that_was_copied_has_its_accents_again(translator: Translator, mo
 
 
 @pytest.mark.parametrize("search", [replace(SHORT, guard=True), replace(SHORT, samples=2, n_best=2)])
-def test_every_search_of_a_call_can_be_stopped(
-    translator: Translator, search: SearchConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_search_may_stop(translator: Translator, search: SearchConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard's retries, and what places terms, are further searches."""
     stop, passed, find = Stop(1000), list[Stop | None](), TorchEngine.search
 

@@ -15,7 +15,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning.filters import HeldOut, Repeats, Seen, digest, known_by, make_filters
+from nmt.data.cleaning.filters import HeldOut, Repeats, alike_key, digest, known_by, make_filters
 from nmt.extras import package
 from nmt.fields import require
 from nmt.text.normalise import tidy
@@ -79,9 +79,8 @@ class Ledger:
     def then(self, later: "Ledger") -> "Ledger":
         """The sum of this ledger and the ledger of the next stage, whose input is what this stage kept."""
         assert later.read == self.kept, f"{self.kept} {self.unit}s left one stage, {later.read} reached the next"
-        repaired, dropped = self.repaired + later.repaired, self.dropped + later.dropped
         parts = {name: part.then(later.parts[name]) for name, part in self.parts.items()}
-        return Ledger(self.read, repaired, dropped, later.first | self.first, self.unit, parts)
+        return replace(self.beside(later), read=self.read, parts=parts)
 
     def beside(self, other: "Ledger") -> "Ledger":
         """The sum of this ledger and that of other pairs."""
@@ -158,10 +157,9 @@ def gathered(corpora: Mapping[str, Mapping[str, Sequence[Pair]]]) -> dict[str, l
 class Cleaner:
     """Decides about training pairs, one after another: it remembers those that it has kept."""
 
-    def __init__(self, config: DataConfig, cleaning: CleaningConfig, held_out: HeldOut, examples: int = 0) -> None:
-        """`examples`: dropped pairs to keep of each cause. Raises ValueError if a filter needs a package that is
-        missing."""
-        self.config, self.examples = config, Examples(examples)
+    def __init__(self, config: DataConfig, cleaning: CleaningConfig, held_out: HeldOut) -> None:
+        """Raises ValueError if a filter needs a package that is missing."""
+        self.config = config
         self.known = held_out.known if config.drop_held_out else {}
         languages = config.languages if config.unit == "pair" or len(config.languages) == 1 else ()
         self.filters = make_filters(cleaning, languages)
@@ -172,16 +170,15 @@ class Cleaner:
         elif held_out.chosen and config.drop_held_out and cleaning.contamination is not False:
             self.repeats = held_out.own
         self.drops_alike = "alike" in cleaning.values
-        self.alike = Seen() if self.drops_alike else None
+        self.alike: set[bytes] | None = set() if self.drops_alike else None
+        """Hashes of the pairs that passed all other filters; None if no cleaner of this direction drops alike ones."""
         self.seen: set[Pair] = set()
         self.strict = False
         """Whether a target that occurs in val or test is as bad as such a source (several directions of one text)."""
 
     def cause(self, pair: Pair) -> str:
-        """Why a pair is dropped, by the first filter that applies; empty for a pair that is kept.
-
-        `pair` is tidied, and its target is not blank.
-        """
+        """Why a pair is dropped, by the first filter that applies; empty for a pair that is kept, which is remembered.
+        `pair` is tidied and repaired, and its target is not blank."""
         shorter, longer = sorted(map(len, pair))
         if longer > self.config.max_characters:
             return f"longer than {self.config.max_characters:,} characters"
@@ -195,8 +192,13 @@ class Cleaner:
             return f"target occurs in {split}"
         found = next((cause for cause, is_bad in self.filters.items() if is_bad(*pair)), "")
         found = found or (self.repeats.find(pair) if self.repeats else "")
-        again = not found and self.alike is not None and self.alike.again(*pair)
-        return found or ("alike an earlier one" if again and self.drops_alike else "")
+        if not found and self.alike is not None:
+            if (key := alike_key(pair)) in self.alike and self.drops_alike:
+                found = "alike an earlier one"
+            self.alike.add(key)
+        if not found:
+            self.seen.add(pair)
+        return found
 
     def clean(self, pairs: Iterable[Pair]) -> tuple[list[Pair], Ledger]:
         """The pairs that are kept, in their order and repaired, and the ledger of all."""
@@ -204,18 +206,11 @@ class Cleaner:
         for read in pairs:
             ledger.read += 1
             pair = self.repaired(read, ledger.repaired)
-            if self.keeps(pair, ledger):
+            if cause := self.cause(pair):
+                ledger.drop(cause)
+            else:
                 kept.append(pair)
         return kept, ledger
-
-    def keeps(self, pair: Pair, ledger: Ledger, part: str = "") -> bool:
-        """Whether a repaired pair is kept; remembers it, or counts why it is dropped."""
-        if cause := self.cause(pair):
-            ledger.drop(cause, part=part)
-            self.examples.add(cause, pair)
-        else:
-            self.seen.add(pair)
-        return not cause
 
     def repaired(self, pair: Pair, repaired: Counter[str]) -> Pair:
         """The pair with text as it was before it was decoded wrongly, if cleaning.unicode is on; counts it if it is

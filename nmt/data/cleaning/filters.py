@@ -4,21 +4,18 @@ Each filter is a function of the two sides alone; `make_filters` chooses them by
 translation has an empty source, and is judged by itself. To add a filter, write its function here, add it to
 `make_filters`, and its setting to `CleaningConfig`.
 
-Duplicates and text that occurs in val or test need other pairs: `Seen` and `HeldOut` remember them.
+Duplicates and text that occurs in val or test need other pairs: `Cleaner` and `HeldOut` remember them.
 """
 
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
 
 from nmt.config.cleaning import CleaningConfig
-from nmt.text.identification import Identifier, identifier
 from nmt.text.items import find_items
-from nmt.text.languages import scripts_of, share_in
+from nmt.text.languages import Identifier, identifier, scripts_of, share_in
 from nmt.text.scripts import UNSPACED
 from nmt.text.suspicions import is_copy, loops
 
@@ -127,14 +124,8 @@ def make_filters(config: CleaningConfig, languages: Sequence[str]) -> dict[str, 
     if on.get("language") and languages:
         language_identifier()
         filters["another language"] = lambda a, b: in_other_language(a, sides[0]) or in_other_language(b, sides[1])
-    return filters | pair_filters(on)
-
-
-def pair_filters(on: Mapping[str, Any]) -> dict[str, IsBad]:
-    """The filters that compare the two sides; a text without a translation passes."""
-    filters: dict[str, IsBad] = {}
-    if least := on.get("numbers"):
-        filters["other numbers"] = lambda a, b: bool(a) and numbers_differ(a, b, least)
+    if equal_share := on.get("numbers"):  # these compare the two sides: a text without a translation passes
+        filters["other numbers"] = lambda a, b: bool(a) and numbers_differ(a, b, equal_share)
     if on.get("addresses"):
         filters["other addresses"] = lambda a, b: bool(a) and addresses_differ(a, b)
     if on.get("repetition"):
@@ -152,18 +143,9 @@ def digest(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-@dataclass
-class Seen:
-    """Remembers pairs, and tells those that are `alike` an earlier one."""
-
-    keys: set[bytes] = field(default_factory=set)
-
-    def again(self, source: str, target: str) -> bool:
-        """Whether a pair is alike an earlier one; remembers it."""
-        key = digest(f"{alike(source)}\n{alike(target)}")
-        is_known = key in self.keys
-        self.keys.add(key)
-        return is_known
+def alike_key(pair: Sequence[str]) -> bytes:
+    """A hash that pairs share whose sides are `alike`."""
+    return digest(f"{alike(pair[0])}\n{alike(pair[1])}")
 
 
 class HeldOut:

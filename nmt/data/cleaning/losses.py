@@ -24,10 +24,8 @@ ENCODINGS = {  # older encodings by language; of all others the first one is lik
 
 
 def describe_losses(ledgers: Mapping[str, Ledger], files: Mapping[str, Sequence[Path]]) -> Iterator[str]:
-    """A sentence for each cause for which more than MASS of the lines of a split were dropped, or not decoded.
-
-    `files`: the user's files, by split.
-    """
+    """A sentence for each cause for which more than MASS of the lines of a split were dropped, or not decoded. `files`:
+    the user's files, by split."""
     for split, ledger in ledgers.items():
         undecoded = {INVALID: ledger.repaired[INVALID]}
         for cause, count in {**ledger.dropped, **undecoded}.items():

@@ -36,10 +36,9 @@ def lost(ledger: Ledger) -> dict[str, int]:
     return {cause: n for cause, n in ledger.dropped.items() if not HELD_OUT.search(cause)}
 
 
-def share(ledgers: Iterable[Ledger]) -> float:
+def share(ledgers: Sequence[Ledger]) -> float:
     """The share of dropped pairs of several sections together."""
-    several = list(ledgers)
-    return sum(sum(lost(one).values()) for one in several) / max(1, sum(one.read for one in several))
+    return sum(sum(lost(ledger).values()) for ledger in ledgers) / max(1, sum(ledger.read for ledger in ledgers))
 
 
 def length_ratios(pairs: Iterable[Pair], numbers: Iterable[int], sections: Sequence[Section]) -> dict[str, float]:
@@ -59,7 +58,7 @@ def suspicions(
     """The names of sections that look bad, and why."""
     directions = {section.name: section.direction for section in sections}
     for name, ledger in parts.items():
-        others = share(other for key, other in parts.items() if key != name)
+        others = share([other for key, other in parts.items() if key != name])
         yield from ((name, why) for why in reasons_in(ledger, others))
         alike = [ratios[key] for key in ratios if key != name and directions[key] == directions.get(name)]
         if alike and name in ratios:

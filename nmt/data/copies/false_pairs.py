@@ -61,22 +61,6 @@ class Material:
     random: Random
 
 
-def other_target(source: list[int], target: list[int], material: Material) -> IdPair:
-    return source, material.other[1]
-
-
-def short_target(source: list[int], target: list[int], material: Material) -> IdPair:
-    return source, shortened(target, material.random)
-
-
-def short_source(source: list[int], target: list[int], material: Material) -> IdPair:
-    return shortened(source, material.random), target
-
-
-def copied_source(source: list[int], target: list[int], material: Material) -> IdPair:
-    return source, source
-
-
 def random_pieces(source: list[int], target: list[int], material: Material) -> IdPair:
     """Replace a tenth to a half of the target's pieces."""
     share, random = material.random.uniform(0.1, 0.5), material.random
@@ -125,29 +109,23 @@ def added_part(source: list[int], target: list[int], material: Material) -> IdPa
     return source, target + other[material.random.randint(0, max(0, len(other) - 1)) :]
 
 
-Way = Callable[[list[int], list[int], Material], IdPair]
-WAYS: dict[str, Way] = {
-    way.__name__: way
-    for way in (
-        other_target,
-        short_target,
-        short_source,
-        copied_source,
-        random_pieces,
-        swapped_words,
-        other_number,
-        other_name,
-        repeated_part,
-        added_part,
-    )
+WAYS: dict[str, Callable[[list[int], list[int], Material], IdPair]] = {
+    "other_target": lambda source, target, material: (source, material.other[1]),
+    "short_target": lambda source, target, material: (source, shortened(target, material.random)),
+    "short_source": lambda source, target, material: (shortened(source, material.random), target),
+    "copied_source": lambda source, target, material: (source, source),
+    "random_pieces": random_pieces,
+    "swapped_words": swapped_words,
+    "other_number": other_number,
+    "other_name": other_name,
+    "repeated_part": repeated_part,
+    "added_part": added_part,
 }
 
 
 def spoil(pair: IdPair, material: Material, most: int) -> tuple[str, IdPair] | None:
     """Spoil a pair in a random way that changes it: the name of the way, and the false pair. None if no way does.
-
-    `most`: pieces of both sides together; the end of a longer target is cut.
-    """
+    `most`: pieces of both sides together; the end of a longer target is cut."""
     for name in material.random.sample([*WAYS], len(WAYS)):
         source, target = WAYS[name](*pair, material)
         spoiled = source, target[: max(0, most - len(source))]

@@ -6,7 +6,7 @@ Shape: U source vocabulary, V target vocabulary. Source: IBM model 1, Brown et a
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.data.batches import Pairs, Sequences
+from nmt.data.batches import Pairs
 
 Ints = NDArray[np.int64]
 
@@ -18,10 +18,8 @@ ROUNDS = 5
 
 
 def model_1(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """Return source pieces, target pieces that occur in a pair with them, and the probabilities of these translations.
-
-    Expectation maximisation from equal probabilities. A cell is a source position and a target position of one pair.
-    """
+    """Source pieces, target pieces that occur in a pair with them, and the probabilities of these translations: by
+    expectation maximisation from equal probabilities. A cell is a source and a target position of one pair."""
     keys, widths = cells(pairs, choose_pairs(pairs, src_vocab_size), tgt_vocab_size)
     distinct, place = np.unique(keys, return_inverse=True)
     source, target = np.divmod(distinct, tgt_vocab_size)
@@ -42,7 +40,7 @@ def choose_pairs(pairs: Pairs, src_vocab_size: int) -> list[int]:
     for enough in ENOUGH:
         chosen, left, seen_U = [], MOST_CELLS, np.zeros(src_vocab_size, dtype=np.int64)
         for n, size in enumerate(sizes):
-            source = ids_of(pairs.source, n)
+            source = pairs.source.ids(n).numpy()
             if size and seen_U[source].min() < enough:
                 left -= size
                 if left < 0:
@@ -58,12 +56,7 @@ def cells(pairs: Pairs, chosen: list[int], tgt_vocab_size: int) -> tuple[Ints, I
     """Return source × V + target for each cell, and the number of cells of each target position, in the same order."""
     keys, widths = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for n in chosen:
-        source, target = ids_of(pairs.source, n), ids_of(pairs.target, n)
+        source, target = pairs.source.ids(n).numpy(), pairs.target.ids(n).numpy()
         keys.append((target[:, None] + source * tgt_vocab_size).ravel())
         widths.append(np.full(len(target), len(source)))
     return np.concatenate(keys), np.concatenate(widths)
-
-
-def ids_of(sequences: Sequences, n: int) -> Ints:
-    ids: Ints = sequences.ids(n).numpy()
-    return ids

@@ -19,10 +19,8 @@ from nmt.vocabulary import FIRST_PIECE, UNK
 
 
 def hidden_counts(lengths_B: Tensor, share: float) -> Tensor:
-    """How many pieces of each text to hide: this share, rounded, and at least one of a text that isn't empty.
-
-    The number depends on the length alone, so that the number of predictions of a batch is known before its noise.
-    """
+    """How many pieces of each text to hide: this share, rounded, and at least one of a text that isn't empty. That
+    depends on the length alone, so that the number of predictions of a batch is known before its noise."""
     return (lengths_B * share).round().long().clamp(min=1).minimum(lengths_B)
 
 

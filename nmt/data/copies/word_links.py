@@ -6,10 +6,9 @@ Shapes: I tokens of the source, J of the target.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
@@ -40,35 +39,26 @@ class Aligner:
         source, target, forward = model_1(self.corpus, *sizes)
         back_target, back_source, backward = model_1(Pairs(*sides[::-1]), *sizes[::-1])
         keys, back_keys = source * self.size + target, back_source * self.size + back_target
-        self.keys, here, back = np.intersect1d(
-            keys, back_keys, return_indices=True
-        )  # of a large corpus, parts are read
+        # Of a large corpus, parts are read, so that a link may be known in one direction alone.
+        self.keys, here, back = np.intersect1d(keys, back_keys, return_indices=True)
         self.probability = forward[here] * backward[back]
 
     def links(self, n: int) -> list[Link]:
         """The links of pair n, in the order of the source. A word that occurs twice on a side has none."""
-        source, target = (self.ids(side, n) for side in (self.corpus.source, self.corpus.target))
+        source, target = (side.ids(n).numpy() for side in (self.corpus.source, self.corpus.target))
         if not (len(source) and len(target)):
             return []
         keys_IJ = source[:, None] * self.size + target
         place_IJ = np.searchsorted(self.keys, keys_IJ).clip(max=len(self.keys) - 1)
         found_IJ = np.where(self.keys[place_IJ] == keys_IJ, self.probability[place_IJ], 0.0)
         best_I, best_J = found_IJ.argmax(1), found_IJ.argmax(0)
-        once_I, once_J = (np.isin(ids, values[counts == 1]) for ids, (values, counts) in counted(source, target))
+        counts = (np.unique(ids, return_inverse=True, return_counts=True)[1:] for ids in (source, target))
+        once_I, once_J = (number[place] == 1 for place, number in counts)
         return [
             (i, int(j))
             for i, j in enumerate(best_I)
             if best_J[j] == i and found_IJ[i, j] >= LEAST and once_I[i] and once_J[j]
         ]
-
-    def ids(self, side: Sequences, n: int) -> NDArray[np.int64]:
-        ids: NDArray[np.int64] = side.ids(n).numpy()
-        return ids
-
-
-def counted(*sides: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], tuple[NDArray[np.int64], ...]]]:
-    for ids in sides:
-        yield ids, np.unique(ids, return_counts=True)
 
 
 def tokens(text: str) -> list[str]:

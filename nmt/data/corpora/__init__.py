@@ -23,8 +23,7 @@ from nmt.config import DataConfig
 from nmt.data.corpora.corpus import Corpus, Split, assemble, clean_train, hold_out, require_german_and_english
 from nmt.data.corpora.files import find_splits, path_name, read_path, read_sentences
 from nmt.data.corpora.hub import HUB, hub_name, local_folder, parse_hub, read_hub, read_multi30k
-from nmt.data.corpora.many import read_many
-from nmt.data.corpora.more import read_more
+from nmt.data.corpora.several import read_many, read_more
 from nmt.fields import require
 
 __all__ = ["Corpus", "clean_train", "corpus_files", "corpus_name", "corpus_path", "load_corpus", "read_sentences"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from nmt.data.corpora.tmx import same_language
+from nmt.data.corpora.bilingual_xml import same_language
 from nmt.files import open_compressed, require_whole_gzip
 from nmt.text.po import Entry, read_entries
 
@@ -60,13 +60,9 @@ def mo_messages(path: Path) -> tuple[str, Iterator[Message]]:
         raise ValueError(f"{path} isn't a whole MO file: it is empty, or was cut short") from None
     except (OSError, ValueError, LookupError, MemoryError) as error:
         raise ValueError(f"{path} can't be read as a MO file: {error}") from None
-    messages = ((message_of(key), text, False) for key, text in catalogue.items() if key != "")
-    return language_in(catalogue.get("", "")), messages
-
-
-def message_of(key: str | tuple[str, int]) -> str:
-    """The text of a key. Compiled catalogues know only the singular of plurals."""
-    return (key if isinstance(key, str) else key[0]).rpartition(CONTEXT)[2]
+    # The key of a plural has its number, too. Compiled catalogues know only the singular of plurals.
+    keys = ((key if isinstance(key, str) else key[0], text) for key, text in catalogue.items() if key != "")
+    return language_in(catalogue.get("", "")), ((key.rpartition(CONTEXT)[2], text, False) for key, text in keys)
 
 
 def language_in(header: str) -> str:

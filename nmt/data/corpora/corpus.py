@@ -38,8 +38,6 @@ class Split:
         self.pairs = Texts()
         self.files: list[Path] = []
         """Those that are read, if any are."""
-        self.corpus = 0
-        """Number of the corpus that is read now: the origin of each pair has it, and its line."""
         self.lines_before = 0
         """Lines of the files that were read before this one: a folder may have several, whose lines go on."""
         self.ledger = Ledger(unit=config.unit)
@@ -72,7 +70,7 @@ class Split:
             self.drop(NO_WEIGHT, line, *texts)
         else:
             self.ledger.read += 1
-            self.pairs.append(Row(source, target, self.corpus, line, weight=weight))
+            self.pairs.append(Row(source, target, line=line, weight=weight))
             for cause in (*causes, *more):
                 self.ledger.repair(cause, line)
 
@@ -98,8 +96,8 @@ class Corpus:
     """Pairs are (source, target); a text without a translation is ("", text)."""
 
     name: str
-    train: Sequence[Pair]
-    """In `Texts`, if a reader made it: then it is in memory only in part, and has the origin of each pair."""
+    train: Texts
+    """In memory only in part."""
     val: list[Pair]
     tests: dict[str, list[Pair]]
     ledgers: dict[str, Ledger]
@@ -118,18 +116,16 @@ class Corpus:
 
 
 def clean_train(
-    corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None, examples: int = 0
-) -> tuple[list[Pair], Ledger, Examples]:
-    """The training pairs that a `Cleaner` keeps, the ledger of reading and cleaning, and some of the dropped pairs;
-    ValueError if none is left."""
+    corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None
+) -> tuple[list[Pair], Ledger]:
+    """The training pairs that a `Cleaner` keeps, and the ledger of reading and cleaning; ValueError if none is left."""
     several = config.many_to_many or config.more
     require(not several, "data.many_to_many and data.more are for nmt.prepare and nmt.train: leave them out here")
     held_out = HeldOut({"val": corpus.val, **corpus.tests}, corpus.chosen)
-    cleaner = Cleaner(config, cleaning or CleaningConfig(), held_out, examples)
-    train, cleaned = cleaner.clean(corpus.train)
+    train, cleaned = Cleaner(config, cleaning or CleaningConfig(), held_out).clean(corpus.train)
     ledger = corpus.ledgers["train"].then(cleaned)
     require_pairs(ledger)
-    return train, ledger, cleaner.examples
+    return train, ledger
 
 
 def assemble(name: str, splits: dict[str, Split]) -> Corpus:
@@ -137,7 +133,11 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     vals = sorted((key for key in splits if key.startswith("val")), key=lambda key: (key != "val", key))
     splits = {key: splits[key] for key in ("train", *vals)} | splits  # the order of tables
     for key, split in splits.items():
-        require_usable(name, key, split)
+        counts = f"{split.ledger.read:,} read, dropped: {split.ledger.causes() or 'none'}"
+        if split.files and not split.ledger.read:
+            names, verb = " and ".join(map(str, split.files)), "is" if len(split.files) == 1 else "are"
+            counts = f"{names} {verb} {'without rows' if any(f.stat().st_size for f in split.files) else 'empty'}"
+        require(bool(split.pairs), f"the corpus {name} has no usable {key} {split.ledger.unit}: {counts}")
     pairs = {key: list(split.pairs) for key, split in splits.items() if key != "train"}
     ledgers = {key: split.ledger for key, split in splits.items()}
     own = splits["train"].config
@@ -145,14 +145,6 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     val = [pair for key in vals for pair in pairs.pop(key)]
     train, dropped = splits["train"].pairs, splits["train"].examples.by_cause()
     return Corpus(name, train, val, pairs, ledgers, val_sets=val_sets, dropped=dropped)
-
-
-def require_usable(name: str, key: str, split: Split) -> None:
-    counts = f"{split.ledger.read:,} read, dropped: {split.ledger.causes() or 'none'}"
-    if split.files and not split.ledger.read:
-        names, verb = " and ".join(map(str, split.files)), "is" if len(split.files) == 1 else "are"
-        counts = f"{names} {verb} {'without rows' if any(file.stat().st_size for file in split.files) else 'empty'}"
-    require(bool(split.pairs), f"the corpus {name} has no usable {key} {split.ledger.unit}: {counts}")
 
 
 def require_german_and_english(config: DataConfig) -> None:
@@ -165,7 +157,7 @@ def hold_out(corpus: Corpus, needed: Collection[str]) -> Corpus:
     missing = [key for key in needed if not any(split.startswith(key) for split in corpus.ledgers)]
     if not missing:
         return corpus
-    ledger, rows = corpus.ledgers["train"], Texts.of(corpus.train).rows()
+    ledger, rows = corpus.ledgers["train"], corpus.train.rows()
     distinct, first = least_texts(corpus.train, HELD_OUT * len(missing))
     size = min(HELD_OUT, max(1, distinct // HELD_OUT_SHARE))
     kind = "source sentences" if ledger.unit == "pair" else "texts"

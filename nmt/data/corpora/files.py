@@ -10,11 +10,10 @@ from pathlib import Path
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
+from nmt.data.corpora.bilingual_xml import entries_of, in_language
 from nmt.data.corpora.catalogues import FUZZY, are_swapped, mo_messages, po_messages
 from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble, weight_of
-from nmt.data.corpora.parquet import parquet_rows
-from nmt.data.corpora.tmx import in_language, tmx_entries
-from nmt.data.corpora.xliff import xliff_entries
+from nmt.data.corpora.tables import parquet_tables, read_tables
 from nmt.fields import require
 from nmt.files import iterate_lines
 
@@ -142,7 +141,7 @@ def read_split(files: list[Path], config: DataConfig, training: bool) -> Split:
         problem = f"data.weights is {split.weights}, but {files[0]} has no weights"
         has_none = split.weights and rows[1] not in KINDS_WITH_WEIGHTS
         require(not has_none, f"{problem}: take plain files, or {', '.join(KINDS_WITH_WEIGHTS)}")
-        READERS[rows[1]](files[0], config, split)
+        READERS[rows[1]](files[0], split)
     elif config.unit == "pair":
         together = 3 if split.weights else 2
         for n in range(0, len(files), together):
@@ -181,15 +180,19 @@ def read_parallel(files: Sequence[Path], split: Split) -> None:
     split.lines_before += whole
 
 
-def read_tsv(path: Path, config: DataConfig, split: Split) -> None:
+def read_tsv(path: Path, split: Split) -> None:
     """Read the rows of a TSV file. Its first line decides which columns are read (see `find_columns`)."""
-    columns, only_column = [0], False
+    config, columns, only_column = split.config, [0], False
     for number, line in enumerate(corpus_lines(path, split), start=1):
         cells = line.removesuffix("\r").split("\t")
         if number == 1:
             columns, is_header = find_columns(path, cells, config)
             if split.weights:
-                columns += [find_weights(path, cells if is_header else [], split)]
+                found = f"it has {', '.join(cells)}" if is_header else "it names no columns"
+                wanted = ", ".join([*config.languages, split.weights])
+                problem = f"{path}: data.weights needs a first line that names the columns {wanted}, but {found}"
+                require(is_header and split.weights in cells, problem)
+                columns.append(cells.index(split.weights))
             only_column = len(config.languages) == len(cells) == 1
             if is_header:
                 continue
@@ -217,18 +220,10 @@ def find_columns(path: Path, cells: list[str], config: DataConfig) -> tuple[list
     return [0, 1], False
 
 
-def find_weights(path: Path, named: list[str], split: Split) -> int:
-    """The number of the column of the weights; ValueError if there is none. `named`: the names of the columns."""
-    wanted = ", ".join([*split.config.languages, split.weights])
-    found = f"it has {', '.join(named)}" if named else "it names no columns"
-    problem = f"{path}: data.weights needs a first line that names the columns {wanted}, but {found}"
-    require(split.weights in named, problem)
-    return named.index(split.weights)
-
-
-def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
+def read_jsonl(path: Path, split: Split) -> None:
     """Read an object from each line: {"de": …, "en": …}, or the same under the key translation; a weight may stand
     beside that key, too."""
+    languages = split.config.languages
     for number, line in enumerate(corpus_lines(path, split), start=1):
         try:
             row = json.loads(line)
@@ -238,24 +233,20 @@ def read_jsonl(path: Path, config: DataConfig, split: Split) -> None:
         whole = row if isinstance(row, dict) else {}
         row = whole.get("translation", row)
         row = row if isinstance(row, dict) else {}
-        other = row.get(ONLY_TEXT) if len(config.languages) == 1 else None
+        other = row.get(ONLY_TEXT) if len(languages) == 1 else None
         weight = [whole.get(split.weights, row.get(split.weights))] if split.weights else []
-        split.add([row.get(language, other) for language in config.languages] + weight, number, line)
+        split.add([row.get(language, other) for language in languages] + weight, number, line)
 
 
-def read_entries(path: Path, config: DataConfig, split: Split) -> None:
+def read_entries(path: Path, split: Split) -> None:
     """Read the entries of a translation memory, or the units of XLIFF; their numbers are those of the file."""
-    for number, texts in enumerate((tmx_entries if ".tmx" in path.suffixes else xliff_entries)(path), start=1):
-        split.add([in_language(texts, language) for language in config.languages], number)
+    for number, texts in enumerate(entries_of(path, "TMX" if ".tmx" in path.suffixes else "XLIFF"), start=1):
+        split.add([in_language(texts, language) for language in split.config.languages], number)
 
 
-def read_parquet(path: Path, config: DataConfig, split: Split) -> None:
-    for number, row in enumerate(parquet_rows(path, config, split.weights), start=1):
-        split.add(row, number)
-
-
-def read_catalogue(path: Path, config: DataConfig, split: Split) -> None:
+def read_catalogue(path: Path, split: Split) -> None:
     """Read the messages of a program and their translations."""
+    config = split.config
     language, messages = (mo_messages if ".mo" in path.suffixes else po_messages)(path)
     swapped = are_swapped(path, language, config.source, config.target)
     for number, (text, translation, is_fuzzy) in enumerate(messages, start=1):
@@ -267,13 +258,13 @@ def read_catalogue(path: Path, config: DataConfig, split: Split) -> None:
             split.add([sides[language] for language in config.languages], number)
 
 
-READERS: dict[str, Callable[[Path, DataConfig, Split], None]] = {
+READERS: dict[str, Callable[[Path, Split], None]] = {
     "tsv": read_tsv,
     "jsonl": read_jsonl,
     "tmx": read_entries,
     "xliff": read_entries,
     "xlf": read_entries,
-    "parquet": read_parquet,
+    "parquet": lambda path, split: read_tables(parquet_tables(path, split), split, str(path)),
     "po": read_catalogue,
     "mo": read_catalogue,
 }
@@ -293,15 +284,14 @@ def read_sentences(file: Path, config: DataConfig, held_out: Collection[str]) ->
     memory. The ledger is complete when all sentences were taken."""
     split = Split(replace(config, text="target", weights=""), training=True)
     read_texts([file], split)
-    return kept_sentences(split, held_out), split.ledger
 
+    def kept() -> Iterator[str]:
+        for _, sentence in split.pairs:
+            if len(sentence) > config.max_characters:
+                split.ledger.drop(f"longer than {config.max_characters:,} characters")
+            elif config.drop_held_out and sentence in held_out:
+                split.ledger.drop("occurs in val or test")
+            else:
+                yield sentence
 
-def kept_sentences(split: Split, held_out: Collection[str]) -> Iterator[str]:
-    config = split.config
-    for _, sentence in split.pairs:
-        if len(sentence) > config.max_characters:
-            split.ledger.drop(f"longer than {config.max_characters:,} characters")
-        elif config.drop_held_out and sentence in held_out:
-            split.ledger.drop("occurs in val or test")
-        else:
-            yield sentence
+    return kept(), split.ledger

@@ -3,13 +3,14 @@
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt.config import DataConfig
-from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble, require_german_and_english
+from nmt.data.corpora.corpus import VAL_NAMES, Corpus, Split, assemble, require_german_and_english
+from nmt.data.corpora.tables import read_tables
 from nmt.fields import require
 
 MULTI30K = "bentrevett/multi30k"
@@ -54,9 +55,16 @@ def read_hub(config: DataConfig) -> Corpus:
 
 
 def read_place(place: Place, config: DataConfig, name: str, test: str) -> Corpus:
+    """The corpus of a data set's rows by split; its split test gets the name `test`."""
     rows, commit = load_dataset(place)
-    corpus = read_splits(rows, config, name, test)
-    return replace(corpus, commits={str(place): commit} if commit else {})
+    require("train" in rows, f"{name} has no split named train; it has {', '.join(rows)}")
+    val = [key for key in VAL_NAMES if key in rows][:1]
+    names, splits = {"test": test, **dict.fromkeys(val, "val")}, dict[str, Split]()
+    for key in rows:
+        if key in ("train", *val) or key.startswith("test"):
+            split = splits[names.get(key, key)] = Split(config, training=key == "train")
+            read_tables(tables(rows[key]), split, "the data set")
+    return replace(assemble(name, splits), commits={str(place): commit} if commit else {})
 
 
 def parse_hub(config: DataConfig) -> Place:
@@ -85,30 +93,6 @@ def local_folder(dataset: str) -> Path | None:
     return folder if dataset and folder.exists() else None
 
 
-def read_splits(rows: Any, config: DataConfig, name: str, test: str) -> Corpus:
-    """The corpus of a data set's rows by split; its split test gets the name `test`."""
-    require("train" in rows, f"{name} has no split named train; it has {', '.join(rows)}")
-    val = [key for key in VAL_NAMES if key in rows][:1]
-    read = {key: read_rows(rows[key], config, key) for key in rows if key in ("train", *val) or key.startswith("test")}
-    names = {"test": test, **dict.fromkeys(val, "val")}
-    return assemble(name, {names.get(key, key): split for key, split in read.items()})
-
-
-def read_rows(rows: Any, config: DataConfig, key: str) -> Split:
-    """One split of a data set, read by columns, since a dict for each of millions of rows takes minutes."""
-    split, number = Split(config, training=key == "train"), 0
-    for table in tables(rows):
-        columns = find_columns(table.column_names, config)
-        if split.weights:
-            lacks = f"the data set has no column {split.weights}, which data.weights names"
-            require(split.weights in table.column_names, f"{lacks}; it has {', '.join(table.column_names)}")
-            columns = [*columns, split.weights]
-        for row in zip(*(table[column].to_pylist() for column in columns), strict=True):
-            number += 1
-            split.add(row, number)
-    return split
-
-
 def tables(rows: Any) -> Iterator[Any]:
     """The rows as tables of Arrow. The columns of a stream may be known only from its first table."""
     try:
@@ -116,17 +100,6 @@ def tables(rows: Any) -> Iterator[Any]:
             yield table.flatten()
     except Exception as error:  # of the network, or of any reader below `datasets`
         raise ValueError(f"the data set can't be read: {first_line(error)}. {NOT_STREAMED}") from error
-
-
-def find_columns(names: list[str], config: DataConfig) -> list[str]:
-    for prefix in ("translation.", ""):
-        columns = [f"{prefix}{language}" for language in config.languages]
-        if set(columns) <= set(names):
-            return columns
-    if len(config.languages) == 1 and ONLY_TEXT in names:
-        return [ONLY_TEXT]
-    lacks = f"no columns for {' and '.join(config.languages)}, neither of their own nor in translation"
-    raise ValueError(f"the data set has {lacks}; it has {', '.join(names)}")
 
 
 def load_dataset(place: Place) -> tuple[Any, str]:
@@ -145,7 +118,7 @@ def load_dataset(place: Place) -> tuple[Any, str]:
     revision = (answer.commit or place.revision) if place.revision else None
     name, streaming = str(local or place.dataset), place.streamed and not answer.unreachable
     try:
-        with offline(datasets.config) if answer.unreachable else nullcontext():
+        with offline(datasets.config, answer.unreachable != ""):
             rows = datasets.load_dataset(name, place.configuration or None, revision=revision, streaming=streaming)
     except Exception as error:  # the libraries below `datasets` raise errors of many types
         if answer.unreachable:
@@ -195,10 +168,10 @@ def first_line(error: Exception) -> str:
 
 
 @contextmanager
-def offline(settings: Any) -> Iterator[None]:
+def offline(settings: Any, is_unreachable: bool) -> Iterator[None]:
     """Let `datasets` read its cache only: otherwise it would try the unreachable hub again, for minutes."""
     before = settings.HF_HUB_OFFLINE
-    settings.HF_HUB_OFFLINE = True
+    settings.HF_HUB_OFFLINE = before or is_unreachable
     try:
         yield
     finally:

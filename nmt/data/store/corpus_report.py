@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -75,15 +76,15 @@ def page(prepared: Prepared) -> Iterator[str]:
         weight_N = torch.cat(weights)
         never, mean, most = int((weight_N == 0).sum()), weight_N.double().mean(), weight_N.max()
         yield f"<p>The {unit} have weights: {mean:.3g} on average, {most:.3g} at most; {never:,} have weight 0.</p>"
+    pairs, sections = prepared.train[:COUNTED], prepared.sections
     if numbers[0] is not None and ledger.parts:
-        pairs, sections = prepared.train[:COUNTED], prepared.sections
         of_pairs = torch.cat(numbers)[:COUNTED].tolist()
         yield from corpora(ledger.parts, length_ratios(pairs, of_pairs, sections), sections)
     counted = encoded.first(COUNTED)
     yield from lengths(counted.source, counted.target)
-    yield from scripts(prepared.train[:COUNTED])
-    yield from pieces(prepared, counted.target)
-    yield from overlap(prepared)
+    yield from scripts(pairs)
+    yield from pieces(prepared.tokenizer.target, counted.target, pairs)
+    yield from overlap(pairs, HeldOut({"val": prepared.val, **prepared.tests}))
 
 
 def ledgers(splits: Mapping[str, Ledger], dropped: Mapping[str, Sequence[Pair]]) -> Iterator[str]:
@@ -180,15 +181,14 @@ def scripts(pairs: Sequence[Pair]) -> Iterator[str]:
     yield "</table>"
 
 
-def pieces(prepared: Prepared, target: Sequences) -> Iterator[str]:
+def pieces(model: Any, target: Sequences, pairs: Sequence[Pair]) -> Iterator[str]:
     """The most frequent pieces of the target side, and the most frequent characters that are no pieces."""
-    model = prepared.tokenizer.target
     frequency = target.counts(model.vocab_size())
     order = frequency.argsort(descending=True).tolist()
     common = [(model.id_to_piece(n), int(frequency[n])) for n in order[:ROWS] if frequency[n]]
     names = (f'<span title="{n:,}">{html.escape(piece.replace(SPACE, "␣"))}</span>' for piece, n in common)
     yield f'<h2>Most frequent pieces of the target side</h2><p class="pieces">{"".join(names)}</p>'
-    found = Counter(character for pair in prepared.train[:COUNTED] for side in pair for character in side)
+    found = Counter(character for pair in pairs for side in pair for character in side)
     known = {
         character for character in found if any(model.piece_to_id(p) != UNK for p in (character, SPACE + character))
     }
@@ -204,10 +204,9 @@ def pieces(prepared: Prepared, target: Sequences) -> Iterator[str]:
     yield "</table>"
 
 
-def overlap(prepared: Prepared) -> Iterator[str]:
+def overlap(pairs: Sequence[Pair], held_out: HeldOut) -> Iterator[str]:
     """How much training text repeats val and test text, also where no filter drops it."""
-    held_out = HeldOut({"val": prepared.val, **prepared.tests})
-    causes = Counter(cause for pair in prepared.train[:COUNTED] if (cause := held_out.all.find(pair)))
+    causes = Counter(cause for pair in pairs if (cause := held_out.all.find(pair)))
     yield "<h2>Overlap of training text with val and test text</h2>"
     yield "<p>Without case, digits and punctuation; cleaning.contamination drops these.</p><table>"
     for cause, n in causes.most_common() or [("none", 0)]:

@@ -14,12 +14,10 @@ Fingerprints = dict[str, dict[str, Any]]
 
 
 def fingerprints(files: Iterable[Path]) -> Fingerprints:
-    return {str(file): fingerprint(file) for file in files}
-
-
-def fingerprint(file: Path) -> dict[str, Any]:
-    status = file.stat()
-    return {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": sha256(file)}
+    return {
+        str(file): {"size": file.stat().st_size, "mtime_ns": file.stat().st_mtime_ns, "sha256": sha256(file)}
+        for file in files
+    }
 
 
 def describe_edits(before: Fingerprints | None, files: Iterable[Path]) -> str:

@@ -12,13 +12,13 @@ from nmt.config import Config
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import describe_changes, fixed_settings
 from nmt.config.recipes import make_config
-from nmt.data.cleaning import Ledger, ledger_table
+from nmt.data.cleaning import Ledger, Pair, ledger_table
 from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.resolve import resolve
 from nmt.data.store.inputs import describe_edits, fingerprints
 from nmt.data.store.shards import order
-from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.data.tokenizer import train_tokenizer
 from nmt.fields import require
 from nmt.files import check_sums, whole_folder, write_json
 from nmt.messages import console, say
@@ -51,7 +51,15 @@ def train_named(given: Mapping[str, Any], folder: Path) -> None:
         return
     record = {"format": FORMAT, "settings": settings, "inputs": fingerprints(inputs)}
     with whole_folder(folder) as draft:
-        tokenizer = train_on_files(files, config, draft) if files else train_on_corpus(corpus, config, draft)
+        ledgers, pairs, trained_on = read_files(files, config) if files else read_corpus(corpus, config)
+        console().print(ledger_table(ledgers))
+        by_split = {file: [Path(file)] for file in files} or corpus_files(config.data)
+        for warning in describe_losses(ledgers, by_split):
+            say(warning)
+        require(bool(pairs), f"there is no usable line in {' and '.join(files)}")
+        say(f"Training the tokenizer on {trained_on}")
+        languages = [" and ".join(files)] if files else config.data.languages
+        tokenizer = train_tokenizer(sorted(pairs, key=order), config.tokenizer, draft, *languages)
         write_json(draft / RECORD, record | {"notes": tokenizer.notes})
     for note in tokenizer.notes:
         say(note)
@@ -88,30 +96,20 @@ def is_trained(folder: Path, settings: dict[str, Any], inputs: list[Path]) -> bo
     return True
 
 
-def train_on_corpus(corpus: Corpus | None, config: Config, folder: Path) -> Tokenizer:
-    """Train on the pairs that a run of this corpus would be trained on; `corpus`: None to read it."""
+def read_corpus(corpus: Corpus | None, config: Config) -> tuple[dict[str, Ledger], list[Pair], str]:
+    """The pairs that a run of this corpus would be trained on, and what they are, in words; `corpus`: None to read
+    it."""
     corpus = corpus or load_corpus(config.data)
     for note in corpus.notes:
         say(note)
-    pairs, ledger, _ = clean_train(corpus, config.data, config.cleaning)
-    console().print(ledger_table({"train": ledger}))
-    for warning in describe_losses({"train": ledger}, corpus_files(config.data)):
-        say(warning)
-    say(f"Training the tokenizer on {len(pairs):,} {ledger.unit}s of {corpus.name}")
-    return train_tokenizer(sorted(pairs, key=order), config.tokenizer, folder, *config.data.languages)
+    pairs, ledger = clean_train(corpus, config.data, config.cleaning)
+    return {"train": ledger}, pairs, f"{len(pairs):,} {ledger.unit}s of {corpus.name}"
 
 
-def train_on_files(files: list[str], config: Config, folder: Path) -> Tokenizer:
-    """Train on the sentences of text files."""
-    texts: list[str] = []
-    ledgers: dict[str, Ledger] = {}
+def read_files(files: list[str], config: Config) -> tuple[dict[str, Ledger], list[Pair], str]:
+    """The same of the sentences of text files."""
+    pairs, ledgers = list[Pair](), dict[str, Ledger]()
     for file in files:
         sentences, ledgers[file] = read_sentences(Path(file), config.data, held_out=())
-        texts += sentences
-    console().print(ledger_table(ledgers))
-    for warning in describe_losses(ledgers, {file: [Path(file)] for file in files}):
-        say(warning)
-    require(bool(texts), f"there is no usable line in {' and '.join(files)}")
-    say(f"Training the tokenizer on {len(texts):,} sentences")
-    pairs = sorted((("", text) for text in texts), key=order)
-    return train_tokenizer(pairs, config.tokenizer, folder, " and ".join(files))
+        pairs += (("", sentence) for sentence in sentences)
+    return ledgers, pairs, f"{len(pairs):,} sentences"

@@ -61,7 +61,8 @@ class Prepared(Corpus):
         ledgers = read_ledgers(folder / "ledger.json")
         texts = {n: read_pairs(data, n, k) for n, k in record["pairs"].items() if n != "train" or not sizes}
         names = [data / stored_name(n, len(sizes)) for n in range(len(sizes))]
-        train = texts.pop("train") if not sizes else Texts.stored([n.with_suffix(".parquet") for n in names], sizes)
+        stored = Texts.stored([name.with_suffix(".parquet") for name in names], sizes)
+        train = stored if sizes else Texts.of(texts.pop("train"))
         dropped = {cause: [(a, b) for a, b in pairs] for cause, pairs in record.get("dropped", {}).items()}
         whole = record["corpus"], train, texts.pop("val"), texts, ledgers, record["notes"]
         return cls(
@@ -79,7 +80,7 @@ class Prepared(Corpus):
         """The ids of the training pairs, with the number of each pair's corpus unless an older nmt prepared them."""
         from nmt.data.stored import read_store
 
-        return read_store(self.store) if self.store else encode_pairs(self.tokenizer, self.train)
+        return read_store(self.store) if self.store else encode_pairs(self.tokenizer, list(self.train))
 
 
 def require_own_run_folder(config: Config, folder: Path) -> None:

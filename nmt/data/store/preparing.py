@@ -25,7 +25,6 @@ from nmt.data.store.prepared import DRAFT, Prepared, input_files, load_finished,
 from nmt.data.store.record import data_settings, flat, read_json, read_record
 from nmt.data.store.shards import MOST_TASKS, STATE, Draft, Scorer, least_pairs, shards_for, total
 from nmt.data.store.stages import Stage, reports, resume, task, tidy
-from nmt.data.texts import Texts
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.data.tokenizer.languages import Languages
 from nmt.fields import require
@@ -49,9 +48,8 @@ from nmt.vocabulary import HINTS, PLACEHOLDERS
 QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a training starts
 ALL_CORES = Engine()
 # Settings of data.* that only later stages need; all others change what is read.
-OF_CLEANING = "max_characters max_ratio drop_duplicates drop_held_out scorer least_quality".split()  # noqa: SIM905
-OF_CLEANING += ["typos", "placeholders", "hints"]
-OF_ENCODING = ["max_pieces"]
+OF_CLEANING = "max_characters max_ratio drop_duplicates drop_held_out scorer least_quality typos placeholders hints"
+OF_ENCODING = "max_pieces"
 
 
 def prepare(
@@ -130,10 +128,12 @@ def begin(
 ) -> tuple[Draft, list[Stage]]:
     """Read the corpus, unless a draft has it already, read with equal settings from the same files; then the stages."""
     settings = flat(data_settings(config))
-    later = [f"data.{name}" for name in (*OF_CLEANING, *OF_ENCODING)]
+    later = [f"data.{name}" for name in (*OF_CLEANING.split(), OF_ENCODING)]
     reading = {n: v for n, v in settings.items() if n.startswith("data.") and n not in later} | {"format": FORMAT}
     sections, files = sections_of(config.data), input_files(config)
-    if (state := kept_state(folder, reading)) and not describe_edits(state["inputs"], files):
+    state = read_json(folder / DRAFT / STATE, folder) if (folder / DRAFT / STATE).exists() else {}
+    # Else other settings, or an older nmt, have begun the draft.
+    if state.get("reading") == reading and not describe_edits(state["inputs"], files):
         draft = Draft(folder / DRAFT, config, sections, state["shards"], state["tasks"])
         stages = stages_of(draft, settings, scorer)
         if resume(draft.folder, stages, "read"):
@@ -151,21 +151,13 @@ def begin(
     return draft, stages
 
 
-def kept_state(folder: Path, reading: dict[str, Any]) -> dict[str, Any] | None:
-    """What a draft says was read; None without a draft, and if other settings, or an older nmt, have begun it."""
-    if not (folder / DRAFT / STATE).exists():
-        return None
-    state = read_json(folder / DRAFT / STATE, folder)
-    return dict(state) if state.get("reading") == reading else None
-
-
 def read(corpus: Corpus | None, config: Config, folder: Path, state: dict[str, Any]) -> Draft:
     """Read the corpus into a draft folder. `state`: what it was read with."""
     corpus = corpus or load_corpus(config.data)
     for note in corpus.notes:
         say(note)
     mark(folder)
-    files = Texts.of(corpus.train).move(folder / "read")
+    files = corpus.train.move(folder / "read")
     splits = {"val": corpus.val, **corpus.tests}
     for split, pairs in splits.items():
         write_lines(folder / "text" / f"{split}.src", (source for source, _ in pairs))
@@ -198,7 +190,7 @@ def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> 
     stages = [Stage("buckets", ("read",), draft.divide, draft.tasks, repairs, verb="Dividing")]
     if draft.buckets < size:
         stages.append(Stage("parts", ("buckets",), draft.divide_bucket, draft.buckets, verb="Dividing again"))
-    inputs, cleaning = (stages[-1].name,), of("cleaning.") | of(*(f"data.{name}" for name in OF_CLEANING))
+    inputs, cleaning = (stages[-1].name,), of("cleaning.") | of(*(f"data.{name}" for name in OF_CLEANING.split()))
     if scorer:
         stages.append(Stage("clean", inputs, partial(draft.clean, scorer=scorer), size, cleaning, "here"))
     else:
@@ -208,7 +200,7 @@ def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> 
         stages.append(Stage("distinct", ("clean", "near"), draft.drop_near, size, verb="Dropping"))
     train = partial(make_tokenizer, draft)
     stages.append(Stage("tokenizer", (draft.cleaned,), train, 1, of("tokenizer."), "here"))
-    encoding = of(*(f"data.{name}" for name in OF_ENCODING))
+    encoding = of(f"data.{OF_ENCODING}")
     return [*stages, Stage("data", (draft.cleaned, "tokenizer"), draft.encode, size, encoding, "parts", "Encoding")]
 
 

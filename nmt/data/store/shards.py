@@ -29,10 +29,10 @@ import numpy as np
 
 from nmt.config import Config
 from nmt.data.cleaning import EXAMPLES, Examples, Ledger, Pair
-from nmt.data.cleaning.filters import HeldOut, alike, digest
+from nmt.data.cleaning.filters import HeldOut, alike_key
 from nmt.data.cleaning.near import CAUSE, find_near, rows_in, sketch
 from nmt.data.copies.typos import make_typos
-from nmt.data.sections import Section, cleaners_for, ledger_for, starts_of
+from nmt.data.sections import Section, Tally, cleaners_for, starts_of
 from nmt.data.store.ids import Shard, Side, small
 from nmt.data.store.record import read_json
 from nmt.data.store.stages import task
@@ -62,7 +62,7 @@ def stored_name(n: int, size: int) -> str:
 
 
 def key_of(pair: Pair) -> int:
-    return int.from_bytes(digest(f"{alike(pair[0])}\n{alike(pair[1])}"), "big")
+    return int.from_bytes(alike_key(pair), "big")
 
 
 def order(pair: Pair) -> tuple[int, Pair]:
@@ -121,12 +121,13 @@ class Draft:
 
     def write(self, working: Path, stage: str, n: int, rows: Iterable[Row]) -> None:
         """Write the rows that a stage leaves of a shard into the folder of its task."""
-        write_rows(working / self.file(stage, n).name, chunks(rows, AT_ONCE), weighted=self.config.data.weighted)
+        file, weighted = working / self.file(stage, n).name, self.config.data.weighted
+        write_rows(file, rows, weighted=weighted, at_once=AT_ONCE)
 
     def divide(self, n: int) -> None:
         """Repair the pairs of some of the files that were read, and divide them by buckets."""
         data, files = self.config.data, sorted((self.folder / "read").glob("*.parquet"))
-        cleaners = cleaners_for(data, self.sections, self.config.cleaning, HeldOut({}), 0)
+        cleaners = cleaners_for(data, self.sections, self.config.cleaning, HeldOut({}))
         repaired, shards = Counter[str](), self.size // self.buckets
 
         def keyed(rows: Iterable[Row]) -> Iterator[Row]:
@@ -155,16 +156,16 @@ class Draft:
         """Clean the pairs of a shard, add changed copies (with cleaning.near, `drop_near` does), and sort all."""
         data, near = self.config.data, self.config.cleaning.near
         held_out = held_out_in(self.folder, (self.folder / STATE).stat().st_mtime_ns)
-        cleaners = cleaners_for(data, self.sections, self.config.cleaning, held_out, EXAMPLES)
-        ledger, examples, rows = ledger_for(self.sections, data.unit), cleaners[0].examples, list[Row]()
+        cleaners = cleaners_for(data, self.sections, self.config.cleaning, held_out)
+        tally, rows = Tally(self.sections, data.unit), list[Row]()
         for row in (row for file in self.divided(n) for row in read_rows(file)):
-            name = self.sections[row.corpus].name
-            ledger.count(name)
-            if cleaners[row.corpus].keeps(row.pair, ledger, name):
+            tally.count(row)
+            if cause := cleaners[row.corpus].cause(row.pair):
+                tally.drop(row, cause)
+            else:
                 rows.append(row)
         if scorer:
-            names = [section.name for section in self.sections]
-            rows = drop_doubtful(rows, scorer, data.least_quality, ledger, examples, names)
+            rows = drop_doubtful(rows, scorer, data.least_quality, tally)
         rows.sort(key=row_order)
         with task(self.folder, "clean", n) as (working, report):
             if near:
@@ -175,7 +176,7 @@ class Draft:
             else:
                 rows = sorted(rows + self.copies(rows), key=row_order)
             self.write(working, "clean", n, rows)
-            report |= {"ledger": ledger.as_dict(), "dropped": examples.by_cause()}
+            report |= tally.as_dict()
 
     def find_near(self, n: int) -> None:
         """Find pairs that are nearly the same as another one by one part of the hashes of all shards."""
@@ -187,19 +188,17 @@ class Draft:
 
     def drop_near(self, n: int) -> None:
         """Drop the pairs of a shard that `find_near` found, add changed copies, and sort all."""
-        ledger, examples, kept = ledger_for(self.sections, self.config.data.unit), Examples(EXAMPLES), list[Row]()
+        tally, kept = Tally(self.sections, self.config.data.unit), list[Row]()
         dropped = set(rows_in(self.files("near", "npy"), n))
         for place, row in enumerate(read_rows(self.file("clean", n))):
-            name = self.sections[row.corpus].name
-            ledger.count(name)
+            tally.count(row)
             if place in dropped:
-                ledger.drop(CAUSE, part=name)
-                examples.add(CAUSE, row.pair)
+                tally.drop(row, CAUSE)
             else:
                 kept.append(row)
         with task(self.folder, "distinct", n) as (working, report):
             self.write(working, "distinct", n, sorted(kept + self.copies(kept), key=row_order))
-            report |= {"ledger": ledger.as_dict(), "dropped": examples.by_cause()}
+            report |= tally.as_dict()
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Changed copies of pairs, of each corpus by itself; they have no line, and the weight of their pair."""
@@ -224,19 +223,17 @@ class Draft:
     def encode(self, n: int) -> None:
         """Encode the pairs of a shard, and drop long ones."""
         tokenizer, most = Tokenizer.load(self.folder / "tokenizer"), self.config.data.max_pieces
-        cause, examples, kept = f"longer than {most:,} pieces", Examples(EXAMPLES), list[Row]()
-        ledger, starts = ledger_for(self.sections, self.config.data.unit), starts_of(tokenizer, self.sections)
-        source, target = Side(), Side()
+        tally, starts = Tally(self.sections, self.config.data.unit), starts_of(tokenizer, self.sections)
+        source, target, kept = Side(), Side(), list[Row]()
         for rows in chunks(read_rows(self.file(self.cleaned, n)), AT_ONCE):
             first = [starts[row.corpus] for row in rows]
             sides = [encode_side(tokenizer, side, [row.pair[side] for row in rows], first) for side in (0, 1)]
             fits = [max(map(len, pair)) <= most for pair in zip(*sides, strict=True)]
             for row, is_kept in zip(rows, fits, strict=True):
                 if not row.changed:
-                    ledger.count(self.sections[row.corpus].name)
-                if not (is_kept or row.changed):
-                    ledger.drop(cause, part=self.sections[row.corpus].name)
-                    examples.add(cause, row.pair)
+                    tally.count(row)
+                    if not is_kept:
+                        tally.drop(row, f"longer than {most:,} pieces")
             kept += compress(rows, fits)
             source.add(compress(sides[0], fits))
             target.add(compress(sides[1], fits))
@@ -246,7 +243,7 @@ class Draft:
         with task(self.folder, "data", n) as (working, report):
             shard.write(working / self.file("data", n, "safetensors").name)
             self.write(working, "data", n, kept)
-            report |= {"ledger": ledger.as_dict(), "dropped": examples.by_cause(), "pairs": len(kept)}
+            report |= tally.as_dict() | {"pairs": len(kept)}
             report["sections"] = np.bincount(corpora, minlength=len(self.sections)).tolist()
             report["longest_source"] = int(max(shard.source_lengths, default=0))
 
@@ -261,19 +258,15 @@ def held_out_in(folder: Path, changed_at: int) -> HeldOut:
     return HeldOut(splits, read_json(folder / STATE, folder)["chosen"])
 
 
-def drop_doubtful(
-    rows: Sequence[Row], scorer: Scorer, least: float, ledger: Ledger, examples: Examples, names: Sequence[str]
-) -> list[Row]:
-    """The rows whose quality is at least `least`; the ledger counts the dropped ones. `names`: of the portions."""
+def drop_doubtful(rows: Sequence[Row], scorer: Scorer, least: float, tally: Tally) -> list[Row]:
+    """The rows whose quality is at least `least`; the tally counts the dropped ones."""
     kept, scored = list[Row](), 0
     for chunk in chunks(rows, SCORED_AT_ONCE):
         for row, quality in zip(chunk, scorer([row.pair for row in chunk]), strict=True):
             if quality is not None and quality >= least:
                 kept.append(row)
             else:
-                cause = "too long for data.scorer" if quality is None else f"quality below {least:g}"
-                ledger.drop(cause, part=names[row.corpus])
-                examples.add(cause, row.pair)
+                tally.drop(row, "too long for data.scorer" if quality is None else f"quality below {least:g}")
         scored += len(chunk)
         say(f"Scored {scored:,} of {len(rows):,} pairs, kept {len(kept):,}")
     return kept

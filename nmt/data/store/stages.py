@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -85,41 +85,32 @@ def task(folder: Path, name: str, n: int) -> Iterator[tuple[Path, dict[str, Any]
 def resume(folder: Path, stages: Sequence[Stage], first_input: str) -> bool:
     """Keep the files of the stages whose keys are the same, and delete those of the others, which run again. If files
     that the first stage reads (`first_input`) are needed and gone, nothing is deleted, and False says so."""
-    keys, names = keys_of(stages), [stage.name for stage in stages]
+    keys, names = dict[str, str](), [stage.name for stage in stages]
+    for stage in stages:
+        of_inputs = [keys[name] for name in stage.inputs if name in keys]
+        text = json.dumps([stage.name, stage.size, stage.settings, of_inputs], sort_keys=True)
+        keys[stage.name] = hashlib.sha256(text.encode()).hexdigest()
     known = json.loads((folder / KEYS).read_text("utf-8")) if (folder / KEYS).exists() else {}
     first = next((n for n, name in enumerate(names) if known.get(name) != keys[name]), len(stages))
-    while gone := [name for stage in stages[first:] for name in stage.inputs if is_gone(folder, name, names[first:])]:
+    while True:
+        needed = {name for stage in stages[first:] for name in stage.inputs} - {*names[first:]}
+        gone = [name for name in needed if not (folder / name).exists()]
         if first_input in gone:
             return False
+        if not gone:
+            break
         first = min(map(names.index, gone))
     for stage in stages[first:]:
-        delete(folder, [stage.name])
+        shutil.rmtree(folder / stage.name, ignore_errors=True)
         for n in range(stage.size):
             report_file(folder, stage.name, n).unlink(missing_ok=True)
     write_json(folder / KEYS, keys)
     return True
 
 
-def keys_of(stages: Iterable[Stage]) -> dict[str, str]:
-    keys: dict[str, str] = {}
-    for stage in stages:
-        of_inputs = [keys[name] for name in stage.inputs if name in keys]
-        text = json.dumps([stage.name, stage.size, stage.settings, of_inputs], sort_keys=True)
-        keys[stage.name] = hashlib.sha256(text.encode()).hexdigest()
-    return keys
-
-
-def is_gone(folder: Path, name: str, made_again: Sequence[str]) -> bool:
-    return name not in made_again and not (folder / name).exists()
-
-
 def tidy(folder: Path, stages: Sequence[Stage]) -> None:
     """Delete the inputs that no stage reads any more. Those of the last stage stay: its settings may be changed."""
     reading = [stage for stage in stages[:-1] if stage.missing(folder)] + [stages[-1]]
     needed = {name for stage in reading for name in (stage.name, *stage.inputs)}
-    delete(folder, {name for stage in stages for name in stage.inputs} - needed)
-
-
-def delete(folder: Path, names: Iterable[str]) -> None:
-    for name in names:
+    for name in {name for stage in stages for name in stage.inputs} - needed:
         shutil.rmtree(folder / name, ignore_errors=True)

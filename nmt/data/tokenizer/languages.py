@@ -39,8 +39,11 @@ class Languages:
     def between(self, source: str, target: str) -> "Languages":
         """These languages, with others chosen; empty keeps the present choice. ValueError for an unknown code."""
         for side, code, known in (("source", source, self.before_source), ("target", target, self.before_target)):
-            if code and known:
-                require_known(side, code, list(known))
+            if not code or not known or code in known:
+                continue
+            near = difflib.get_close_matches(code, known, n=5, cutoff=0.4) or [k for k in known if k[:2] == code[:2]]
+            hint = f"near ones are {', '.join(near)}" if near else f"it knows {some_of(list(known))}"
+            raise ValueError(f"the {side} language is {code}, which the model doesn't know: {hint}")
         return replace(self, source=source or self.source, target=target or self.target)
 
     def require_chosen(self, options: tuple[str, str] = CHOICE) -> None:
@@ -59,12 +62,6 @@ class Languages:
         source = [piece] if (piece := self.before_source.get(self.source)) else []
         target = [piece] if (piece := self.before_target.get(self.target)) else []
         return (target + source, []) if self.target_in_source else (source, target)
-
-
-def require_known(side: str, code: str, known: list[str]) -> None:
-    near = difflib.get_close_matches(code, known, n=5, cutoff=0.4) or [k for k in known if k[:2] == code[:2]]
-    hint = f"near ones are {', '.join(near)}" if near else f"it knows {some_of(known)}"
-    require(code in known, f"the {side} language is {code}, which the model doesn't know: {hint}")
 
 
 def some_of(codes: list[str], most: int = 12) -> str:

@@ -57,13 +57,13 @@ class Tokenizer:
     mapped: Mapped | None = None
     words: Words | None = None
     """Those of the sources of training, if they are known."""
-    own_languages = Languages()
-    """Those of a model that was trained here for several."""
 
     def __init__(self, source: Any, target: Any, notes: Sequence[str] = (), mapped: Mapped | None = None) -> None:
         """`notes`: sentences for the user about how training went. `mapped`: has `source` and `target`, if they are
         another library's."""
         self.source, self.target, self.mapped = source, target, mapped
+        self.languages = mapped.languages if mapped else Languages()
+        """The languages that a model must be told; none for a model of one pair of languages."""
         self.joint = source is target or (mapped is not None and mapped.joint)  # then both sides have the same ids
         self.notes = list(notes)
         self.src_vocab_size: int = source.vocab_size()
@@ -101,19 +101,12 @@ class Tokenizer:
 
     def with_languages(self, languages: Languages) -> "Tokenizer":
         """This tokenizer for a model that is told these languages."""
-        if self.mapped:
-            return Tokenizer.of(replace(self.mapped, languages=languages))
-        starts = [*languages.before_source.values(), *languages.before_target.values()]
+        starts = () if self.mapped else (*languages.before_source.values(), *languages.before_target.values())
         missing = [piece for piece in starts if piece and self.source.piece_to_id(piece) == UNK]
         require(not missing, f"the tokenizer has no piece {', '.join(missing)}: take another")
         other = copy.copy(self)
-        other.own_languages = languages
+        other.languages, other.mapped = languages, self.mapped and replace(self.mapped, languages=languages)
         return other
-
-    @property
-    def languages(self) -> Languages:
-        """The languages that a model must be told; none for a model of one pair of languages."""
-        return self.mapped.languages if self.mapped else self.own_languages
 
     def between(self, source: str, target: str) -> "Tokenizer":
         """This tokenizer for other languages, by their codes; ValueError if there are none such."""
@@ -147,8 +140,8 @@ class Tokenizer:
             (folder / f"{name}.model").write_bytes(model.serialized_model_proto())
         if self.words:
             (folder / WORDS).write_text(self.words.dump(), encoding="utf8", newline="")
-        if self.own_languages.before_target:
-            (folder / LANGUAGES).write_text(json.dumps(asdict(self.own_languages), ensure_ascii=False), encoding="utf8")
+        if self.languages.before_target:
+            (folder / LANGUAGES).write_text(json.dumps(asdict(self.languages), ensure_ascii=False), encoding="utf8")
 
     def side(self, name: str | None) -> Any:
         """The model of `source` or `target`; the name may be None if both sides have the same model."""
@@ -158,8 +151,8 @@ class Tokenizer:
 
     def same_as(self, other: "Tokenizer") -> bool:
         """Whether both encode every text to the same ids."""
-        protos = [[m.serialized_model_proto() for m in (t.source, t.target)] for t in (self, other)]
-        return protos[0] == protos[1]
+        same_source: bool = self.source.serialized_model_proto() == other.source.serialized_model_proto()
+        return same_source and self.same_target_as(other)
 
     def same_target_as(self, other: "Tokenizer") -> bool:
         """Whether both encode every target text to the same ids."""
@@ -249,10 +242,8 @@ class LineCodec:
 
 
 def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: Sequence[Start] = ()) -> list[list[int]]:
-    """The ids of sources (side 0) or targets (side 1), with what tells a model their language.
-
-    `starts`: what each pair begins with; empty: what the tokenizer says.
-    """
+    """The ids of sources (side 0) or targets (side 1), with what tells a model their language. `starts`: what each pair
+    begins with; empty: what the tokenizer says."""
     ids = tokenizer.encode_target(texts) if side else tokenizer.encode_source(texts)
     if not starts and not tokenizer.starts()[side]:
         return ids
@@ -263,10 +254,8 @@ def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: S
 def encode_pairs(
     tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], starts: Sequence[Start] = (), chunk: int = 10_000
 ) -> "Pairs":
-    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once.
-
-    `starts`: as for `encode_side`.
-    """
+    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once. `starts`:
+    as for `encode_side`."""
     from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
 
     def encoded(side: int) -> "Sequences":
@@ -330,10 +319,11 @@ def load_model(path: Path) -> Any:
 
 
 def load_words(folder: Path) -> Words | None:
+    file = folder / WORDS
     try:
-        return Words.parse((folder / WORDS).read_text(encoding="utf8")) if (folder / WORDS).exists() else None
+        return Words.parse(file.read_text(encoding="utf8")) if file.exists() else None
     except ValueError as error:
-        raise ValueError(f"{folder / WORDS} is damaged: {error}") from error
+        raise ValueError(f"{file} is damaged: {error}") from error
 
 
 def load_languages(folder: Path) -> Languages:
@@ -356,29 +346,21 @@ def train_tokenizer(
     """
     notes: list[str] = []
     chosen = sample(pairs, config, notes)
-    if not chosen[0][0]:
-        return train_on_texts([text for _, text in chosen], config, folder, " and ".join(languages), notes)
+    is_paired = chosen[0][0] != ""
+    require(
+        config.joint or is_paired, "tokenizer.joint is false, which needs a corpus with two languages: set it to true"
+    )
     if config.joint:
-        texts = chain.from_iterable(chosen)
-        distinct = dict.fromkeys(texts) if len(languages) > 2 else texts  # each text is in several directions
+        texts = chain.from_iterable(chosen) if is_paired else (text for _, text in chosen)
+        distinct = (
+            dict.fromkeys(texts) if is_paired and len(languages) > 2 else texts
+        )  # a text is in several directions
         src_model = tgt_model = train_model(distinct, config, " and ".join(languages), notes, tags)
     else:
         source, target = languages
         src_model = train_model((src for src, _ in chosen), config, source, notes)
         tgt_model = train_model((tgt for _, tgt in chosen), config, target, notes)
     tokenizer = Tokenizer(src_model, tgt_model, notes)
-    tokenizer.save(folder)
-    return tokenizer
-
-
-def train_on_texts(
-    texts: list[str], config: TokenizerConfig, folder: Path, name: str, notes: Sequence[str] = ()
-) -> Tokenizer:
-    """Train one model for all languages on tidied texts without translations; otherwise like `train_tokenizer`."""
-    require(config.joint, "tokenizer.joint is false, which needs a corpus with two languages: set it to true")
-    notes = list(notes)
-    model = train_model(texts, config, name, notes)
-    tokenizer = Tokenizer(model, model, notes)
     tokenizer.save(folder)
     return tokenizer
 

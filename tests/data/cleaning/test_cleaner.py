@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning import Cleaner, Ledger, Pair, ledger_table, require_pairs
+from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair, ledger_table, require_pairs
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import clean_train, load_corpus
 
@@ -183,11 +183,12 @@ def test_examples_are_the_same_in_any_order() -> None:
     pairs = [(f"Nummer {n}", f"Number {n}") for n in range(30)] * 2
     shown = []
     for order in (pairs, pairs[::-1]):
-        cleaner = Cleaner(DataConfig(), CleaningConfig(), HeldOut({}), examples=5)
-        assert cleaner.clean(order)[1].dropped == {"repeated": 30}
-        shown.append(cleaner.examples.by_cause())
+        examples = Examples(5)
+        for pair in order:
+            examples.add("repeated", pair)
+        shown.append(examples.by_cause()["repeated"])
     assert shown[0] == shown[1]
-    assert len(shown[0]["repeated"]) == 5
+    assert len(set(shown[0])) == 5
 
 
 def test_a_profile_drops_each_kind_of_bad_pair_by_its_cause() -> None:
@@ -208,11 +209,8 @@ def test_a_profile_drops_each_kind_of_bad_pair_by_its_cause() -> None:
         "alike an earlier one": ("GUTEN MORGEN 2", "Good morning, 2!"),
     }
     settings = CleaningConfig(profile="crawled", unicode=False, language=False)
-    cleaner = Cleaner(DataConfig(), settings, HeldOut({"test": test}), examples=3)
-    kept, ledger = cleaner.clean([("Guten Morgen 1", "Good morning 1"), *bad.values()])
-    assert kept == [("Guten Morgen 1", "Good morning 1")]
-    assert cleaner.examples.by_cause() == {cause: [pair] for cause, pair in bad.items()}
-    assert ledger.dropped == Counter(bad.keys())
+    cleaner = Cleaner(DataConfig(), settings, HeldOut({"test": test}))
+    assert [cleaner.cause(pair) for pair in (("Guten Morgen 1", "Good morning 1"), *bad.values())] == ["", *bad]
 
 
 def test_text_that_was_decoded_wrongly_is_repaired_and_counted() -> None:
@@ -260,7 +258,7 @@ def test_what_is_held_out_is_known_as_such(tmp_path: Path) -> None:
     config = DataConfig(corpus=str(tmp_path / "mine.tsv"))
     corpus = load_corpus(config)
     assert corpus.chosen == ["val", "test"]
-    kept, ledger, _ = clean_train(corpus, config)
+    kept, ledger = clean_train(corpus, config)
     held_out = {a.casefold() for a, _ in [*corpus.val, *corpus.tests["test"]]}
     assert not held_out & {source.casefold() for source, _ in kept}
     assert ledger.dropped["nearly in val"] > 0 < ledger.dropped["nearly in test"]

@@ -1,10 +1,9 @@
 """Promises of cleaning.near: long pairs that are nearly the same as another one go, wherever they are; no others do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -17,13 +16,13 @@ from nmt.data.cleaning import near
 from nmt.data.cleaning.filters import alike
 from nmt.data.cleaning.near import CAUSE, CHARACTERS, HASHES, find_near, is_long, rows_in, shape, signatures, sketch
 from nmt.data.store import shards
-from nmt.data.store.engines import Engine
 from nmt.data.store.prepared import DRAFT
-from nmt.data.store.preparing import prepare, prepare_part
+from nmt.data.store.preparing import prepare
 from nmt.data.store.shards import Draft, key_of
 from nmt.data.texts import Row, read_rows
-from tests.data.store.test_engines import ENGINES, ONE, argv_of
-from tests.data.store.test_prepared import config, tree
+from nmt.prepare import main
+from tests.data.corpus_files import interrupt, write_corpus
+from tests.data.store.test_engines import ONE, argv_of
 
 SYLLABLES = ["ba", "der", "gen", "hol", "ki", "lun", "mas", "nor", "pe", "rit", "so", "tur", "ver", "wim", "zu", "sch"]
 
@@ -188,25 +187,10 @@ NEAR = [row._replace(target=f"{row.target} x") for row in KEPT[:25]]
 SHORT = [Row(f"der kleine hund {n}", f"the small dog {word}") for n, word in enumerate(SYLLABLES)]
 
 
-def write(folder: Path, **splits: Sequence[Row]) -> Path:
-    folder.mkdir()
-    for split, rows in splits.items():
-        (folder / f"{split}.tsv").write_text("".join(f"{row.source}\t{row.target}\n" for row in rows), "utf8")
-    return folder
-
-
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
-    """Those of a corpus of four shards, a quarter of which is nearly the same as another quarter."""
-    monkeypatch.setattr(shards, "SHARD", 32)
-    held_out = sentences(16, seed=9)
-    corpus = write(tmp_path / "mine", train=[*NEAR, *KEPT, *SHORT], val=held_out[:8], test=held_out[8:])
-    made = config(tmp_path, corpus=str(corpus), text="pairs", typos=0.3, max_pieces=256)
-    return replace(made, cleaning=CleaningConfig(near=0.8))
-
-
-def test_of_pairs_that_are_nearly_the_same_the_one_with_the_least_hash_stays(tmp_path: Path, settings: Config) -> None:
-    prepared = prepare(None, settings, tmp_path / "run", engine=ONE)
+def test_of_pairs_that_are_nearly_the_same_the_one_with_the_least_hash_stays(
+    tmp_path: Path, near_settings: Config
+) -> None:
+    prepared = prepare(None, near_settings, tmp_path / "run", engine=ONE)
     rows = [row for file in prepared.store for row in read_rows(file.with_suffix(".parquet"))]
     copies = {row.target for row in rows if row.changed}
     pairs = {row.pair for row in rows if not row.changed}
@@ -227,78 +211,25 @@ def test_of_pairs_that_are_nearly_the_same_the_one_with_the_least_hash_stays(tmp
     assert all(row.source.split()[0].casefold() in words_of_run.casefold() for row in KEPT)
 
 
-def test_a_pair_of_an_earlier_corpus_stays(tmp_path: Path, settings: Config) -> None:
-    later = write(tmp_path / "later", train=[row._replace(source=f"{row.source} y") for row in KEPT])
+def test_a_pair_of_an_earlier_corpus_stays(tmp_path: Path, near_settings: Config) -> None:
+    later = write_corpus(tmp_path / "later", train=[(f"{row.source} y", row.target) for row in KEPT])
     entry = CorpusConfig(corpus=str(later), cleaning=CleaningConfig(profile="gentle"))
-    data = replace(settings.data, more=(entry,), typos=0.0)
-    ledger = prepare(None, replace(settings, data=data), tmp_path / "run", engine=ONE).ledgers["train"]
+    data = replace(near_settings.data, more=(entry,), typos=0.0)
+    ledger = prepare(None, replace(near_settings, data=data), tmp_path / "run", engine=ONE).ledgers["train"]
     assert ledger.parts["mine"].dropped == {CAUSE: 25}
     assert ledger.parts["later"].dropped == {CAUSE: 60}
     with pytest.raises(ValueError, match=r"entry of data\.more has cleaning\.near 0\.9: it holds for all corpora"):
         replace(entry, cleaning=CleaningConfig(near=0.9))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ENGINES)
-def test_any_engine_makes_the_same_bytes(tmp_path: Path, settings: Config, kind: Literal["processes", "ray"]) -> None:
-    prepare(None, settings, tmp_path / "one", engine=ONE)
-    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
-    assert tree(tmp_path / "two") == tree(tmp_path / "one")
-
-
-def test_parts_together_make_the_same_bytes(tmp_path: Path, settings: Config) -> None:
-    prepare(None, settings, tmp_path / "one", engine=ONE)
-    first, second = (Engine(workers=1, part=(i, 2)) for i in (1, 2))
-    run = tmp_path / "parts"
-    assert not prepare_part(settings, run, first)
-    assert not list((run / DRAFT).glob("near/*")), "the other part's hashes are missing"
-    assert not prepare_part(settings, run, second)
-    assert prepare_part(settings, run, first)
-    (run / ".lock").unlink()
-    assert tree(run) == tree(tmp_path / "one")
-
-
-@pytest.mark.parametrize("step", ["clean", "find_near", "drop_near", "encode"])
-def test_an_interrupted_preparation_does_only_what_is_missing(
-    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    steps = ["clean", "find_near", "drop_near", "encode"]
-    whole, calls, run = {name: getattr(Draft, name) for name in steps}, list[tuple[str, int]](), tmp_path / "run"
-
-    def interrupted(draft: Draft, n: int) -> None:
-        if n == 2:
-            raise KeyboardInterrupt
-        whole[step](draft, n)
-
-    prepare(None, settings, tmp_path / "one", engine=ONE)
-    with monkeypatch.context() as patch:
-        patch.setattr(Draft, step, interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            prepare(None, settings, run, engine=ONE)
-
-    def counted(name: str) -> Callable[[Draft, int], None]:
-        def call(draft: Draft, n: int) -> None:
-            calls.append((name, n))
-            whole[name](draft, n)
-
-        return call
-
-    for name in steps:
-        monkeypatch.setattr(Draft, name, counted(name))
-    prepare(None, settings, run, engine=ONE)
-    later = [(name, n) for name in steps[steps.index(step) + 1 :] for n in range(4)]
-    assert calls == [(step, 2), (step, 3), *later]
-    assert tree(run) == tree(tmp_path / "one")
-
-
 def test_without_it_there_are_no_hashes_and_no_files(
-    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, near_settings: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("sketch", "find_near", "rows_in"):
         monkeypatch.setattr(shards, name, None)
-    monkeypatch.setattr(Draft, "encode", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(Draft, "encode", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        prepare(None, replace(settings, cleaning=CleaningConfig()), tmp_path / "run", engine=ONE)
+        prepare(None, replace(near_settings, cleaning=CleaningConfig()), tmp_path / "run", engine=ONE)
     draft = tmp_path / "run" / DRAFT
     assert {path.name for path in draft.iterdir()} == {
         *(".nmt", "state.json", "keys.json", "text", "clean", "reports", "tokenizer", "working")
@@ -306,13 +237,12 @@ def test_without_it_there_are_no_hashes_and_no_files(
     assert {path.name for path in (draft / "clean").iterdir()} == {f"{n:05}.parquet" for n in range(4)}
 
 
-def test_the_command_shows_what_is_dropped(settings: Config, capsys: pytest.CaptureFixture[str]) -> None:
-    from nmt.prepare import main
-
-    assert main([*argv_of(settings), "--cleaning.near", "0.8", "--explain", "1", "--report"]) == 0
+def test_the_command_shows_what_is_dropped(near_settings: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = argv_of(near_settings)
+    assert main([*argv, "--cleaning.near", "0.8", "--explain", "1", "--report"]) == 0
     captured = capsys.readouterr()
     assert f"\nDropped: {CAUSE}\n  " in captured.out
     assert f"dropped: {CAUSE}" in captured.err
-    assert CAUSE in (Path(settings.runs) / "run" / "report.html").read_text("utf8")
-    assert main([*argv_of(settings), "--cleaning.near", "0.4"]) == 2
+    assert CAUSE in (Path(near_settings.runs) / "run" / "report.html").read_text("utf8")
+    assert main([*argv, "--cleaning.near", "0.4"]) == 2
     assert "cleaning.near is 0.4: it must be" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from nmt.data.corpora import load_corpus
 from nmt.data.store.preparing import prepare
 from nmt.vocabulary import HINT, HINT_END, HINTS
 from tests.data.copies.test_placeholders import PAIRS
+from tests.data.corpus_files import write_corpus
 
 RARE = [(f"{source} w{n}", f"{target} v{n}") for n, (source, target) in enumerate(PAIRS)]  # words for N_COMMON
 HINTED = re.compile(rf"{HINT} (.*?) {HINT_END}")
@@ -66,10 +67,7 @@ def test_forms_begin_alike_and_words_at_the_start_lose_their_capital() -> None:
 
 
 def test_the_tokenizer_has_pieces_for_hints(tmp_path: Path) -> None:
-    (corpus := tmp_path / "dogs").mkdir()
-    for side, language in enumerate(("de", "en")):
-        for split, pairs in (("train", RARE[:50]), ("val", PAIRS[50:60]), ("test", PAIRS[60:70])):
-            (corpus / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
+    corpus = write_corpus(tmp_path / "dogs", train=RARE[:50], val=PAIRS[50:60], test=PAIRS[60:70])
     data = DataConfig(corpus=str(corpus), hints=0.5)
     config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=330))
     prepared = prepare(load_corpus(data), config, tmp_path / "run")

@@ -14,6 +14,7 @@ from nmt.data.copies.word_links import Aligner, enclosable
 from nmt.data.corpora import load_corpus
 from nmt.data.store.preparing import prepare
 from nmt.vocabulary import OPENINGS, PLACEHOLDERS
+from tests.data.corpus_files import write_corpus
 
 WORDS = {"rote": "red", "alte": "old", "kleine": "small", "Hund": "dog", "Mann": "man", "Fisch": "fish", "Hut": "hat"}
 PAIRS = [
@@ -106,11 +107,7 @@ def test_marks_beside_words_leave_the_punctuation_where_it_is() -> None:
 
 
 def test_the_tokenizer_has_a_piece_for_each_placeholder(tmp_path: Path) -> None:
-    corpus = tmp_path / "dogs"
-    corpus.mkdir()
-    for side, language in enumerate(("de", "en")):
-        for split, pairs in (("train", PAIRS[:50]), ("val", PAIRS[50:60]), ("test", PAIRS[60:])):
-            (corpus / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
+    corpus = write_corpus(tmp_path / "dogs", train=PAIRS[:50], val=PAIRS[50:60], test=PAIRS[60:])
     data = DataConfig(corpus=str(corpus), placeholders=0.5)
     config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=320))
     prepared = prepare(load_corpus(data), config, tmp_path / "run")

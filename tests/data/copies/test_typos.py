@@ -11,6 +11,7 @@ from nmt.data.corpora import load_corpus
 from nmt.data.store.preparing import prepare
 from nmt.text.words import Words
 from nmt.upgrade import upgrade_settings
+from tests.data.corpus_files import write_corpus
 
 PAIRS = [(f"Der Hund {n} läuft.", f"The dog {n} runs.") for n in range(100)]
 
@@ -46,11 +47,7 @@ def test_a_share_of_the_pairs_has_a_copy_with_typos_in_the_source() -> None:
 
 
 def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
-    corpus = tmp_path / "dogs"
-    corpus.mkdir()
-    for side, language in enumerate(("de", "en")):
-        for split, pairs in (("train", PAIRS[:80]), ("val", PAIRS[80:90]), ("test", PAIRS[90:])):
-            (corpus / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
+    corpus = write_corpus(tmp_path / "dogs", train=PAIRS[:80], val=PAIRS[80:90], test=PAIRS[90:])
     data = DataConfig(corpus=str(corpus), typos=0.1)
     config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=320))
     prepared = prepare(load_corpus(data), config, tmp_path / "run")

@@ -6,15 +6,7 @@ import pytest
 
 from nmt.config import DataConfig
 from nmt.data.corpora import Corpus, load_corpus
-
-
-def pairs_of(name: str, count: int = 3) -> list[tuple[str, str]]:
-    return [(f"{name} Satz {n}", f"{name} sentence {n}") for n in range(count)]
-
-
-def write(folder: Path, split: str, pairs: list[tuple[str, str]]) -> None:
-    folder.mkdir(exist_ok=True)
-    (folder / f"{split}.tsv").write_text("".join(f"{german}\t{english}\n" for german, english in pairs))
+from tests.data.corpus_files import pairs_of, write_corpus
 
 
 def load(folder: Path) -> Corpus:
@@ -23,7 +15,7 @@ def load(folder: Path) -> Corpus:
 
 def test_val_and_test_are_held_out_without_overlap_and_it_is_said(tmp_path: Path) -> None:
     pairs = [*pairs_of("wort", 200), *((german, f"{english}, again") for german, english in pairs_of("wort", 50))]
-    write(tmp_path / "mine", "train", pairs)
+    write_corpus(tmp_path / "mine", train=pairs)
     corpus = load(tmp_path / "mine")
     val, test = corpus.val, corpus.tests["test"]
     assert len(val) == len(test) == 10  # 5% of 200 different source sentences
@@ -39,8 +31,7 @@ def test_val_and_test_are_held_out_without_overlap_and_it_is_said(tmp_path: Path
 
 
 def test_only_the_missing_split_is_held_out(tmp_path: Path) -> None:
-    for split in ("train", "test"):
-        write(tmp_path, split, pairs_of(split))
+    write_corpus(tmp_path, train=pairs_of("train"), test=pairs_of("test"))
     corpus = load(tmp_path)
     assert len(corpus.val) == 1
     assert len(corpus.train) == 2
@@ -49,27 +40,27 @@ def test_only_the_missing_split_is_held_out(tmp_path: Path) -> None:
 
 def test_held_out_sentences_do_not_depend_on_the_order_of_lines_nor_on_a_few_more(tmp_path: Path) -> None:
     pairs = pairs_of("satz", 400)
-    write(tmp_path / "a", "train", pairs)
-    write(tmp_path / "b", "train", [*reversed(pairs), *pairs_of("mehr", 4)])
+    write_corpus(tmp_path / "a", train=pairs)
+    write_corpus(tmp_path / "b", train=[*reversed(pairs), *pairs_of("mehr", 4)])
     a, b = load(tmp_path / "a"), load(tmp_path / "b")
     assert set(a.val) != set(pairs[:20])
     assert len(set(a.val + a.tests["test"]) & set(b.val + b.tests["test"])) >= 36
 
 
 def test_texts_without_translations_are_held_out_by_themselves(tmp_path: Path) -> None:
-    write(tmp_path / "mine", "train", pairs_of("wort", 200))
+    write_corpus(tmp_path / "mine", train=pairs_of("wort", 200))
     corpus = load_corpus(DataConfig(corpus=str(tmp_path / "mine"), text="both"))
     assert len(corpus.val) == len(corpus.tests["test"]) == 20  # 5% of 400 different texts
     everything = [*corpus.train, *corpus.val, *corpus.tests["test"]]
     assert sorted(everything) == sorted(("", text) for pair in pairs_of("wort", 200) for text in pair)
     assert corpus.ledgers["train"].dropped == {"held out for val": 20, "held out for test": 20}
     assert {ledger.unit for ledger in corpus.ledgers.values()} == {"text"}
-    write(tmp_path / "few", "train", pairs_of("wort", 2))
+    write_corpus(tmp_path / "few", train=pairs_of("wort", 2))
     with pytest.raises(ValueError, match="2 different texts and no val or test text: too few"):
         load_corpus(DataConfig(corpus=str(tmp_path / "few"), text="target"))
 
 
 def test_too_small_a_corpus_is_told_that_it_is(tmp_path: Path) -> None:
-    write(tmp_path, "train", [("eins", "one"), ("eins", "one!"), ("zwei", "two")])
+    write_corpus(tmp_path, train=[("eins", "one"), ("eins", "one!"), ("zwei", "two")])
     with pytest.raises(ValueError, match="2 different source sentences and no val or test text: too few"):
         load(tmp_path)

@@ -17,10 +17,7 @@ import pytest
 from nmt.config import DataConfig
 from nmt.config.data import Text
 from nmt.data.corpora import Corpus, hub, load_corpus
-
-
-def pairs_of(name: str, count: int = 3) -> list[tuple[str, str]]:
-    return [(f"{name} Satz {n}", f"{name} sentence {n}") for n in range(count)]
+from tests.data.corpus_files import pairs_of
 
 
 def load(path: Path | str, source: str = "de", target: str = "en") -> Corpus:
@@ -39,7 +36,7 @@ def test_a_local_data_set_is_read_by_columns(tmp_path: Path, column: str, form: 
         path.parent.mkdir(exist_ok=True)
         dataset.to_parquet(path) if form == "parquet" else dataset.to_json(path)
     corpus = load(f"hub:{tmp_path / 'talks'}")
-    assert (corpus.name, corpus.train, corpus.val) == ("talks", pairs_of("train"), pairs_of("validation"))
+    assert (corpus.name, [*corpus.train], corpus.val) == ("talks", pairs_of("train"), pairs_of("validation"))
     assert corpus.tests == {"test": pairs_of("test")}
     assert corpus.ledgers["train"].dropped == {"no text in one or both languages": 1}
     assert corpus.ledgers["train"].first == {"no text in one or both languages": 4}

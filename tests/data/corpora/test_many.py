@@ -9,50 +9,47 @@ from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import Ledger
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import Corpus, corpus_files, load_corpus
-from nmt.data.sections import Section, cleaners_for, ledger_for, sections_of
-from nmt.data.texts import Row, Texts
+from nmt.data.sections import Section, Tally, cleaners_for, sections_of
+from nmt.data.texts import Row
+from tests.data.corpus_files import kept_in, write_corpus
 
 LANGUAGES = ("de", "en", "fr")
 
 
-def write(folder: Path, sizes: dict[str, int]) -> DataConfig:
-    folder.mkdir()
-    for split, size in sizes.items():
-        for language in LANGUAGES:
-            lines = [f"{split} {language} {n}" for n in range(size)]
-            (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n")
-    return DataConfig(corpus=str(folder), many_to_many=LANGUAGES)
+def write(folder: Path, **sizes: int) -> DataConfig:
+    rows = {
+        split: [[f"{split} {code} {n}" for code in LANGUAGES] for n in range(size)] for split, size in sizes.items()
+    }
+    return DataConfig(corpus=str(write_corpus(folder, *LANGUAGES, **rows)), many_to_many=LANGUAGES)
 
 
 def clean(corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None) -> tuple[list[Row], Ledger]:
     """The training rows that the cleaners of the sections keep."""
-    assert isinstance(corpus.train, Texts)
     held_out, sections = HeldOut({"val": corpus.val, **corpus.tests}, corpus.chosen), sections_of(config)
-    cleaners = cleaners_for(config, sections, cleaning or CleaningConfig(), held_out, 0)
-    ledger, names, kept = ledger_for(sections, "pair"), [section.name for section in sections], list[Row]()
+    cleaners = cleaners_for(config, sections, cleaning or CleaningConfig(), held_out)
+    tally, kept = Tally(sections, "pair"), list[Row]()
     for row in corpus.train.rows():
-        ledger.count(names[row.corpus])
-        if cleaners[row.corpus].keeps(row.pair, ledger, names[row.corpus]):
+        tally.count(row)
+        if cause := cleaners[row.corpus].cause(row.pair):
+            tally.drop(row, cause)
+        else:
             kept.append(row)
-    return kept, ledger
+    return kept, tally.ledger
 
 
 def test_each_direction_has_the_lines_of_its_two_languages(tmp_path: Path) -> None:
-    config = write(tmp_path / "mine", {"train": 5, "val": 2, "test": 1})
+    config = write(tmp_path / "mine", train=5, val=2, test=1)
     corpus = load_corpus(config)
     directions = [section.direction for section in sections_of(config)]
     assert directions == [("de", "en"), ("de", "fr"), ("en", "de"), ("en", "fr"), ("fr", "de"), ("fr", "en")]
     wanted = [(f"train {a} {n}", f"train {b} {n}") for a, b in directions for n in range(5)]
     assert list(corpus.train) == wanted
-    assert isinstance(corpus.train, Texts)
     assert [row.corpus for row in corpus.train.rows()] == [number for number in range(6) for _ in range(5)]
     assert corpus.val == [(f"val {a} {n}", f"val {b} {n}") for a, b in directions for n in range(2)]
     assert corpus.val_sets == [Section("val", a, b, 2) for a, b in directions]
     assert corpus.tests == {f"test.{a}-{b}": [(f"test {a} 0", f"test {b} 0")] for a, b in directions}
     assert corpus.ledgers["train"].read == 30
-    assert {name: part.kept for name, part in corpus.ledgers["val"].parts.items()} == {
-        f"{a}-{b}": 2 for a, b in directions
-    }
+    assert kept_in(corpus, "val") == {f"{a}-{b}": 2 for a, b in directions}
     assert len(corpus_files(config)["train"]) == 3
 
 
@@ -60,14 +57,13 @@ def test_a_direction_has_the_rows_that_have_both_languages(tmp_path: Path) -> No
     rows = [{"de": f"Satz {n}", "en": f"sentence {n}", **({"fr": f"phrase {n}"} if n < 80 else {})} for n in range(100)]
     (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
     corpus = load_corpus(DataConfig(corpus=str(tmp_path / "mine.jsonl"), many_to_many=LANGUAGES))
-    kept = {name: part.kept for name, part in corpus.ledgers["train"].parts.items()}
-    assert kept == {"de-en": 90, "de-fr": 72, "en-de": 90, "en-fr": 72, "fr-de": 72, "fr-en": 72}
+    assert kept_in(corpus) == {"de-en": 90, "de-fr": 72, "en-de": 90, "en-fr": 72, "fr-de": 72, "fr-en": 72}
     assert [section.rows for section in corpus.val_sets] == [5, 4, 5, 4, 4, 4]
 
 
 def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) -> None:
     """Without val and test files, each two languages hold out sentences of their own."""
-    config = write(tmp_path / "mine", {"train": 100})
+    config = write(tmp_path / "mine", train=100)
     corpus = load_corpus(config)
     held_out = {text for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs for text in pair}
     train, ledger = clean(corpus, config)
@@ -78,10 +74,10 @@ def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) ->
 
 
 def test_filters_know_the_languages_of_each_direction(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    for split in ("train", "val", "test"):
-        (tmp_path / "mine" / f"{split}.de").write_text(f"Der Hund läuft über die Wiese, {split}.\n")
-        (tmp_path / "mine" / f"{split}.ru").write_text(f"Собака бежит по лугу, {split}.\n")
+    pairs = {
+        s: [(f"Der Hund läuft über die Wiese, {s}.", f"Собака бежит по лугу, {s}.")] for s in ("train", "val", "test")
+    }
+    write_corpus(tmp_path / "mine", "de", "ru", **pairs)
     config = DataConfig(corpus=str(tmp_path / "mine"), many_to_many=("de", "ru"))
     train, _ = clean(load_corpus(config), config, CleaningConfig(script=0.5))
     assert len(train) == 2

@@ -19,20 +19,16 @@ from nmt.data.sections import labels, sections_of
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
 from nmt.data.store.record import data_settings
-from nmt.data.texts import Texts
 from nmt.training.data import TrainingData
 from nmt.training.delivery import card
 from nmt.translation.model_folder import ModelInfo
+from tests.data.corpus_files import kept_in, write_corpus
 from tests.data.test_mixing import rows_of
 
 
 def write(folder: Path, sizes: dict[str, int], word: str, languages: tuple[str, ...] = ("de", "en")) -> Path:
-    folder.mkdir()
-    for split, size in sizes.items():
-        for language in languages:
-            lines = [f"{word} {split} {language} {n}" for n in range(size)]
-            (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n")
-    return folder
+    rows = {s: [[f"{word} {s} {code} {n}" for code in languages] for n in range(size)] for s, size in sizes.items()}
+    return write_corpus(folder, *languages, **rows)
 
 
 @pytest.fixture
@@ -49,22 +45,16 @@ def prepared_of(data: DataConfig, folder: Path) -> Prepared:
 
 def test_all_training_text_of_more_is_read_and_val_and_tests_are_those_of_the_corpus(data: DataConfig) -> None:
     corpus = load_corpus(data)
-    assert isinstance(corpus.train, Texts)
     numbers = [row.corpus for row in corpus.train.rows()]
     assert [numbers.count(number) for number in range(3)] == [40, 30, 20]
     assert len(corpus.val) == 3
     assert corpus.ledgers["train"].kept == 90
-    assert {name: part.kept for name, part in corpus.ledgers["train"].parts.items()} == {
-        "main": 40,
-        "back": 30,
-        "NEWS": 20,
-    }
+    assert kept_in(corpus) == {"main": 40, "back": 30, "NEWS": 20}
     assert len(corpus_files(data)["train"]) == 6
 
 
 def test_a_pair_keeps_its_line_also_if_nothing_is_held_out_of_its_corpus(data: DataConfig) -> None:
     corpus = load_corpus(data)
-    assert isinstance(corpus.train, Texts)
     rows = [*corpus.train.rows()]
     assert all(row.source.endswith(f" {row.line - 1}") for row in rows)
     assert len({(row.corpus, row.line) for row in rows}) == len(rows) == 90
@@ -151,12 +141,8 @@ def test_each_val_text_is_a_set_by_itself(data: DataConfig, tmp_path: Path) -> N
     back, news = data.more
     data = replace(data, more=(replace(back, validate=True), news))
     corpus = load_corpus(data)
-    assert [(section.name, section.rows) for section in corpus.val_sets] == [
-        ("val", 3),
-        ("val-medical", 4),
-        ("back", 1),
-    ]
-    assert labels(corpus.val_sets) == ["val", "val-medical", "back"]
+    assert labels(corpus.val_sets) == ["val", "val-medical", "back"] == [section.name for section in corpus.val_sets]
+    assert [section.rows for section in corpus.val_sets] == [3, 4, 1]
     assert corpus.val[3:7] == [(f"arzt val de {n}", f"arzt val en {n}") for n in range(4)]
     assert set(corpus_files(data)) == {"train", "val", "val-medical", "test"}
     train = set(corpus.train)
@@ -164,7 +150,7 @@ def test_each_val_text_is_a_set_by_itself(data: DataConfig, tmp_path: Path) -> N
     assert len(train) == 40 + 29 + 20
     read = TrainingData.load(prepared_of(data, tmp_path / "run"), data)
     assert read.val_sets == corpus.val_sets
-    assert [rows for _, rows in read.told] == [range(3), range(3, 7), range(7, 8)]
+    assert [rows for _, rows in read.validation_sets] == [range(3), range(3, 7), range(7, 8)]
     tag = read.tokenizer.source.piece_to_id("<bt>")
     assert tag not in read.validation.source.ids(7)
 
@@ -178,8 +164,10 @@ def test_a_corpus_may_have_some_of_the_languages_of_many(tmp_path: Path) -> None
     names = [section.name for section in sections_of(data)]
     assert names[2:] == ["main en-de", "main en-fr", "main fr-de", "main fr-en", "back de-en", "back en-de"]
     corpus = load_corpus(data)
-    kept = {name: part.kept for name, part in corpus.ledgers["train"].parts.items()}
-    assert kept == dict.fromkeys(names[:6], 30) | {"back de-en": 57, "back en-de": 57}  # 3 are held out for val
+    assert kept_in(corpus) == dict.fromkeys(names[:6], 30) | {
+        "back de-en": 57,
+        "back en-de": 57,
+    }  # 3 are held out for val
     assert labels(corpus.val_sets)[-3:] == ["val.fr-en", "back.de-en", "back.en-de"]
     settings = Config(data=data, tokenizer=TokenizerConfig(vocab_size=330))
     prepared = prepare(None, settings, tmp_path / "run")
@@ -241,11 +229,7 @@ def test_filters_of_a_corpus_replace_the_section_and_are_saved(data: DataConfig,
         de.write("drei kurze Wörter\n")
         en.write("three short words\n")
     prepared = prepare(None, config, tmp_path / "run")
-    assert {name: part.kept for name, part in prepared.ledgers["train"].parts.items()} == {
-        "main": 1,
-        "back": 30,
-        "NEWS": 0,
-    }
+    assert kept_in(prepared) == {"main": 1, "back": 30, "NEWS": 0}
     (tmp_path / "config.yaml").write_text(dump_config(config))
     saved = load_config(tmp_path / "config.yaml")
     assert saved == config

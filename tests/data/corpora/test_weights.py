@@ -20,7 +20,7 @@ from nmt.data.store.engines import Engine
 from nmt.data.store.ids import Shard
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
-from nmt.data.texts import Texts, read_rows
+from nmt.data.texts import read_rows
 from nmt.training.data import TrainingData
 from tests.data.store.test_prepared import tree
 from tests.data.test_mixing import rows_of
@@ -101,18 +101,11 @@ def test_each_pair_has_its_weight_whatever_the_reader(
 ) -> None:
     data = DataConfig(corpus=write(tmp_path, ROWS), weights="quality")
     corpus = load_corpus(data)
-    assert isinstance(corpus.train, Texts)
     weights = {(source, target): float(weight) for source, target, weight in ROWS}
     rows = list(corpus.train.rows())
     assert len(rows) + len(corpus.val) + sum(map(len, corpus.tests.values())) == 60
     assert all(row.weight == weights[row.pair] for row in rows)
-    assert all(row.weight == 1 for row in load_weightless(data).rows())
-
-
-def load_weightless(data: DataConfig) -> Texts:
-    train = load_corpus(replace(data, weights="")).train
-    assert isinstance(train, Texts)
-    return train
+    assert all(row.weight == 1 for row in load_corpus(replace(data, weights="")).train.rows())
 
 
 @pytest.mark.parametrize("write", READERS)
@@ -168,10 +161,9 @@ def test_a_corpus_without_weights_is_refused(tmp_path: Path, name: str, text: st
 
 def test_a_missing_column_of_parquet_and_of_a_data_set_is_refused(tmp_path: Path) -> None:
     table, hub = parquet(tmp_path, ROWS), data_set(tmp_path, ROWS)
-    with pytest.raises(ValueError, match="has the columns de, en, quality, and none called score"):
-        load_corpus(DataConfig(corpus=table, weights="score"))
-    with pytest.raises(ValueError, match=r"no column score, which data\.weights names; it has de, quality, en"):
-        load_corpus(DataConfig(corpus=hub, weights="score"))
+    for corpus in (table, hub):
+        with pytest.raises(ValueError, match=r"no column score, which data\.weights names; it has de, quality, en"):
+            load_corpus(DataConfig(corpus=corpus, weights="score"))
     with pytest.raises(ValueError, match="the phrasebook has no weights"):
         load_corpus(DataConfig(corpus="phrasebook", weights="score"))
     with pytest.raises(ValueError, match=r"data.weights is en, a language"):
@@ -183,9 +175,7 @@ def test_texts_without_translations_have_weights_too(tmp_path: Path) -> None:
     weights = {target: float(weight) for _, target, weight in ROWS}
     english = DataConfig(corpus=f"{tmp_path}/train", text="target", weights="quality")
     for data in (english, replace(english, corpus=tsv(tmp_path, ROWS))):
-        train = load_corpus(data).train
-        assert isinstance(train, Texts)
-        assert all(row.weight == weights[row.target] for row in train.rows())
+        assert all(row.weight == weights[row.target] for row in load_corpus(data).train.rows())
     with pytest.raises(ValueError, match="is one plain file: give its name without the ending"):
         load_corpus(replace(english, corpus=f"{tmp_path}/train.en"))
     (tmp_path / "train.quality").write_text("1\n" * 61)
@@ -265,9 +255,7 @@ def test_each_direction_of_several_languages_has_the_weights_of_the_rows(tmp_pat
     plain(tmp_path, ROWS)
     (tmp_path / "train.cs").write_text("".join(f"veta {n}\n" for n in range(60)))
     data = DataConfig(corpus=str(tmp_path), many_to_many=("de", "en", "cs"), weights="quality")
-    train = load_corpus(data).train
-    assert isinstance(train, Texts)
-    rows = list(train.rows())
+    rows = list(load_corpus(data).train.rows())
     assert {row.corpus for row in rows} == set(range(6))
     assert all(row.weight == float(ROWS[int(row.source.split()[1])][2]) for row in rows)
 

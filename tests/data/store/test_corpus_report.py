@@ -9,6 +9,7 @@ import pytest
 
 from nmt.data.store.corpus_report import scripts
 from nmt.prepare import main
+from tests.data.corpus_files import write_corpus
 
 
 @pytest.fixture(scope="module")
@@ -17,10 +18,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     names = [chr(97 + n % 26) * 3 for n in range(60)]
     pairs = [(f"das Haus <b>{n}</b> ist {name} groß", f"the house {n} is {name}") for n, name in enumerate(names)]
     pairs += [("<script>alert(1)</script> Haus", "дом дом дом")] * 2 + [(pairs[0][0].upper(), "THE HOUSE")]
-    for n, language in enumerate(("de", "en")):
-        (folder / f"train.{language}").write_text("".join(f"{pair[n]}\n" for pair in pairs), encoding="utf8")
-        (folder / f"val.{language}").write_text(f"{pairs[0][n]}\n", encoding="utf8")
-        (folder / f"test.{language}").write_text(f"{pairs[1][n]}\n", encoding="utf8")
+    write_corpus(folder, train=pairs, val=pairs[:1], test=pairs[1:2])
     options = ["--data.corpus", str(folder), "--runs", str(folder / "runs"), "--name", "run", "--report"]
     options += ["--cleaning.script", "0.5", "--tokenizer.vocab_size", "330", "--explain", "2"]
     assert main(options) == 0
@@ -57,15 +55,12 @@ def report_of_three(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("corpora")
     letters = [a + b for a in "abcdefghijkl" for b in "mnopqrstuvwxyz"]
     for name, size in (("main", 168), ("like", 120), ("<bad>", 160)):
-        (folder / name).mkdir()
         german = [f"Das {name.strip('<>')} Haus von Herrn {word} ist sehr groß" for word in letters[:size]]
         english = [f"The {name.strip('<>')} house of Mister {word} is very big" for word in letters[:size]]
         if name == "<bad>":
             english = [german[n] if n % 2 else english[n][:22] for n in range(size)]
-        for language, lines in (("de", german), ("en", english)):
-            (folder / name / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf8")
-            for split in ("val", "test"):
-                (folder / name / f"{split}.{language}").write_text(f"{split} {language}\n", encoding="utf8")
+        held_out = {split: [(f"{split} de", f"{split} en")] for split in ("val", "test")}
+        write_corpus(folder / name, train=[*zip(german, english, strict=True)], **held_out)
     more = f"[{{corpus: {folder / 'like'}}}, {{corpus: {folder / '<bad>'}}}]"
     options = ["--data.corpus", str(folder / "main"), "--data.more", more, "--cleaning.copies", "all"]
     options += ["--runs", str(folder / "runs"), "--name", "run", "--report", "--tokenizer.vocab_size", "330"]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import partial, partialmethod
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +15,7 @@ from typing import Literal
 import pytest
 
 from nmt.config import Config
+from nmt.data.cleaning.near import CAUSE
 from nmt.data.store import engines, preparing, shards
 from nmt.data.store.engines import Engine, WorkerKilledError
 from nmt.data.store.prepared import DRAFT, Prepared
@@ -22,23 +23,12 @@ from nmt.data.store.preparing import prepare, prepare_part
 from nmt.data.store.shards import Draft
 from nmt.data.texts import read_rows
 from nmt.prepare import main
-from tests.data.store.test_prepared import config, pairs, tree
+from tests.data.corpus_files import interrupt
+from tests.data.store.test_prepared import tree
 
 ONE = Engine(workers=1)
 NEEDS_RAY = pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
 ENGINES = ["processes", pytest.param("ray", marks=NEEDS_RAY)]
-
-
-@pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
-    """Those of a corpus of four shards, in files."""
-    monkeypatch.setattr(shards, "SHARD", 32)
-    for split, n in (("train", 60), ("val", 8), ("test", 8)):
-        rows = [*pairs(split, n), *(pairs(split, 8) if split == "train" else [])]
-        lines = "".join(f"{source}\t{target}\n" for source, target in rows)
-        (tmp_path / "mine").mkdir(exist_ok=True)
-        (tmp_path / "mine" / f"{split}.tsv").write_text(lines, encoding="utf8")
-    return config(tmp_path, corpus=str(tmp_path / "mine"), text="pairs", typos=0.3)
 
 
 def die(file: Path, n: int) -> None:
@@ -49,20 +39,28 @@ def die(file: Path, n: int) -> None:
     file.with_name(f"{n}.done").touch()
 
 
+@pytest.fixture(params=["settings", "near_settings"])
+def any_settings(request: pytest.FixtureRequest) -> Config:
+    found: Config = request.getfixturevalue(request.param)
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ENGINES)
-def test_any_engine_makes_the_same_bytes(tmp_path: Path, settings: Config, kind: Literal["processes", "ray"]) -> None:
-    first = prepare(None, settings, tmp_path / "one", engine=ONE)
+def test_any_engine_makes_the_same_bytes(
+    tmp_path: Path, any_settings: Config, kind: Literal["processes", "ray"]
+) -> None:
+    first = prepare(None, any_settings, tmp_path / "one", engine=ONE)
     assert len(first.store) == 4
-    assert first.ledgers["train"].dropped == {"repeated": 8}
-    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
+    assert first.ledgers["train"].dropped == {CAUSE: 25} if any_settings.cleaning.near else {"repeated": 8}
+    prepare(None, any_settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
 
 
 def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path: Path, settings: Config) -> None:
     prepare(None, settings, tmp_path / "one", engine=ONE)
-    file = tmp_path / "mine" / "train.tsv"
-    file.write_text("".join(reversed(file.read_text("utf8").splitlines(keepends=True))), "utf8")
+    for file in (tmp_path / "mine").glob("train.*"):
+        file.write_text("".join(reversed(file.read_text("utf8").splitlines(keepends=True))), "utf8")
     prepare(None, settings, tmp_path / "two", engine=ONE)
     files = [sorted((tmp_path / run / "data").glob("*.safetensors")) for run in ("one", "two")]
     assert [f.read_bytes() for f in files[0]] == [f.read_bytes() for f in files[1]]
@@ -74,17 +72,18 @@ def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path:
 
 
 def test_parts_together_make_the_same_bytes(
-    tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, any_settings: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    prepare(None, settings, tmp_path / "one", engine=ONE)
+    prepare(None, any_settings, tmp_path / "one", engine=ONE)
     first, second = (Engine(workers=1, part=(i, 2)) for i in (1, 2))
     run = tmp_path / "parts"
-    assert not prepare_part(settings, run, first)
+    assert not prepare_part(any_settings, run, first)
     assert "2 of 4 shards are not cleaned yet" in capsys.readouterr().err
-    assert not prepare_part(settings, run, second), "it encodes its own shards"
+    assert not list((run / DRAFT).glob("near/*")), "the other part's hashes are missing"
+    assert not prepare_part(any_settings, run, second), "it encodes its own shards"
     assert "2 of 4 shards are not encoded yet" in capsys.readouterr().err
-    assert prepare_part(settings, run, first)
-    assert prepare_part(settings, run, second)
+    assert prepare_part(any_settings, run, first)
+    assert prepare_part(any_settings, run, second)
     (run / ".lock").unlink()
     assert tree(run) == tree(tmp_path / "one")
 
@@ -129,11 +128,8 @@ def test_ctrl_c_says_what_the_same_command_will_do(
     step: str,
     told: str,
 ) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
     where: object = preparing if step == "load_corpus" else Draft
-    monkeypatch.setattr(where, step, interrupted)
+    monkeypatch.setattr(where, step, interrupt)
     assert main([*argv_of(settings), "--part", part]) == 130
     assert f"the same command {told}" in capsys.readouterr().err.splitlines()[-1]
 
@@ -180,45 +176,53 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize(("step", "left"), [("clean", 2), ("encode", 4), ("encode", 1)])
+STEPS = ["clean", "find_near", "drop_near", "encode"]
+
+
+@pytest.mark.parametrize(
+    ("any_settings", "step", "at"),
+    [("settings", "clean", 2), *(("settings", "encode", n) for n in (0, 3)), *(("near_settings", s, 2) for s in STEPS)],
+    indirect=["any_settings"],
+)
 def test_an_interrupted_preparation_does_only_what_is_missing(
-    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch, step: str, left: int
+    tmp_path: Path, any_settings: Config, monkeypatch: pytest.MonkeyPatch, step: str, at: int
 ) -> None:
-    whole, calls, run = getattr(Draft, step), list[int](), tmp_path / "run"
+    steps = [name for name in STEPS if any_settings.cleaning.near or "near" not in name]
+    whole, calls, run = {name: getattr(Draft, name) for name in steps}, list[tuple[str, int]](), tmp_path / "run"
 
     def interrupted(draft: Draft, n: int) -> None:
-        if n == 4 - left:
+        if n == at:
             raise KeyboardInterrupt
-        whole(draft, n)
+        whole[step](draft, n)
 
-    def counted(draft: Draft, n: int) -> None:
-        calls.append(n)
-        whole(draft, n)
+    def counted(draft: Draft, name: str, n: int) -> None:
+        calls.append((name, n))
+        whole[name](draft, n)
 
-    prepare(None, settings, tmp_path / "one", engine=ONE)
+    prepare(None, any_settings, tmp_path / "one", engine=ONE)
     with monkeypatch.context() as patch:
         patch.setattr(Draft, step, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            prepare(None, settings, run, engine=ONE)
-    monkeypatch.setattr(Draft, step, counted)
-    prepare(None, settings, run, engine=ONE)
-    assert calls == list(range(4 - left, 4))
+            prepare(None, any_settings, run, engine=ONE)
+    for name in steps:
+        monkeypatch.setattr(Draft, name, partialmethod(counted, name))
+    prepare(None, any_settings, run, engine=ONE)
+    later = [(name, n) for name in steps[steps.index(step) + 1 :] for n in range(4)]
+    assert calls == [*((step, n) for n in range(at, 4)), *later]
     assert tree(run) == tree(tmp_path / "one")
 
 
 def test_what_another_corpus_left_is_not_taken(
     tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(draft: Draft, n: int) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(Draft, "encode", interrupted)
+        patch.setattr(Draft, "encode", interrupt)
         with pytest.raises(KeyboardInterrupt):
             prepare(None, settings, tmp_path / "run", engine=ONE)
     assert (tmp_path / "run" / DRAFT).exists()
-    with (tmp_path / "mine" / "train.tsv").open("a") as file:
-        file.write("Neu ist das\tThat is new\n")
+    for language, text in (("de", "Neu ist das"), ("en", "That is new")):
+        with (tmp_path / "mine" / f"train.{language}").open("a") as file:
+            file.write(f"{text}\n")
     assert ("Neu ist das", "That is new") in prepare(None, settings, tmp_path / "run", engine=ONE).train
 
 

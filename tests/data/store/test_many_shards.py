@@ -15,6 +15,7 @@ from nmt.data.cleaning.filters import Repeats
 from nmt.data.store import shards
 from nmt.data.store.engines import Engine
 from nmt.data.store.preparing import prepare
+from tests.data.corpus_files import interrupt, pairs_of, write_corpus
 
 # A process that may open few files; fsync, which takes 6 ms a file, has nothing to do with that.
 FEW_FILES = """
@@ -32,15 +33,11 @@ steps = "--training.max_steps 2 --training.validate_every 2 --training.batch_tok
 assert train.main([*data, *model.split(), *steps.split()]) == 0
 """
 
-
 ONE = Engine(workers=1)
 
 
 def write(folder: Path, n_pairs: int) -> DataConfig:
-    folder.mkdir()
-    for split, size in (("train", n_pairs), ("val", 4), ("test", 4)):
-        lines = (f"{split} Satz {n:05} hier\t{split} sentence {n:05} here\n" for n in range(size))
-        (folder / f"{split}.tsv").write_text("".join(lines))
+    write_corpus(folder, train=pairs_of("train", n_pairs), val=pairs_of("val", 4), test=pairs_of("test", 4))
     return DataConfig(corpus=str(folder), text="pairs")
 
 
@@ -71,7 +68,7 @@ def test_files_that_dividing_opens_grow_as_shards_do(
     monkeypatch.setattr(texts, "CHUNK", 8)
     monkeypatch.setattr(shards, "read_rows", lambda file: count(file) or read(file))
     monkeypatch.setattr(texts, "writer_of", lambda file, weighted: count(file) or make(file, weighted))
-    monkeypatch.setattr(shards.Draft, "encode", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(shards.Draft, "encode", interrupt)
     with pytest.raises(KeyboardInterrupt):
         prepare(None, config, tmp_path / "run", engine=ONE)
     divided = opened["read"] + opened["buckets"] + opened["parts"] + opened["made"]
@@ -80,8 +77,8 @@ def test_files_that_dividing_opens_grow_as_shards_do(
 
 def test_tables_of_held_out_text_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not for each shard and direction."""
-    for language in ("de", "en", "fr"):
-        (tmp_path / f"train.{language}").write_text("".join(f"{language} Satz {n}\n" for n in range(100)))
+    languages = ("de", "en", "fr")
+    write_corpus(tmp_path, *languages, train=[[f"{language} Satz {n}" for language in languages] for n in range(100)])
     made, whole = list[Any](), Repeats.__init__
     monkeypatch.setattr(shards, "SHARD", 64)
 
@@ -90,6 +87,6 @@ def test_tables_of_held_out_text_are_made_once(tmp_path: Path, monkeypatch: pyte
         whole(repeats, *given)
 
     monkeypatch.setattr(Repeats, "__init__", counted)
-    data = DataConfig(corpus=str(tmp_path), many_to_many=("de", "en", "fr"), text="pairs")
+    data = DataConfig(corpus=str(tmp_path), many_to_many=languages, text="pairs")
     prepared = prepare(None, Config(data=data, tokenizer=TokenizerConfig(vocab_size=320)), tmp_path / "run", engine=ONE)
     assert (len(prepared.store), len(made)) == (16, 1)

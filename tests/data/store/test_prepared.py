@@ -12,15 +12,17 @@ import pytest
 from nmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from nmt.config.data import CorpusConfig
 from nmt.data.cleaning import Ledger
-from nmt.data.corpora import Corpus, load_corpus
+from nmt.data.corpora import Corpus
 from nmt.data.store import preparing as module
 from nmt.data.store.prepared import Prepared, require_own_run_folder
 from nmt.data.store.preparing import prepare
 from nmt.data.store.record import read_record
 from nmt.data.store.shards import order
+from nmt.data.texts import Texts
 from nmt.prepare import main
 from nmt.training.data import TrainingData
 from nmt.upgrade import FORMAT
+from tests.data.corpus_files import interrupt, write_corpus
 
 WORDS = ["Hund dog", "Katze cat", "Haus house", "Baum tree", "Straße street", "Kind child", "Fluss river", "Berg hill"]
 
@@ -46,7 +48,9 @@ def corpus() -> Corpus:
         "val": Ledger(read=8),
         "test": Ledger(read=9, dropped=Counter({"a side is blank": 1})),
     }
-    return Corpus("mine", train, val, {"test": test}, ledgers, ["mine has a note."], commits={"a/mine": "c0ffee"})
+    return Corpus(
+        "mine", Texts.of(train), val, {"test": test}, ledgers, ["mine has a note."], commits={"a/mine": "c0ffee"}
+    )
 
 
 def config(runs: Path, **data: object) -> Config:
@@ -75,7 +79,7 @@ def test_every_training_pair_is_kept_or_dropped_for_its_cause(tmp_path: Path) ->
 def test_val_and_test_text_is_never_filtered(tmp_path: Path) -> None:
     long = Corpus(
         "mine",
-        pairs("eins"),
+        Texts.of(pairs("eins")),
         [("a" * 5000, "b")] * 2,
         {"test": [("c", "d" * 5000)] * 2},
         {"train": Ledger(read=60), "val": Ledger(read=2), "test": Ledger(read=2)},
@@ -149,9 +153,6 @@ def test_a_finished_folder_is_returned_at_once_and_it_is_said(
 def test_a_preparation_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     folder = tmp_path / "run"
     move = Path.replace
-
-    def interrupt(*_: object, **_named: object) -> Path:
-        raise KeyboardInterrupt
 
     def interrupted_move(path: Path, target: Path) -> Path:
         return interrupt() if step == f"move {path.name}" else move(path, target)
@@ -359,12 +360,7 @@ def test_a_corpus_whose_pieces_are_all_too_many_says_so(tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for split in ("train", "val", "test"):
-        for side, language in enumerate(("de", "en")):
-            (tmp_path / "mine").mkdir(exist_ok=True)
-            text = "".join(f"{pair[side]}\n" for pair in pairs(split))
-            (tmp_path / "mine" / f"{split}.{language}").write_text(text, encoding="utf-8")
-    return tmp_path / "mine"
+    return write_corpus(tmp_path / "mine", **{split: pairs(split) for split in ("train", "val", "test")})
 
 
 @pytest.mark.parametrize(("text", "read"), [("pairs", 67), ("source", 67), ("target", 67), ("both", 134)])
@@ -407,23 +403,11 @@ def test_texts_are_one_vocabulary(tmp_path: Path) -> None:
         prepare(corpus(), texts, tmp_path / "run")
 
 
-@pytest.fixture
-def counted_loads(monkeypatch: pytest.MonkeyPatch) -> list[DataConfig]:
-    loads: list[DataConfig] = []
-
-    def load(data: DataConfig) -> Corpus:
-        loads.append(data)
-        return load_corpus(data)
-
-    monkeypatch.setattr(module, "load_corpus", load)
-    return loads
-
-
-def test_a_corpus_is_read_once(tmp_path: Path, folder: Path, counted_loads: list[DataConfig]) -> None:
+def test_a_corpus_is_read_once(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Config(data=DataConfig(corpus=str(folder)), tokenizer=TokenizerConfig(vocab_size=320))
     first = prepare(None, settings, tmp_path / "run")
+    monkeypatch.setattr(module, "load_corpus", None)
     again = prepare(None, settings, tmp_path / "run")
-    assert len(counted_loads) == 1
     assert first.train == again.train == sorted(pairs("train"), key=order)
 
 

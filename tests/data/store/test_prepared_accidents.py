@@ -19,6 +19,7 @@ from nmt.data.store.preparing import prepare
 from nmt.data.store.shards import Draft
 from nmt.files import locked
 from nmt.prepare import main
+from tests.data.corpus_files import interrupt, write_corpus
 from tests.data.store.test_prepared import tree
 
 PAIRS = [(f"das ist Satz {n} von allen", f"this is sentence {n} of all") for n in range(60)]
@@ -28,11 +29,7 @@ PAIRS = [(f"das ist Satz {n} von allen", f"this is sentence {n} of all") for n i
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A corpus, beside the current folder's runs/."""
     monkeypatch.chdir(tmp_path)
-    for split, pairs in (("train", PAIRS[:40]), ("val", PAIRS[40:50]), ("test", PAIRS[50:])):
-        for side, language in enumerate(("de", "en")):
-            (tmp_path / "mine").mkdir(exist_ok=True)
-            (tmp_path / "mine" / f"{split}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs))
-    return tmp_path / "mine"
+    return write_corpus(tmp_path / "mine", train=PAIRS[:40], val=PAIRS[40:50], test=PAIRS[50:])
 
 
 CONFIG = Config(data=DataConfig(corpus="mine", text="pairs"), tokenizer=TokenizerConfig(vocab_size=290))
@@ -150,9 +147,6 @@ def test_two_commands_at_once_do_not_mix(
 
 
 def test_text_that_did_not_change_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: object, **_named: object) -> None:
-        raise KeyboardInterrupt
-
     def never(file: Path) -> str:
         raise AssertionError(f"{file} is read")
 

@@ -13,6 +13,7 @@ from nmt.data.store.preparing import prepare
 from nmt.data.store.shards import Scorer
 from nmt.prepare import main
 from nmt.translation.pair_scorer import PairScorer
+from tests.data.corpus_files import write_corpus
 from tests.data.store.test_prepared import config, corpus, pairs
 
 
@@ -46,13 +47,9 @@ def test_pairs_of_low_quality_are_dropped_and_counted(
 
 
 def test_a_doubted_pair_is_counted_for_its_corpus(tmp_path: Path) -> None:
-    for name, splits in {"main": ("train", "val", "test"), "web": ("more",)}.items():
-        (tmp_path / name).mkdir()
-        for split in splits:
-            lines = "".join(f"{source}\t{target}\n" for source, target in pairs(split))
-            (tmp_path / name / f"{split.replace('more', 'train')}.tsv").write_text(lines, encoding="utf8")
-    more = (CorpusConfig(corpus=str(tmp_path / "web")),)
-    chosen = settings(tmp_path, corpus=str(tmp_path / "main"), text="pairs", more=more)
+    main = write_corpus(tmp_path / "main", train=pairs("train"), val=pairs("val"), test=pairs("test"))
+    more = (CorpusConfig(corpus=str(write_corpus(tmp_path / "web", train=pairs("more")))),)
+    chosen = settings(tmp_path, corpus=str(main), text="pairs", more=more)
 
     def doubt_web(_: Config) -> Scorer:
         return lambda scored: [0.2 if source.startswith("more") else 0.7 for source, _ in scored]
@@ -75,9 +72,7 @@ def test_a_finished_folder_needs_no_scorer(tmp_path: Path) -> None:
 def test_the_command_drops_what_the_scorer_doubts(
     tmp_path: Path, scorer_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for split in ("train", "val", "test"):
-        lines = "".join(f"{source}\t{target}\n" for source, target in pairs(split))
-        (tmp_path / f"{split}.tsv").write_text(lines, encoding="utf8")
+    write_corpus(tmp_path, **{split: pairs(split) for split in ("train", "val", "test")})
     qualities = [quality or 0.0 for quality in PairScorer.load(scorer_folder, "cpu", "fp32").score(pairs("train"))]
     least = mean(sorted(qualities)[29:31])
     expected = [pair for pair, quality in zip(pairs("train"), qualities, strict=True) if quality >= least]

@@ -15,12 +15,13 @@ import pytest
 
 from nmt.config.serve import ServeConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.translation.translator import Translator
+from nmt.server.models import Models
+from nmt.server.service import Service
+from tests.server.conftest import load, running
 from tests.tiny import make_model, save_tiny
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
-pytest.importorskip("starlette", reason="starlette is not installed: it comes with the extra serve")
 pytestmark = [
     pytest.mark.services,
     pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed, such as Debian's package chromium"),
@@ -32,16 +33,11 @@ WAIT = 30_000  # milliseconds: the machine may be busy
 @pytest.fixture(scope="module")
 def address(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A service with both directions."""
-    from nmt.server.models import Models
-    from nmt.server.service import Service
-    from tests.server.running import running
-
     folder = tmp_path_factory.mktemp("page")
     there = save_tiny(folder / "de-en", make_model(tokenizer), tokenizer)
     back = save_tiny(folder / "en-de", make_model(tokenizer, seed=2), tokenizer, languages=("en", "de"))
     config = ServeConfig(port=0, workers=1, ready_seconds=0.0, glossaries=str(folder / "glossaries"))
-    models = Models([there, back], lambda path: Translator.load(path, "cpu", precision="fp32"))
-    with running(Service(models, config)) as address:
+    with running(Service(Models([there, back], load), config)) as address:
         yield address
 
 
@@ -217,10 +213,8 @@ def test_a_real_model_continues_the_prefix(page: Any) -> None:
 
 
 def test_a_click_on_a_word_lists_other_words(page: Any) -> None:
-    words = [
-        {"word": "cat", "probability": 0.2, "text": "A cat ran."},
-        {"word": "fox", "probability": 0.001, "text": "A fox"},
-    ]
+    words = [{"word": "cat", "probability": 0.2, "text": "A cat ran."}]
+    words += [{"word": "fox", "probability": 0.001, "text": "A fox"}]
     replace_answers(page, lambda body: answer("A dog ran."))
     page.route("**/v1/word_alternatives", lambda route: route.fulfill(json={"alternatives": words}))
     translated(page)
@@ -421,20 +415,8 @@ def test_a_screen_reader_finds_its_way(page: Any) -> None:
     ):  # fmt: skip
         assert expected in tree, f"{expected} is not in\n{tree}"
     page.click("h1")
-    wanted = [
-        "tab-text",
-        "theme",
-        "from",
-        "swap",
-        "to",
-        "source",
-        "clear",
-        "target",
-        "copy",
-        "tab-versions",
-        "versions",
-    ]
-    for name in wanted:
+    panes = ("source", "clear", "target", "copy", "tab-versions", "versions")
+    for name in ("tab-text", "theme", "from", "swap", "to", *panes):
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.id") == name
     page.keyboard.press("Shift+Tab")

@@ -7,7 +7,7 @@ import pytest
 
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
-from nmt.data.corpora.tmx import CHUNK, in_language, same_language, tmx_entries
+from nmt.data.corpora.bilingual_xml import CHUNK, entries_of, in_language, same_language
 from tests.documents.office_samples import TMX
 
 
@@ -30,7 +30,7 @@ def test_long_files_are_read_in_parts(tmp_path: Path) -> None:
 
 
 def pairs(path: Path) -> list[tuple[str | None, str | None]]:
-    return [(in_language(entry, "de"), in_language(entry, "en")) for entry in tmx_entries(path)]
+    return [(in_language(entry, "de"), in_language(entry, "en")) for entry in entries_of(path, "TMX")]
 
 
 @pytest.mark.parametrize(

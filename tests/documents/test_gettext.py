@@ -7,7 +7,7 @@ import polib
 import pytest
 
 from nmt.documents.base import Answer, Options, read_document
-from nmt.documents.po import Message
+from nmt.documents.gettext import Message
 from tests.documents.samples import PO, SAMPLES
 
 ANSWERS = [Answer("Open the file %s"), Answer("Dog", ("unsure",)), Answer("The dogs"), Answer('A "line"\n\\x')]

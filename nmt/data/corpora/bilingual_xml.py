@@ -1,0 +1,98 @@
+"""TMX and XLIFF (plain or .gz) as text: entries of a memory, or units, flow out one by one, however long the file is.
+
+Codes (formatting, placeholders) are left out, and so are XLIFF's proposals (alt-trans) and notes. Sources: TMX 1.4b,
+the LISA/GALA standard; the OASIS standards XLIFF 1.2, 2.0 and 2.1.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+from xml.parsers import expat
+
+from nmt.files import open_compressed, require_whole_gzip
+from nmt.text.languages import short_code
+
+UNITS = ("tu", "trans-unit", "segment")
+PARENTS = ("tuv", "trans-unit", "segment")  # of elements with text: those of a proposal have another
+SIDES = ("seg", "source", "target")  # elements with text
+LANGUAGES = {  # attributes that name the language of a side, of the element itself or of one around it
+    "lang": "seg",
+    "xml:lang": "seg",
+    "source-language": "source",
+    "srcLang": "source",
+    "target-language": "target",
+    "trgLang": "target",
+}
+CODES = frozenset("bpt ept it ph ut sub x bx ex sc ec cp".split())  # noqa: SIM905
+CHUNK = 1 << 16
+
+Entry = list[tuple[str, str]]
+"""Languages and their texts."""
+
+
+def same_language(one: str, other: str) -> bool:
+    """Whether two codes name one language; a region counts only if both have one."""
+    first, second = (re.split("[-_]", code.lower())[1:] for code in (one, other))
+    return short_code(one) == short_code(other) and (not first or not second or first == second)
+
+
+def in_language(entry: Entry, language: str) -> str | None:
+    """The text of an entry in a language; None if it has none."""
+    return next((text for code, text in entry if same_language(code, language)), None)
+
+
+def entries_of(path: Path, kind: Literal["TMX", "XLIFF"]) -> Iterator[Entry]:
+    """The entries of a file. ValueError if it isn't well-formed, or of another kind."""
+    reader = EntryReader(path, kind)
+    with require_whole_gzip(path), open_compressed(path) as file:
+        try:
+            while chunk := file.read(CHUNK):
+                reader.parser.Parse(chunk, False)
+                yield from reader.entries
+                reader.entries.clear()
+            reader.parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise ValueError(f"{path} isn't well-formed {kind}: {error}") from None
+    yield from reader.entries
+
+
+class EntryReader:
+    """Collects the entries of the part of a file that was parsed."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self.path, self.kind = path, kind
+        self.entries, self.entry, self.text, self.is_open = list[Entry](), Entry(), list[str](), False
+        self.names, self.languages = list[str](), [dict.fromkeys(SIDES, "")]  # of the elements around this place
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler, self.parser.EndElementHandler = self.start, self.end
+        self.parser.CharacterDataHandler, self.parser.EntityDeclHandler = self.characters, self.entity
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(":")[2]
+        if not self.names and name != self.kind.lower():
+            raise ValueError(f"{self.path} isn't {self.kind}: its first element is <{name}>")
+        if name in UNITS:
+            self.entry = Entry()
+        elif name in SIDES and self.names[-1] in PARENTS:
+            self.text, self.is_open = [], True
+        self.names.append(name)
+        languages = self.languages[-1]
+        if not LANGUAGES.keys().isdisjoint(attributes):
+            languages = languages | {LANGUAGES[key]: value for key, value in attributes.items() if key in LANGUAGES}
+        self.languages.append(languages)
+
+    def end(self, _: str) -> None:
+        name, languages = self.names.pop(), self.languages.pop()
+        if name in UNITS:
+            self.entries.append(self.entry)
+        elif self.is_open and name in SIDES:
+            self.entry.append((languages[name], " ".join("".join(self.text).split())))
+            self.is_open = False
+
+    def characters(self, text: str) -> None:
+        if self.is_open and not CODES.intersection(self.names):
+            self.text.append(text)
+
+    def entity(self, *declared: Any) -> None:
+        raise ValueError(f"{self.path} declares an entity, which may be an attack and is not read: remove it")

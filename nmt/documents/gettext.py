@@ -1,0 +1,172 @@
+"""Catalogues of gettext, PO and POT, and compiled ones, MO: translations are filled in.
+
+In PO, comments, flags, contexts and obsolete entries stay. What looks wrong is marked fuzzy, and so are plurals of
+languages with more than two forms. In MO, new texts are put at the end of the file. The mark of an accelerator (&File,
+_File) is put back. Source: the manual of GNU gettext, "The Format of GNU MO Files".
+"""
+
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from nmt.documents.base import Answer, Document, Options, Text, decode, text_unit
+from nmt.fields import require
+from nmt.text.edits import Edit
+from nmt.text.po import ESCAPES, Entry, read_entries
+
+CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
+PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
+WRITTEN = {meaning: f"\\{letter}" for letter, meaning in ESCAPES.items()} | {"\\": "\\\\", '"': '\\"'}
+ACCELERATOR = re.compile(r"(?<![&\w])&(?=\w)(?!\w+;)|(?<=\w)&(?=[^\W\d_])(?!\w+;)|(?<!_)_(?=[^\W\d_])")
+MAGIC = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
+
+
+class Message:
+    """A text of a catalogue. `core`: without its accelerator and outer blanks."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.core = text, text.strip()
+        self.accelerator = accelerator(self.core)
+        if self.accelerator:
+            self.core = ACCELERATOR.sub("", self.core)
+
+    def restore(self, answer: str) -> str:
+        """The answer with blanks and accelerator: at a word that begins with the same letter, else at the first."""
+        answer = answer.strip()
+        if self.accelerator:
+            mark, letter = self.accelerator
+            patterns = (rf"(?<!\w){re.escape(letter)}", re.escape(letter), r"[^\W_]")
+            place = next(filter(None, (re.search(pattern, answer, re.I) for pattern in patterns)), None)
+            answer = answer.replace(mark, mark * 2)
+            if place:
+                at = place.start() + answer[: place.start()].count(mark * 2)
+                answer = answer[:at] + mark + answer[at:]
+        start = len(self.text) - len(self.text.lstrip())
+        return self.text[:start] + answer + self.text[len(self.text.rstrip()) :]
+
+
+def accelerator(text: str) -> tuple[str, str] | None:
+    """The mark and the letter after it; only short texts with one mark have them."""
+    found = [*ACCELERATOR.finditer(text)]
+    if len(found) != 1 or len(text.split()) > 6 or text.count(found[0][0]) > 1:
+        return None
+    if found[0][0] == "_" and re.search(r"[%{}<>=/.$]|\w{3}_\w{4}", text.rstrip(".")):  # a name such as file_name
+        return None
+    return found[0][0], text[found[0].end()]
+
+
+Compiled = tuple[int, list[Message], int]
+"""A message of a MO file: where the length and the offset of its translation are, its singular and plural (those that
+are translated), and the number of its forms."""
+
+
+def charset(header: bytes) -> str:
+    """The encoding that a catalogue names; empty if it names none, as templates do."""
+    match = CHARSET.search(header)
+    return match[1].decode("ascii") if match and match[1] != b"CHARSET" else ""
+
+
+def translations(messages: Sequence[Message], answers: Sequence[Answer], n_forms: int) -> list[str]:
+    """The forms of a translation: the last answer stands for those without one. None if no answer changes anything."""
+    pairs = [*zip(messages, answers, strict=True)]
+    if all(answer.text in (message.core, "") for message, answer in pairs):
+        return []
+    forms = [message.restore(answer.text) for message, answer in pairs]
+    return [forms[min(n, len(forms) - 1)] for n in range(n_forms)]
+
+
+def read_po(data: bytes, options: Options) -> Document:
+    source = decode(data, options.encoding or charset(data))
+    entries = [*read_entries(source.text)]
+    header = next((entry.texts.get("msgstr", "") for entry in entries if entry.texts["msgid"] == ""), "")
+    found = PLURALS.search(header)
+    n_plurals = int(found[1]) if found else 2
+    chosen = list[tuple[Entry, list[Message]]]()
+    for entry in entries:
+        is_done = any(entry.texts[name] for name in entry.answers)
+        if entry.texts["msgid"] and (options.all_entries or not is_done):
+            names = ["msgid", "msgid_plural"] if n_plurals > 1 else ["msgid_plural"]
+            names = names if "msgid_plural" in entry.texts else ["msgid"]
+            chosen.append((entry, [Message(entry.texts[name]) for name in names]))
+    units = [text_unit(message.core, f"line {entry.line}") for entry, messages in chosen for message in messages]
+
+    def write(answers: Sequence[Answer]) -> bytes:
+        rest, edits = iter(answers), list[Edit]()
+        for entry, messages in chosen:
+            edits += po_edits(source, entry, messages, [next(rest) for _ in messages], n_plurals)
+        return source.edited(edits)
+
+    return Document(data, units, write)
+
+
+def po_edits(
+    source: Text, entry: Entry, messages: Sequence[Message], answers: Sequence[Answer], n_plurals: int
+) -> Iterator[Edit]:
+    """The translations of an entry as strings, and its flag: fuzzy if something needs a look, else not."""
+    forms = translations(messages, answers, len(entry.answers))
+    if not forms:
+        return
+    newline = "\r\n" if "\r\n" in source.text[:1000] else "\n"
+    yield from ((*entry.spans[name], quoted(form, newline)) for name, form in zip(entry.answers, forms, strict=True))
+    unsure = any(answer.flags for answer in answers) or ("msgid_plural" in entry.texts and n_plurals > 2)
+    if unsure and not entry.is_fuzzy:
+        start = entry.flags[0] if entry.flags else entry.start
+        yield (start, start + 2, "#, fuzzy,") if entry.flags else (start, start, f"#, fuzzy{newline}")
+    elif entry.is_fuzzy and not unsure and entry.flags:
+        start, end = entry.flags
+        flags = [flag for flag in re.split(r"[,\s]+", source.text[start + 2 : end]) if flag not in ("", "fuzzy")]
+        yield start, end, f"#, {', '.join(flags)}" if flags else "#,"
+
+
+def quoted(text: str, newline: str) -> str:
+    """A text as strings of PO: of several lines, each is a string after an empty one."""
+    text = "".join(WRITTEN.get(c, c if c >= " " and c != "\x7f" else f"\\{ord(c):03o}") for c in text)
+    lines = [line for line in re.split(r"(?<=\\n)", text.replace("\\\\", "\0")) if line]
+    lines = [f'"{line}"'.replace("\0", "\\\\") for line in lines]
+    return newline.join(['""', *lines]) if len(lines) > 1 else lines[0] if lines else '""'
+
+
+def read_mo(data: bytes, options: Options) -> Document:
+    order = MAGIC.get(data[:4], "")
+    require(bool(order) and len(data) >= 28, "this is no MO file: it doesn't begin as one")
+    _, count, sources, targets = struct.unpack(f"{order}4I", data[4:20])
+    require(max(sources, targets) + 8 * count <= len(data), f"the file is cut off, or damaged: {count} messages")
+    texts, translated = (strings(data[at : at + 8 * count], data, order) for at in (sources, targets))
+    header = dict(zip(texts, translated, strict=True)).get(b"", b"")
+    encoding = options.encoding or charset(header) or "utf-8"
+    plurals = PLURALS.search(header.decode("utf-8", "replace"))
+    entries = list[Compiled]()
+    for n, (text, translation) in enumerate(zip(texts, translated, strict=True)):
+        try:
+            parts = decode(text.rpartition(b"\4")[2], encoding).text.split("\0")
+        except ValueError as error:
+            raise ValueError(f"message {n + 1}: {error}") from None
+        if parts[0]:
+            chosen = parts[-1:] if len(parts) > 1 and plurals and plurals[1] == "1" else parts[:2]
+            entries.append((targets + 8 * n, [*map(Message, chosen)], translation.count(b"\0") + 1))
+    numbered = ((message, n) for n, (_, messages, _) in enumerate(entries, 1) for message in messages)
+    units = [text_unit(message.core, f"message {n}") for message, n in numbered]
+    return Document(data, units, partial(write_mo, data, order, encoding, entries))
+
+
+def strings(table: bytes, data: bytes, order: str) -> list[bytes]:
+    """The texts of a file. `table`: their lengths and offsets."""
+    pairs = [*struct.iter_unpack(f"{order}2I", table)]
+    require(sum(length for length, _ in pairs) <= len(data), "the file is damaged: its texts overlap")
+    for n, (length, start) in enumerate(pairs):
+        require(start + length <= len(data), f"the file is cut off, or damaged: text {n + 1} is outside of it")
+    return [data[start : start + length] for length, start in pairs]
+
+
+def write_mo(data: bytes, order: str, encoding: str, entries: Sequence[Compiled], answers: Sequence[Answer]) -> bytes:
+    table, added, length = bytearray(data), list[bytes](), len(data)
+    rest = (Answer(answer.text.replace("\0", "")) for answer in answers)  # which separates forms
+    for place, messages, n_forms in entries:
+        forms = translations(messages, [next(rest) for _ in messages], n_forms)
+        if forms:
+            new = b"\0".join(Text("", encoding).encode(form) for form in forms)
+            table[place : place + 8] = struct.pack(f"{order}2I", len(new), length)
+            added.append(new + b"\0")
+            length += len(new) + 1
+    return bytes(table) + b"".join(added)

@@ -1,0 +1,95 @@
+"""Files of Word, PowerPoint and Excel (Office Open XML): paragraphs are units, with their formatting as tags.
+
+With a target language, changed words are marked to be in it. Source: ECMA-376, part 1, sections 17 to 21.
+"""
+
+import re
+from collections.abc import Collection
+
+from nmt.documents.archive import Archive
+from nmt.documents.base import Document, Options
+from nmt.documents.office import archive_document, attributes, xml_document
+from nmt.documents.paragraphs import Paragraph
+from nmt.documents.runs import LINE_BREAK, RunReader, written_attribute
+from nmt.documents.xml_splice import Xml
+from nmt.fields import require
+
+TEXTS = frozenset(("w:p", "a:p", "x:si", "x:is", "x:text"))
+CHART = ".drawingml.chart+xml"
+WORD_KINDS = ("header", "footer", "footnotes", "endnotes", "comments")
+WORD = (*(f".wordprocessingml.{kind}+xml" for kind in WORD_KINDS), ".main+xml", CHART)
+WORD_STYLES = ".wordprocessingml.styles+xml"
+# Not masters and layouts, whose texts are hints for authors.
+SLIDES = (
+    *(".presentationml.slide+xml", ".presentationml.notesSlide+xml"),
+    *(".drawingml.diagramData+xml", ".drawingml.diagramDrawing+xml", CHART),
+)
+PRESENTATIONS = (".presentation.main+xml", "show.main+xml", "template.main+xml")
+WORKBOOKS = ("sheet.main+xml", "Enabled.main+xml", "template.main+xml")
+CELLS = (".sharedStrings+xml", ".comments+xml", ".drawing+xml", CHART)
+SHEETS = ".worksheet+xml"
+COLUMNS = (".spreadsheetml.table+xml", ".pivotCacheDefinition+xml")
+
+
+def read_docx(data: bytes, options: Options) -> Document:
+    """Text, headers, footers, footnotes, endnotes, comments, text boxes and charts; deleted text and instructions of
+    fields stay. The target language becomes the default."""
+    archive = Archive(data, options.zip)
+    files = {name: Xml(archive.read(name), name) for name in names_of_type(archive, *WORD)}
+    require(any(xml.root.name == "w:document" for xml in files.values()), "the file isn't a Word document")
+    parts = {name: text_part(xml, options.target) for name, xml in files.items()}
+    for name in names_of_type(archive, WORD_STYLES) if options.target else ():
+        xml = Xml(archive.read(name), name)
+        found = [element for element in xml.root.walk() if element.name == "w:lang" and "w:val" in element.attributes]
+        changes = [attributes(xml, one, {written_attribute(xml, one, "val"): options.target}) for one in found]
+        parts[name] = xml_document(xml, (), changes)
+    return archive_document(archive, parts)
+
+
+def read_pptx(data: bytes, options: Options) -> Document:
+    """Slides, notes, tables, diagrams and titles of charts."""
+    archive = Archive(data, options.zip)
+    require(bool(names_of_type(archive, *PRESENTATIONS)), "the file isn't a presentation")
+    names = names_of_type(archive, *SLIDES)
+    return archive_document(archive, {name: text_part(Xml(archive.read(name), name), options.target) for name in names})
+
+
+def read_xlsx(data: bytes, options: Options) -> Document:
+    """Cells, comments, shapes and titles of charts; numbers, formulas and names of sheets stay. So do cells whose text
+    is the name of a table's or a pivot table's column: programs refuse files in which the two differ."""
+    archive = Archive(data, options.zip)
+    require(bool(names_of_type(archive, *WORKBOOKS)), "the file isn't a workbook")
+    columns = {
+        tidied(element.attributes["name"])
+        for name in names_of_type(archive, *COLUMNS)
+        for element in Xml(archive.read(name), name).root.walk()
+        if "name" in element.attributes
+    }
+    # Sheets may have texts that are not among the shared ones; most are large and have none.
+    sheets = [name for name in names_of_type(archive, SHEETS) if re.search(b"inlineStr|\0", archive.read(name))]
+    names = [*names_of_type(archive, *CELLS), *sheets]
+    parts = {name: text_part(Xml(archive.read(name), name), options.target, columns) for name in names}
+    return archive_document(archive, parts)
+
+
+def names_of_type(archive: Archive, *types: str) -> list[str]:
+    """The members whose content type ends with one of these, in the order of the file. Source: ECMA-376, part 2."""
+    require("[Content_Types].xml" in archive, "the file isn't an Office Open XML file: it lacks [Content_Types].xml")
+    listed = [
+        element.attributes for element in Xml(archive.read("[Content_Types].xml"), "[Content_Types].xml").root.elements
+    ]
+    found = {values.get("PartName", "").lstrip("/"): values.get("ContentType", "") for values in listed}
+    return [name for name in archive.members if found.get(name, "").endswith(types)]
+
+
+def text_part(xml: Xml, language: str, kept: Collection[str] = ()) -> Document:
+    """A file with paragraphs of Word or of drawings, or with texts of cells; those in `kept` stay."""
+    reader = RunReader(xml, language)
+    found = [element for element in xml.root.walk() if element.name in TEXTS]
+    texts = (element for element in found if not kept or tidied(element.text) not in kept)
+    return xml_document(xml, [Paragraph(xml, reader.pieces(element)) for element in texts])
+
+
+def tidied(text: str) -> str:
+    """A text with blanks for line breaks, which names write in another way."""
+    return " ".join(LINE_BREAK.sub(" ", text.replace("_x000a_", "\n").replace("_x000d_", "")).split())

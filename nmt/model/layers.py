@@ -1,0 +1,139 @@
+"""The layers that blocks are made of: linear layers, norms, dropout, and the feed-forward layer.
+
+All compute in the type of their input: in training, this may be bfloat16 with weights in float32.
+
+Shapes: X any leading sizes, I inputs and O outputs of a linear layer; B batch, T length, M model width, F feed-forward
+width, R rows of a cache.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.functional import linear
+
+from nmt.config import ModelConfig
+
+GATED = ("swiglu", "geglu")  # Shazeer 2020
+TOLERANCE = 0.02  # for bfloat16: how far, as a share of p, the probability may be from p
+
+
+class Linear(nn.Linear):
+    """A linear layer that computes in the type of its input."""
+
+    def forward(self, x_XI: Tensor) -> Tensor:
+        bias = self.bias
+        return linear(x_XI, self.weight.to(x_XI.dtype), bias if bias is None else bias.to(x_XI.dtype))
+
+
+class LayerNorm(nn.LayerNorm):
+    """LayerNorm (Ba et al. 2016) in the type of its input, as `Linear`. Inside, PyTorch computes in
+    float32."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        bias = None if self.bias is None else self.bias.to(x.dtype)
+        return F.layer_norm(x, self.normalized_shape, self.weight.to(x.dtype), bias, self.eps)
+
+
+class RMSNorm(nn.RMSNorm):
+    """RMSNorm (Zhang and Sennrich 2019) in the type of its input."""
+
+    def __init__(self, width: int, eps: float = 1e-6) -> None:
+        super().__init__(width, eps=eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
+
+
+def make_norm(config: ModelConfig) -> nn.Module:
+    width, eps = config.d_model, config.epsilon
+    return RMSNorm(width, eps) if config.norm == "rms" else LayerNorm(width, eps, bias=config.bias)
+
+
+def make_last_norm(config: ModelConfig) -> nn.Module:
+    """The norm after a stack of blocks: the output of pre-norm blocks is not normalised."""
+    return make_norm(config) if config.norm_position == "pre" else nn.Identity()
+
+
+def apply(layer: Any, x: Tensor) -> Tensor:
+    """`layer(x)` without `nn.Module.__call__` and `__getattr__`, which take longer than the arithmetic of one row."""
+    parameters: dict[str, Any] = layer._parameters
+    if type(layer) is Linear:
+        return linear(x, parameters["weight"], parameters["bias"])
+    if type(layer) is LayerNorm:
+        return torch.layer_norm(x, layer.normalized_shape, parameters["weight"], parameters["bias"], layer.eps)
+    return layer.forward(x)
+
+
+def dropout(x: Tensor, p: float) -> Tensor:
+    """Zero each element with probability p (to the nearest 1/65,536; in bfloat16 1/256, if that is near enough) and
+    scale the others by 1 / (1 − p) (Srivastava et al. 2014).
+
+    PyTorch's CPU `bernoulli_` samples one number at a time and takes a quarter of a training step of a small
+    Transformer. Here a 64-bit random word masks four elements: about eight times faster. In bfloat16 it masks eight,
+    which saves another third (4.2 million elements with one thread of an AMD EPYC: 3.9 ms instead of 5.6). Other
+    devices use PyTorch's fused kernel.
+    """
+    if p == 0.0:
+        return x
+    if x.device.type != "cpu":
+        return F.dropout(x, p)
+    few = x.dtype == torch.bfloat16 and abs(round(p * 256) / 256 - p) < TOLERANCE * p
+    levels, word, per_word = (1 << 8, torch.int8, 8) if few else (1 << 16, torch.int16, 4)
+    dropped = min(round(p * levels), levels - 1)
+    words = torch.empty(-(-x.numel() // per_word), dtype=torch.int64).random_(-(2**63), None)
+    bits = words.view(word)[: x.numel()].view(x.shape)
+    # The comparison writes numbers: through a bool tensor it takes three times as long.
+    kept = torch.ge(bits, dropped - levels // 2, out=torch.empty(x.shape, dtype=x.dtype))
+    return x * kept.mul_(levels / (levels - dropped))
+
+
+class Dropout(nn.Module):
+    """`dropout` in training mode; the identity in evaluation mode."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p) if self.training else x
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "gelu": F.gelu,
+    "silu": F.silu,
+    "relu2": lambda x: torch.relu(x).square(),  # So et al. 2021
+    "swiglu": F.silu,
+    "geglu": F.gelu,
+}
+
+
+def activate(x_BTF: Tensor, activation: str) -> Tensor:
+    """The activation function f of a feed-forward layer, or f(gate) × up, which has half the width."""
+    function = ACTIVATIONS[activation]
+    if activation in GATED:
+        gate, up = x_BTF.chunk(2, dim=-1)
+        return function(gate) * up
+    return function(x_BTF)
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with an activation f between: down(f(up(x))); or a gated one: down(f(gate(x)) × up(x))."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.activation = config.activation
+        inner = config.d_ff * (2 if self.activation in GATED else 1)
+        self.up = Linear(config.d_model, inner, bias=config.bias)
+        self.down = Linear(config.d_ff, config.d_model, bias=config.bias)
+        self.dropout = Dropout(config.activation_dropout)
+
+    def forward(self, x_BTM: Tensor) -> Tensor:
+        return self.down(self.dropout(activate(self.up(x_BTM), self.activation)))
+
+    def step(self, x_RM: Tensor) -> Tensor:
+        modules = self._modules
+        return apply(modules["down"], activate(apply(modules["up"], x_RM), self.activation))

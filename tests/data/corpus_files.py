@@ -1,0 +1,31 @@
+"""What tests of data share: corpora in plain files, and steps that are interrupted."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from nmt.data.cleaning import Pair
+from nmt.data.corpora import Corpus
+
+
+def pairs_of(name: str, count: int = 3) -> list[Pair]:
+    return [(f"{name} Satz {n}", f"{name} sentence {n}") for n in range(count)]
+
+
+def write_corpus(folder: Path, *languages: str, **splits: Sequence[Sequence[str]]) -> Path:
+    """A folder with a file for each language (default: de and en) of each split; rows have a text in each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, rows in splits.items():
+        for side, language in enumerate(languages or ("de", "en")):
+            lines = "".join(f"{row[side]}\n" for row in rows)
+            (folder / f"{split}.{language}").write_text(lines, encoding="utf-8")
+    return folder
+
+
+def kept_in(corpus: Corpus, split: str = "train") -> dict[str, int]:
+    """How many pairs of each part of a split are kept."""
+    return {name: part.kept for name, part in corpus.ledgers[split].parts.items()}
+
+
+def interrupt(*_: object, **_named: object) -> NoReturn:
+    raise KeyboardInterrupt
