@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from nmt.config import SearchConfig
 from nmt.decode.engine import Engine, IdPair
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.parallel import halve_if_too_large
