@@ -50,7 +50,7 @@ def main() -> int:
     parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, default=Path("runs/reference"), help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
-    dtypes = "of nmt: fp32, bf16, int8 or auto; with a shortlist: int8:8; with CUDA graphs: bf16:graphs; repeatable"
+    dtypes = "of nmt: fp32, bf16, int8, auto; by PyTorch alone: fp32:pytorch; with CUDA graphs: bf16:graphs; repeatable"
     parser.add_argument("--dtype", action="append", default=[], help=dtypes)
     settings = f"beam and batch size; repeatable; otherwise {' '.join(SETTINGS)}"
     parser.add_argument("--setting", action="append", default=[], metavar="BEAMxBATCH", help=settings)
@@ -144,9 +144,9 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
         torch.set_num_threads(args.threads)
     beam, batch = map(int, args.setting[0].split("x"))
     precision, _, extra = args.dtype[0].partition(":")
-    chosen: dict[str, Any] = {"cuda_graphs": True} if extra == "graphs" else {"shortlist": int(extra or 0)}
-    search = SearchConfig(beam_size=beam, batch_size=batch, **chosen)
-    translator = Translator.load(find_model(str(args.model)), precision=precision, search=search)
+    search = SearchConfig(beam_size=beam, batch_size=batch, cuda_graphs=extra == "graphs")
+    backend: Any = "pytorch" if extra else "auto"
+    translator = Translator.load(find_model(str(args.model)), precision=precision, search=search, backend=backend)
     texts = ((args.files / name).read_text(encoding="utf8") for name in ("source", "reference"))
     sources, references = map(str.splitlines, texts)
     if args.profile:
@@ -160,7 +160,7 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
     tokens = sum(map(len, translator.tokenizer.encode_target(output)))
     (bleu,) = score(output, references, metrics=["bleu"])
     return {
-        "dtype": translator.precision + (f":{extra}" if extra else ""),
+        "dtype": args.dtype[0],
         "sentences_per_second": len(sources) / best,
         "tokens_per_second": tokens / best,
         "bleu": bleu.value,

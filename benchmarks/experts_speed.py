@@ -24,7 +24,7 @@ from nmt.data.batches import Batch
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_numerics
-from nmt.model.precision import has_int8, with_precision
+from nmt.model.precision import with_precision
 from nmt.training.loss import Learner
 from nmt.training.optim import make_optimizer
 
@@ -36,7 +36,7 @@ def main() -> int:
     parser.add_argument("--experts", type=int, default=8, help="of a layer")
     parser.add_argument("--chosen", type=int, default=2, help="experts that a piece uses")
     parser.add_argument("--d-ff", type=int, default=512, help="width of an expert")
-    parser.add_argument("--dtype", action="append", choices=["fp32", "bf16", "int8"], help="repeatable; otherwise all")
+    parser.add_argument("--dtype", action="append", choices=["fp32", "bf16"], help="repeatable; otherwise all")
     parser.add_argument("--rounds", type=int, default=5, help="times that each figure is measured")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
     args = parser.parse_args()
@@ -50,7 +50,7 @@ def main() -> int:
         "dense, as many active parameters": replace(base, d_ff=args.d_ff * args.chosen),
         "dense, as many parameters": replace(base, d_ff=args.d_ff * args.experts),
     }
-    dtypes = args.dtype or ["fp32", "bf16", *(["int8"] if has_int8() else [])]
+    dtypes = args.dtype or ["fp32", "bf16"]
     keep((row for dtype in dtypes for row in measure(systems, dtype, args.rounds)), args)
     return 0
 
@@ -85,11 +85,10 @@ def tasks_of(config: ModelConfig, dtype: str) -> tuple[int, dict[str, Callable[[
     model = build_generative_model(config, VOCAB, VOCAB)
     translating = with_precision(build_generative_model(config, VOCAB, VOCAB).eval(), dtype)[0]  # type: ignore[arg-type]
     tasks = {"rows_320": lambda: decode(translating, 64, 5), "rows_1": lambda: decode(translating, 1, 1)}
-    if dtype != "int8":
-        numerics = choose_numerics("cpu", dtype)
-        learner = Learner(model, TrainingConfig(precision=dtype), numerics).train()  # type: ignore[arg-type]
-        optimizer = make_optimizer(model, learner.config, numerics.bf16)
-        tasks = {"training": lambda: train(learner, optimizer)} | tasks
+    numerics = choose_numerics("cpu", dtype)
+    learner = Learner(model, TrainingConfig(precision=dtype), numerics).train()  # type: ignore[arg-type]
+    optimizer = make_optimizer(model, learner.config, numerics.bf16)
+    tasks = {"training": lambda: train(learner, optimizer)} | tasks
     return sum(p.numel() for p in model.parameters()), tasks
 
 

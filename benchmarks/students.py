@@ -9,12 +9,9 @@ int8, which gives the size of models in 8 bits.
 """
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,27 +67,23 @@ def make_systems(
     args: argparse.Namespace, exports: Path, sources: list[str]
 ) -> "Iterator[tuple[Row, Translator, Any]]":
     """Each way to run the models: what it is, the translator, and its settings."""
-    from nmt.model.precision import has_int8
     from nmt.translation.translator import Translator
 
     folders = {"teacher": model_in(args.teacher), "student": model_in(args.student)}
     students = Translator.load(folders["student"], "cpu").search
     for name, folder in folders.items():
-        for precision in ("auto", "int8") if has_int8() else ("auto",):
+        for precision in ("auto", "int8"):
             translator = Translator.load(folder, "cpu", precision=precision)
             n = sum(p.numel() for p in translator.model.parameters())
             searches = {name: translator.search} | ({"student": students} if name == "teacher" else {})
             for search in searches.values():
-                about = {"dtype": translator.precision, "megabytes": megabytes(folder), "parameters": n}
+                about = {"dtype": precision, "megabytes": megabytes(folder), "parameters": n}
                 yield {"model": name, "runtime": "nmt", **about, **described(search)}, translator, search
-        if find_spec("ctranslate2") is None:
-            print("ctranslate2 is not installed: pip install nmt[ctranslate2] adds its rows", file=sys.stderr)
-            continue
         yield exported(name, folder, exports / name, sources)
 
 
 def exported(name: str, folder: Path, out: Path, sources: list[str]) -> "tuple[Row, Translator, Any]":
-    """The model as int8 for CTranslate2, which has no shortlist of ours."""
+    """The model as int8 for CTranslate2, in a folder of its own."""
     from nmt.interop.export import export
     from nmt.translation.translator import Translator
 
@@ -98,13 +91,13 @@ def exported(name: str, folder: Path, out: Path, sources: list[str]) -> "tuple[R
     check.write_text("".join(f"{line}\n" for line in sources[:50]), encoding="utf8")
     export(folder, out, "ctranslate2", "int8", check)
     translator = Translator.load(out, "cpu", backend="ctranslate2")
-    search = replace(translator.search, shortlist=0)
+    search = translator.search
     about = {"model": name, "runtime": "ctranslate2", "dtype": "int8", "megabytes": megabytes(out)}
     return {**about, **described(search)}, translator, search
 
 
 def described(search: Any) -> Row:
-    return {"beam": search.beam_size, "shortlist": search.shortlist, "batch": search.batch_size}
+    return {"beam": search.beam_size, "batch": search.batch_size}
 
 
 def megabytes(folder: Path) -> float:

@@ -69,11 +69,14 @@ def mebibytes(part: Row) -> str:
     return f"{part['memory'] / 2**20:,.0f}"
 
 
+EXTRAS = {"graphs": "CUDA graphs", "pytorch": "PyTorch"}
+
+
 def system(row: Row) -> str:
     """A name such as "CTranslate2 int8"."""
     dtype, _, extra = str(row["dtype"]).partition(":")
     name = f"{NAMES.get(row['system'], row['system'])} {NAMES.get(dtype, dtype)}"
-    return f"{name}, {'CUDA graphs' if extra == 'graphs' else f'shortlist {extra}'}" if extra else name
+    return f"{name}, {EXTRAS.get(extra, f'shortlist {extra}')}" if extra else name
 
 
 @table(
@@ -177,7 +180,7 @@ def students(rows: Sequence[Row]) -> str:
     """What is lost is counted from the first row, the teacher as its users run it."""
     lines = []
     for number, row in enumerate(rows):
-        search = f"beam {row['beam']}" + (f", shortlist {row['shortlist']}" if row["shortlist"] else "")
+        search = f"beam {row['beam']}" + (f", shortlist {row['shortlist']}" if row.get("shortlist") else "")
         lost = f"{rows[0]['bleu'] - row['bleu']:+.2f}" if number else ""
         lines.append([row["model"], system({"system": row["runtime"], **row}), search, f"{row['megabytes']:.1f}"])
         lines[-1] += [median(row, "sentences_per_second"), ratio(row, "ratios", "teacher")]

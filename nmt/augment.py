@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nmt.commands.pieces import Model
     from nmt.config import DataConfig, DecodingPrecision
 
-SEARCH = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "top_p", "min_p", "seed", "shortlist")
+SEARCH = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "top_p", "min_p", "seed")
 EXAMPLES = """
 python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --output my-corpus-more
 python -m nmt.augment --data.corpus my-corpus --backward runs/en-de --more-target more.en --only-new --output made
@@ -132,12 +132,15 @@ def load_models(options: Options, data: "DataConfig") -> "list[Model]":
             translator = Translator.load(folder, options.device, precision=options.precision)
             require_languages(folder, data, backward)
             search = override_search(translator.search, options)
-            require(not search.shortlist or translator.shortlist is not None, f"{folder} has no shortlist")
             closest = options.get("distil") == "closest"
             search = replace(search, n_best=search.samples or (search.beam_size if closest else 1))
             name = f"{direction} {number}"
             say(f"{name} is {folder}, {translator.describe()}")
-            precision = cast("DecodingPrecision", translator.precision)  # auto may differ on another machine
+            precision: DecodingPrecision = options.precision
+            if precision == "auto":  # what it stands for may differ on another machine
+                exact = translator.plain and not search.samples
+                precision = "fp32" if exact else cast("DecodingPrecision", translator.precision)
+                translator = Translator.load(folder, options.device, precision=precision)
             models.append(Model(name, folder, backward, options.device, precision, search, translator))
     keep_what_is_loaded()
     return models

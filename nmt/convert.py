@@ -26,7 +26,7 @@ OPTIONS = {
     "--shortlist": (
         "CORPUS",
         "Pairs, as nmt.train's --data.corpus; needs --source and --target. A shortlist is learned from "
-        "them, for search.shortlist and for the word alignment, which puts tags at the right words.",
+        "them, for the word alignment, which puts tags at the right words.",
     ),
     "--revision": ("NAME", "Branch, tag or commit on the hub. Without it, the newest commit of main is taken."),
 }

@@ -85,6 +85,7 @@ def command(options: Options) -> int:
         names = [] if "prompt" in options else options.files or ["-"]
         inputs = [stack.enter_context(open_input(name)) for name in names]
         folder = find_model(options.get("model"), "lm")
+        require(options.precision != "int8", "precision int8 is for translators: take auto, fp32 or bf16")
         lm = LanguageModel.load(folder, options.device, precision=options.precision)
         if options.verbose:
             print(f"{folder}: {lm.describe()}", file=sys.stderr)

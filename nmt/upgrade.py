@@ -36,12 +36,19 @@ def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
             for name, (unused, reason) in removed.items():
                 used = values.pop(name, unused)
                 require(used == unused, f"{section}.{name} is {used}: it was removed, {reason}")
+    if isinstance(settings.get("search"), dict):
+        settings["search"] = without_removed(settings["search"])
     if not isinstance(settings.get("decoding"), dict):
         return settings
     search = upgrade_decoding(settings.pop("decoding"))
     if search.get("split_above") == 200:  # the default, which training replaces by a measured length
         del search["split_above"]
     return {**settings, "search": search | settings.get("search", {})}
+
+
+def without_removed(search: dict[str, Any]) -> dict[str, Any]:
+    """Search settings without a shortlist of the vocabulary, which only made searches faster than they were."""
+    return {name: value for name, value in search.items() if name != "shortlist"}
 
 
 def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
@@ -64,8 +71,11 @@ def val_sets_of(record: dict[str, Any]) -> list[Any]:
     return list(record.get("val_sets", [("val", *d, n) for d, n in zip(directions, sizes, strict=False)]))
 
 
-def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:
-    """Convert the config.json of a model folder of format 1."""
+def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
+    """Convert the config.json of a model folder of this format."""
+    if number > 1:
+        facts = {name: value for name, value in info["facts"].items() if name != "input_ranges"}
+        return {**info, "facts": facts, "search": without_removed(info["search"])}
     decoding = info.pop("decoding")
     search = upgrade_decoding(decoding)
     facts = {"longest_source": search.pop("split_above"), "least_confidence": decoding["least_confidence"]}
@@ -74,4 +84,5 @@ def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:
 
 def upgrade_decoding(decoding: dict[str, Any]) -> dict[str, Any]:
     search = {name: value for name, value in decoding.items() if name not in REMOVED_FROM_DECODING}
+    search = without_removed(search)
     return search | {"mbr": "chrf"} if search.get("mbr") == "bleu" else search

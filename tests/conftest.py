@@ -47,9 +47,7 @@ settings.load_profile("nmt")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--auto", choices=["fp32", "bf16", "int8"], help="what precision auto means, whatever the machine has"
-    )
+    parser.addoption("--auto", choices=["fp32", "bf16"], help="what precision auto means, whatever the machine has")
     parser.addoption(
         "--quick",
         action="store_true",
@@ -80,7 +78,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.path not in slow)
 
 
-@pytest.fixture(params=["fp32", "bf16", "int8"])
+@pytest.fixture(params=["fp32", "bf16"])
 def auto(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """A machine where precision `auto` means each precision in turn."""
     for owner, name, value in pretend.patches(request.param):

@@ -1,4 +1,4 @@
-"""Run a command as on a machine where precision `auto` means fp32, bf16 or int8.
+"""Run a command as on a machine where precision `auto` means fp32 or bf16.
 
 python tests/pretend.py bf16 -m nmt.translate --model DIR FILE
 """
@@ -9,17 +9,12 @@ from typing import Any
 
 import torch
 
-from nmt.model import precision as module
-
 
 def patches(precision: str) -> list[tuple[Any, str, Any]]:
-    """(object, attribute, value) to set, so that the machine seems to have this precision as its fastest.
-
-    Whether it has VNNI stays true: 8-bit sums would overflow otherwise.
-    """
+    """(object, attribute, value) to set, so that the machine seems to have this precision as its fastest."""
     bf16 = {"avx512_bf16": precision == "bf16", "amx_bf16": False}
     capabilities = {**torch.cpu.get_capabilities(), **bf16}
-    return [(torch.cpu, "get_capabilities", lambda: capabilities), (module, "has_int8", lambda: precision != "fp32")]
+    return [(torch.cpu, "get_capabilities", lambda: capabilities)]
 
 
 if __name__ == "__main__":

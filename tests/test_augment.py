@@ -412,7 +412,6 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
         (["--forward", "corpus"], "is not a model folder"),
         (["--forward", "forth", "--more-target", "x"], "--more-target needs a model that translates it: --backward"),
         (["--forward", "forth", "--more-source", "nothing"], "nothing: No such file"),
-        (["--forward", "forth", "--shortlist", "8"], "has no shortlist"),
         (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),
         (["--forward", "forth", "--data.text", "both"], "data.text is both, but only pairs can be added to"),
         (["--forward", "forth", "--distil", "worst"], "--distil is worst: it must be best or closest"),

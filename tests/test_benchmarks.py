@@ -53,7 +53,6 @@ from nmt.train import main as train
 from nmt.training.monitor import Monitor
 from nmt.translation.model_folder import ModelInfo, load_model, save_model
 from tests.data.corpus_files import write_corpus
-from tests.tiny import needs_int8
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
@@ -195,7 +194,7 @@ def test_decode_speed_sets_nmt_beside_a_peer(
 ) -> None:
     monkeypatch.setattr(setup, "ENVIRONMENTS", tmp_path / "peers")
     monkeypatch.chdir(ROOT)
-    options = "--dtype fp32 --dtype int8:9 --setting 2x4 --threads 1 --repeats 1 --peer ctranslate2-int8"
+    options = "--dtype fp32 --dtype fp32:pytorch --setting 2x4 --threads 1 --repeats 1 --peer ctranslate2-int8"
     with pytest.raises(SystemExit, match="transformers is not installed: run make benchmark-setup"):
         run_benchmark(decode_speed, options, "--model", model, "--corpus", corpus)
     python = setup.python_of("transformers")
@@ -204,14 +203,13 @@ def test_decode_speed_sets_nmt_beside_a_peer(
     python.write_text(f"#!/bin/sh\necho '{json.dumps(figures)}'\n")
     python.chmod(0o755)
     fp32, int8, peer = run_benchmark(decode_speed, options, "--model", model, "--corpus", corpus)
-    assert [row["dtype"] for row in (fp32, int8, peer)] == ["fp32", "int8:9", "int8"]
+    assert [row["dtype"] for row in (fp32, int8, peer)] == ["fp32", "fp32:pytorch", "int8"]
     assert all((row["beam"], row["batch"], row["rounds"]) == (2, 4, 1) for row in (fp32, int8, peer))
     assert peer["versions"]["ctranslate2"] == "4.5"
-    assert peer["ratios"]["int8:9"]["max"] == pytest.approx(int8["sentences_per_second"]["max"] / 2, rel=1e-3)
-    assert set(fp32["ratios"]) == {"int8:9"}
+    assert peer["ratios"]["fp32:pytorch"]["max"] == pytest.approx(int8["sentences_per_second"]["max"] / 2, rel=1e-3)
+    assert set(fp32["ratios"]) == {"fp32:pytorch"}
 
 
-@needs_int8()
 def test_precisions_are_set_beside_each_other(
     model: Path, tmp_path: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -208,7 +208,7 @@ def with_precisions() -> Iterator[Any]:
     """The commands that don't train, with what precision auto means: each in turn where a translation is demanding."""
     every = re.compile("--(glossary|format jsonl|samples|force-decode)")
     for command in OTHERS:
-        for auto in ("fp32", "bf16", "int8") if every.search(command) else ("",):
+        for auto in ("fp32", "bf16") if every.search(command) else ("",):
             yield pytest.param(command, auto, marks=[pytest.mark.slow] if needs_shell(command) else [])
 
 

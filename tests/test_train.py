@@ -79,7 +79,6 @@ def test_a_corpus_becomes_a_measured_translator(
     assert translator.shortlist is not None
     assert translator.tokenizer.words is not None
     assert translator.facts.least_spelling > 0
-    assert min(translator.facts.input_ranges.values()) > 0
     search = replace(translator.search, guard=False)
     found = [best for best, *_ in translator.translate_n_best([source for source, _ in SENTENCES[20:22]], search)]
     lowest = min(found, key=lambda best: best.confidence)

@@ -3,12 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 import torch
 
 from nmt.config import ModelConfig, ObjectiveName, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.model import precision
 from nmt.model.build import build_generative_model, build_model
 from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
@@ -20,11 +18,6 @@ PAIRS = [
     ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),
     ("Wo ist der Bahnhof? Er ist dort drüben!", "Where is the station? It is over there!"),
 ]
-
-
-def needs_int8() -> pytest.MarkDecorator:
-    """Skip where there are no 8-bit products; asked late, so that --auto fp32 counts."""
-    return pytest.mark.skipif(not precision.has_int8(), reason="this machine has no 8-bit products")
 
 
 def make_tokenizer(folder: Path, pairs: list[tuple[str, str]] = PAIRS, vocab_size: int = 360) -> Tokenizer:

@@ -44,15 +44,9 @@ UNABLE = {  # settings of a search that CTranslate2 can't do as nmt does, and th
     "coverage_penalty": 0.0,
     "repetition_penalty": 1.0,
     "samples": 0,
-    "shortlist": 0,
 }
-# Settings whose searches it does as `nmt.decode.beam` does, with these values. A shortlist only makes that one faster.
-PLAIN = {name: value for name, value in UNABLE.items() if name != "shortlist"} | {
-    "n_best": 1,
-    "no_repeat_ngram": 0,
-    "min_length": 0,
-    "allow_unk": False,
-}
+# Settings whose searches it does as `nmt.decode.beam` does, with these values.
+PLAIN = UNABLE | {"n_best": 1, "no_repeat_ngram": 0, "min_length": 0, "allow_unk": False}
 
 
 def longest_sequence(config: ModelConfig) -> int | None:

@@ -53,9 +53,6 @@ class Ensemble:
     def longest_target(self, n_source: int) -> int | None:
         return least(model.longest_target(n_source) for model in self.models)
 
-    def restricted(self, pieces_L: Tensor) -> "Ensemble":
-        return Ensemble([model.restricted(pieces_L) for model in self.models])
-
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
     ) -> EnsembleCache:
@@ -83,14 +80,6 @@ class Begun:
     def longest_target(self, n_source: int) -> int | None:
         longest = self.model.longest_target(n_source + len(self.source))
         return None if longest is None else longest - len(self.target)
-
-    def restricted(self, pieces_L: Tensor) -> "Begun":
-        # The first pieces stay known, after those that may be written.
-        known = torch.cat([pieces_L, torch.tensor(self.target, dtype=torch.int64, device=pieces_L.device)])
-        n = pieces_L.size(0)
-        smaller = Begun(self.model.restricted(known), self.source, range(n, len(known)))
-        smaller.vocab_size = n
-        return smaller
 
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from nmt.decode.sampling import MAX_SLOTS
 from nmt.model.cache import MASKED, Cache, DecoderCache, KeysValues, SourceWeights, views
-from nmt.model.contract import Around, GenerativeModel
+from nmt.model.contract import GenerativeModel, OutputDecoder
 from nmt.model.encoder_decoder import EncoderDecoder
 
 # Sizes of N, of S, and of L in positions: few, so that few graphs are recorded, and near, so that little is in vain.
@@ -152,17 +152,26 @@ class RecordedCache:
         self.n_sentences = sentences.size(0)
 
 
-class RecordedModel(Around):
+class RecordedModel(OutputDecoder):
     """A `Decoder` that computes what `model` does, with steps that are recorded where that is possible."""
 
-    model: EncoderDecoder
-
     def __init__(self, model: EncoderDecoder) -> None:
-        super().__init__(model)
+        self.model, self.output = model, model.output
         self.buffers: dict[int, Buffers] = {}
         """By width."""
         self.record = record if model.device.type == "cuda" else None  # without a GPU, each step is computed again
         self.lock = Lock()
+
+    @property
+    def vocab_size(self) -> int:
+        return self.model.vocab_size
+
+    @property
+    def longest_source(self) -> int | None:
+        return self.model.longest_source
+
+    def longest_target(self, n_source: int) -> int | None:
+        return self.model.longest_target(n_source)
 
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False

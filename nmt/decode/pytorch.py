@@ -1,11 +1,11 @@
-"""The engine of PyTorch: a model, or an ensemble, with a shortlist, fixed first pieces, a language model that joins the
-search, and recorded steps.
+"""The engine of PyTorch: a model, or an ensemble, with fixed first pieces, a language model that joins the search,
+recorded steps, and CTranslate2 for plain searches.
 
-Shapes: X models, B sentences, S source length, T target length, V target vocabulary, L listed pieces.
+Shapes: X models, B sentences, S source length, T target length, V target vocabulary.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -43,8 +43,6 @@ class TorchEngine:
     models: tuple[GenerativeModel, ...]
     precision: DecodingPrecision
     shortlist: Shortlist | None = None
-    joint: bool = False
-    """Whether source and target have the same pieces: then a shortlist has the pieces of the sources, too."""
     before: tuple[Ids, Ids] = ((), ())
     """Pieces before each source, and each target."""
     language_model: Decoder | None = None
@@ -61,16 +59,12 @@ class TorchEngine:
         cls,
         models: Sequence[GenerativeModel],
         precision: DecodingPrecision = "fp32",
-        input_ranges: Mapping[str, float] | None = None,
         shortlist: Shortlist | None = None,
-        *,
-        joint: bool = False,
     ) -> "TorchEngine":
-        """Set models to evaluation mode, and convert them to the precision. `input_ranges`: as for `with_precision`, of
-        a single model. ValueError if the device can't compute in this precision, or vocabularies differ in size."""
-        ranges = input_ranges if len(models) == 1 else None
-        converted, precisions = zip(*(with_precision(model.eval(), precision, ranges) for model in models), strict=True)
-        engine = cls(converted, precisions[0], shortlist, joint, recorded=record_models(converted))
+        """Set models to evaluation mode, and convert them to the precision . ValueError if vocabularies differ in
+        size."""
+        converted, precisions = zip(*(with_precision(model.eval(), precision) for model in models), strict=True)
+        engine = cls(converted, precisions[0], shortlist, recorded=record_models(converted))
         assert engine.decoder, "made to see that vocabularies are of one size"
         return engine
 
@@ -133,17 +127,7 @@ class TorchEngine:
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
         decoder = (options.cuda_graphs and self.recorded_decoder) or self.decoder
-        if not options.shortlist:
-            return search(decoder, *batch, options, constraints, language_model, stop)
-        if self.shortlist is None:
-            raise ValueError(f"search.shortlist is {options.shortlist}, but this model has no shortlist.safetensors")
-        assert not any(c.prefix or c.phrases for c in constraints), "constraints are for the whole vocabulary"
-        pieces_L = self.shortlist.pieces(batch[0], options.shortlist, joint=self.joint)
-        here_L = pieces_L.to(self.device)
-        small, small_lm = decoder.restricted(here_L), language_model and language_model.restricted(here_L)
-        n_best = search(small, *batch, options, constraints, small_lm, stop)
-        pieces = pieces_L.tolist()
-        return [[replace(h, ids=[pieces[i] for i in h.ids]) for h in hypotheses] for hypotheses in n_best]
+        return search(decoder, *batch, options, constraints, language_model, stop)
 
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
         return self.score_after(pad((source for source, _ in pairs), self.device), [ids for _, ids in pairs], stop)

@@ -1,14 +1,7 @@
-"""A vocabulary shortlist: the target pieces that the translations of a batch are likely to need.
+"""A shortlist: the most probable translations of each source piece, learned from the training text. They weight the
+attention when words are aligned.
 
-The output layer takes a large part of a step, and a batch needs few of its pieces. A shortlist holds the most probable
-translations of each source piece, learned from the training text. A search uses only the translations of its source
-pieces, the most frequent target pieces, and the source pieces themselves if both languages share a vocabulary;
-log-probabilities are relative to these pieces.
-
-Shapes: B sentences, S source length, U source vocabulary, V target vocabulary, C candidates of a source piece,
-F frequent pieces, L listed pieces.
-
-Source: Jean et al. 2015, section 3.3.
+Shapes: S source length, T target length, U source vocabulary, V target vocabulary, C candidates of a source piece.
 """
 
 from dataclasses import dataclass
@@ -20,38 +13,25 @@ from torch import Tensor
 
 from nmt.data.batches import Pairs
 from nmt.data.copies.lexicon import model_1
-from nmt.vocabulary import BOS, EOS, PAD, UNK
 
-# Candidates of each source piece, and frequent pieces, which are on every list. With 2,000 frequent pieces and 8
-# candidates, 98% of translations have all their pieces on the list (Multi30k, batches of 64, 8,000 pieces); with 256
-# and 48, a list of the same length, 94%.
-CANDIDATES, FREQUENT = 16, 2000
+CANDIDATES = 16  # of each source piece
 # Weights of links (see `link_weights`), chosen on validation text. With COMMON 0.01 to 0.03, and UNLISTED from 0.02
 # to 0.1, the numbers of tags that come to the right words differ by less than 1%.
 COMMON, UNLISTED, FAINT = 0.02, 0.1, 1e-9
-CONTROLS = (UNK, BOS, EOS, PAD)
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """Target pieces by source piece. Rows are padded with piece 0, which is on every list."""
+    """Target pieces by source piece. Rows are padded with piece 0, a control piece."""
 
     candidates_UC: Tensor  # int32, best first
-    frequent_F: Tensor  # int32
-
-    def pieces(self, src_BS: Tensor, candidates: int, *, joint: bool) -> Tensor:
-        """Return the pieces (L, int64, rising, control pieces first) that the translations of a batch may use:
-        `candidates` for each source piece, at most C, and with `own` the source pieces (int64) themselves."""
-        sources = src_BS.unique().to(self.candidates_UC.device)
-        parts = [torch.tensor(CONTROLS), self.frequent_F, self.candidates_UC[sources, :candidates].flatten(), sources]
-        return torch.cat([part.long() for part in (parts if joint else parts[:-1])]).unique()
 
     def link_weights(self, source_S: Tensor, target_T: Tensor, *, joint: bool) -> Tensor:
         """How much attention counts as a sign that a target piece translates a source piece (T, S), float32.
 
         1 for the most probable translation of the source piece, 1/2 for the next one, and so on; UNLISTED for others.
         Common pieces, such as articles and endings, are candidates of most source pieces: only the most probable
-        translation counts for them, and all others nearly nothing. `own`: the same piece counts 1, too.
+        translation counts for them, and all others nearly nothing. `joint`: the same piece counts 1, too.
         """
         is_candidate_TSC = target_T[:, None, None] == self.candidates_UC[source_S].long()
         best_TS: Tensor = (is_candidate_TSC / torch.arange(1, is_candidate_TSC.shape[2] + 1)).amax(2)
@@ -70,8 +50,6 @@ class Shortlist:
 
 def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> Shortlist:
     """Learn a shortlist from a corpus of ids."""
-    frequency_V = pairs.target.counts(tgt_vocab_size)
-    frequent_F = frequency_V.argsort(descending=True, stable=True)[:FREQUENT]
     source, target, probability = model_1(pairs, src_vocab_size, tgt_vocab_size)
     order = np.lexsort((-probability, source))
     source, target = source[order], target[order]
@@ -79,4 +57,4 @@ def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> S
     kept = rank < CANDIDATES
     candidates_UC = np.zeros((src_vocab_size, CANDIDATES), dtype=np.int32)
     candidates_UC[source[kept], rank[kept]] = target[kept]
-    return Shortlist(torch.from_numpy(candidates_UC), frequent_F.int())
+    return Shortlist(torch.from_numpy(candidates_UC))

@@ -4,6 +4,7 @@ Its translator runs encoder–decoders. Of decoder-only models, its generator co
 """
 
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from nmt.data.tokenizer.mapped import SOURCE, TARGET
 from nmt.decode.ctranslate2 import longest_sequence
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import forbidden_ids, longest_output
-from nmt.extras import package
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.parity import GREEDY, compare
 from nmt.model.contract import PromptedModel
@@ -44,7 +44,8 @@ class GeneratorRunner:
     """A decoder-only translator that was exported, as the comparison calls it."""
 
     def __init__(self, folder: Path, tokenizer: Tokenizer) -> None:
-        library = package("ctranslate2", "ctranslate2")
+        import ctranslate2 as library
+
         self.generator: Any = library.Generator(str(folder), device="cpu", intra_threads=1)
         self.precision = str(self.generator.compute_type)
         self.names = names_of_pieces(tokenizer)[1]
@@ -74,10 +75,7 @@ class GeneratorRunner:
 
 
 def about(export: Export) -> About:
-    runtime, most = (
-        f"CTranslate2 {package('ctranslate2', 'ctranslate2').__version__}",
-        longest_sequence(export.info.model),
-    )
+    runtime, most = (f"CTranslate2 {version('ctranslate2')}", longest_sequence(export.info.model))
     if isinstance(export.model, PromptedModel):
         notes = (f"A source and its translation have at most {most - 4:,} pieces together.",) if most else ()
         return About(runtime, GENERATE, notes)

@@ -21,7 +21,6 @@ from nmt.model.cache import Cache, DecoderCache, SourceWeights
 from nmt.model.device import on_meta
 from nmt.model.experts import Experts, SumOver, end_step, load_figures
 from nmt.model.layers import GATED, Dropout, FeedForward, apply
-from nmt.model.linear import restrict
 from nmt.model.positions import AddedPositions, Table
 
 OUTPUT = ("output.weight", "output.bias")  # the parameters of the output layer; it may have no bias
@@ -39,14 +38,10 @@ class Limited(Protocol):
 
 
 class Decoder(Limited, Protocol):
-    """What search calls: a `GenerativeModel` in evaluation mode, one with a `Restricted` vocabulary, or an
-    `Ensemble`."""
+    """What search calls: a `GenerativeModel` in evaluation mode, or an `Ensemble`."""
 
     @property
     def vocab_size(self) -> int: ...
-
-    def restricted(self, pieces_L: Tensor) -> "Decoder":
-        """This decoder with a smaller vocabulary: its piece i is piece `pieces_L[i]` (int64) of the present one."""
 
     @abstractmethod
     def start(
@@ -263,47 +258,9 @@ class OutputDecoder(Decoder):
     def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
         """`step` up to the output layer: the last hidden states (R, M)."""
 
-    def restricted(self, pieces_L: Tensor) -> "Restricted":
-        return Restricted(self, pieces_L)
-
     def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
         states_RM = self.newest_states(tokens_NW, cache, source_weights)
         return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
-
-
-class Around(OutputDecoder):
-    """A decoder made of another one."""
-
-    def __init__(self, model: OutputDecoder) -> None:
-        self.model, self.output = model, model.output
-
-    @property
-    def vocab_size(self) -> int:
-        size: int = self.output.out_features
-        return size
-
-    @property
-    def longest_source(self) -> int | None:
-        return self.model.longest_source
-
-    def longest_target(self, n_source: int) -> int | None:
-        return self.model.longest_target(n_source)
-
-    def start(
-        self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
-    ) -> Cache:
-        return self.model.start(src_BS, src_mask_BS, max_length, width, separate=separate)
-
-
-class Restricted(Around):
-    """A decoder that can write only some pieces of another one's vocabulary."""
-
-    def __init__(self, model: OutputDecoder, pieces_L: Tensor) -> None:
-        super().__init__(model)
-        self.pieces_L, self.output = pieces_L, restrict(model.output, pieces_L)
-
-    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
-        return self.model.newest_states(self.pieces_L[tokens_NW], cache, source_weights)
 
 
 class GenerativeModel(Model, OutputDecoder):

@@ -26,7 +26,7 @@ from nmt.config import ModelConfig
 from nmt.model.attention import Attention, Seen
 from nmt.model.cache import DecoderCache, Mask
 from nmt.model.layers import Linear, RMSNorm, apply
-from nmt.model.linear import full_precision
+from nmt.model.linear import whole
 from nmt.model.positions import Place, RotaryPositions
 
 
@@ -89,7 +89,7 @@ class LatentAttention(Attention):
         H, D, C, E = self.widths
         q_RHD, q_RHE, c_RC, k_RE = self.project(x_RM, cache.place)
         # Nothing is kept of these products with parameters, since parameters may be replaced after a step.
-        w_k, w_v = full_precision(modules["kv"]).weight.view(2, H, D, C)
+        w_k, w_v = whole(modules["kv"]).weight.view(2, H, D, C)
         q_RHC = torch.bmm(q_RHD.transpose(0, 1), w_k).transpose(0, 1)
         q_RQ = torch.cat([q_RHC, q_RHE], dim=2).flatten(1)
         keys = torch.cat([c_RC, k_RE], dim=1).view(-1, cache.rows, 1, 1, C + E).permute(2, 0, 3, 1, 4)

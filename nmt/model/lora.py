@@ -18,7 +18,7 @@ from nmt.config import LoraConfig
 from nmt.model.attention import Attention
 from nmt.model.contract import Model
 from nmt.model.layers import FeedForward
-from nmt.model.linear import AdaptedLinear, Int8Linear
+from nmt.model.linear import AdaptedLinear
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
@@ -61,7 +61,6 @@ def with_adapter(model: AnyModel, factors: Mapping[str, tuple[Tensor, Tensor]]) 
         factors: for the name of each adapted layer, A (R, I) and α / rank × B (O, R).
     """
     shared: dict[int, object] = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
-    shared |= {id(module): module for module in model.modules() if isinstance(module, Int8Linear)}
     other = copy.deepcopy(model, shared)
     for name, (a_RI, b_OR) in factors.items():
         parent, _, child = name.rpartition(".")

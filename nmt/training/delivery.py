@@ -24,7 +24,6 @@ from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.device import choose_numerics
 from nmt.model.lora import add_adapters, merge_adapters
-from nmt.model.precision import InputRanges
 from nmt.model.weights import set_weights
 from nmt.reading.request import Translation
 from nmt.scoring.evaluation import evaluate
@@ -81,18 +80,16 @@ def write_model(
 def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     """The facts of a translator."""
     assert isinstance(model, GenerativeModel)
-    ranges = InputRanges(model)
     sources, best = list[str](), list[Translation]()
     for tokenizer, rows in data.validation_sets:
-        translator = Translator(ranges.model, tokenizer, plain(config.search), facts=data.facts)
+        translator = Translator(model, tokenizer, plain(config.search), facts=data.facts)
         chosen = [data.validation_text[n][0] for n in rows[: CONFIDENCE_SENTENCES // len(data.validation_sets)]]
         sources += chosen
         best += [translations[0] for translations in translator.translate_n_best(chosen)]
     confidence = lowest([translation.confidence for translation in best])
     pairs = zip(sources, best, strict=True)
     spelling = lowest([min(data.tokenizer.spelling(source, t.text), MOST_SPELLING) for source, t in pairs])
-    largest = ranges.largest()
-    return replace(data.facts, least_confidence=confidence, least_spelling=spelling, input_ranges=largest)
+    return replace(data.facts, least_confidence=confidence, least_spelling=spelling)
 
 
 def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits: Mapping[str, str]) -> str:

@@ -112,9 +112,9 @@ class Validator:
 
 
 def plain(search: SearchConfig) -> SearchConfig:
-    """The settings of one search without retries, for a model that has no shortlist yet: what cuts a line, and limits a
+    """The settings of one search without retries, of a model that isn't finished: what cuts a line, and limits a
     translation, is as users have it."""
-    return replace(search, guard=False, samples=0, shortlist=0, mbr="none", n_best=1)
+    return replace(search, guard=False, samples=0, mbr="none", n_best=1)
 
 
 @torch.inference_mode()

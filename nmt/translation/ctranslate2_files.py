@@ -15,7 +15,6 @@ from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.decode.ctranslate2 import POSITIONS
-from nmt.extras import package
 from nmt.model.contract import PromptedModel
 from nmt.model.layers import GATED
 from nmt.model.positions import FARTHEST, SINUSOIDAL, sinusoids
@@ -54,7 +53,8 @@ def names_of_pieces(tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
 
 def write_model(model: Any, tokenizer: Tokenizer, info: ModelInfo, folder: Path, quantization: str) -> None:
     """Write a model, in float32 on the CPU, into a folder: config.json, model.bin and the vocabularies."""
-    specs = package("ctranslate2.specs", "ctranslate2")
+    from ctranslate2 import specs
+
     writer = Writer(specs, info.model, model)
     source, target = names_of_pieces(tokenizer)
     if isinstance(model, PromptedModel):

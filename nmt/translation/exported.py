@@ -2,9 +2,9 @@
 for the searches that it does faster."""
 
 import hashlib
-import importlib.util
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
@@ -13,7 +13,6 @@ from nmt.config import DecodingPrecision
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import CTranslate2Engine, longest_sequence
 from nmt.decode.parallel import MOST_WORKERS
-from nmt.extras import package
 from nmt.fields import require
 from nmt.files import SUMS, check_sums, locked, whole_folder
 from nmt.model.contract import GenerativeModel
@@ -44,7 +43,8 @@ def run_exported(
     folder: Path, tokenizer: Tokenizer, info: ModelInfo, device: str = "cpu", precision: DecodingPrecision = "auto"
 ) -> CTranslate2Engine:
     """The engine of a folder of CTranslate2; `precision` auto: that of the file, as far as the device has it."""
-    library = package("ctranslate2", "ctranslate2")
+    import ctranslate2 as library  # only now: importing it takes 0.1 s
+
     if device == "auto":
         device = "cuda" if library.get_cuda_device_count() else "cpu"
     kind, _, index = device.partition(":")
@@ -74,11 +74,10 @@ def plain_engine(
     """CTranslate2's engine for a model folder of ours, whose model is given in float32; None if it can't run it in this
     precision. The first call for a folder writes a copy in CTranslate2's format into the user's cache."""
     known = model.device.type == "cpu" and precision != "bf16" and info.model.family == "encoder-decoder"
-    if not known or obstacles(info) or importlib.util.find_spec("ctranslate2") is None:
+    if not known or obstacles(info):
         return None
-    version = package("ctranslate2", "ctranslate2").__version__
     sums = (folder / SUMS).read_text(encoding="utf8")
-    key = hashlib.sha256(f"{sums} {version} {__version__}".encode()).hexdigest()
+    key = hashlib.sha256(f"{sums} {version('ctranslate2')} {__version__}".encode()).hexdigest()
     copy = cache_folder() / "ctranslate2" / key[:32]
     try:
         with locked(copy.parent, wait=True):

@@ -180,7 +180,7 @@ Known = tuple[Model, dict[str, Any], dict[str, Any]]
 
 def read_folder(folder: Path) -> Known:
     model, tokenizer, info = load_model(folder)
-    facts = {name: value for name, value in asdict(info.facts).items() if name != "input_ranges"}
+    facts = asdict(info.facts)
     settings = {f"model.{name}": value for name, value in asdict(info.model).items()}
     settings |= {f"search.{name}": value for name, value in asdict(info.search).items()}
     file = folder / "config.json"

@@ -7,7 +7,7 @@ SentencePiece model(s), words.txt (optional: `nmt.text.words`), README.md (the m
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +51,6 @@ class Facts:
     least_spelling: NotNegative = 0.0
     """A word that training didn't have, that isn't in the translation, and that has fewer letters a piece, is flagged
     "unknown": in 1 of 200 validation sentences."""
-
-    input_ranges: dict[str, float] = field(default_factory=dict)
-    """The largest inputs of each linear layer on validation sentences: the range of 8-bit inputs."""
 
     def __post_init__(self) -> None:
         check_bounds("facts", self)
@@ -160,7 +157,7 @@ def read_info(file: Path) -> tuple[ModelInfo, dict[str, Any]]:
     parts = {"model": ModelConfig, "search": SearchConfig, "facts": Facts}
     try:
         raw = json.loads(file.read_text(encoding="utf8"))
-        raw = upgrade_model_info(raw) if take_format(raw, file) == 1 else raw
+        raw = upgrade_model_info(raw, take_format(raw, file))
         sizes = {name: raw.pop(name) for name in ("src_vocab_size", "tgt_vocab_size")}
         info = from_json(ModelInfo, raw | {name: from_json(kind, raw[name]) for name, kind in parts.items()})
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
@@ -172,15 +169,12 @@ def load_shortlist(folder: Path, tokenizer: Tokenizer) -> Shortlist | None:
     """The shortlist of a model folder, if it has one; ValueError if it is damaged."""
     if not (folder / SHORTLIST).is_file():
         return None
-    tensors = read_tensors(folder / SHORTLIST)
-    dims = {f.name: dim for f, dim in zip(fields(Shortlist), (2, 1), strict=True)}
-    fits = {name: tensor.dim() for name, tensor in tensors.items()} == dims
-    fits = fits and len(tensors["candidates_UC"]) == tokenizer.src_vocab_size
-    for ids in tensors.values():
-        fits = fits and ids.dtype == torch.int32 and ids.numel() > 0
-        fits = fits and int(ids.min()) >= 0 and int(ids.max()) < tokenizer.tgt_vocab_size
+    # An older nmt wrote frequent pieces, too.
+    ids = read_tensors(folder / SHORTLIST).get("candidates_UC", torch.empty(0))
+    fits = ids.dtype == torch.int32 and ids.dim() == 2 and len(ids) == tokenizer.src_vocab_size and ids.numel() > 0
+    fits = fits and int(ids.min()) >= 0 and int(ids.max()) < tokenizer.tgt_vocab_size
     require(fits, f"{folder / SHORTLIST} doesn't fit the model: it is damaged, or another model's")
-    return Shortlist(**tensors)
+    return Shortlist(ids)
 
 
 USES = {  # of a model that is no translator

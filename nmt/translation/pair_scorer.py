@@ -22,7 +22,7 @@ from nmt.decode.stop import Stop, check
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import choose_device
-from nmt.model.linear import restrict
+from nmt.model.layers import apply
 from nmt.model.precision import with_precision
 from nmt.reading.request import Lists, Translation
 from nmt.text.markup import Mode, is_markup, visible
@@ -42,7 +42,6 @@ class PairScorer:
         self.model, self.precision = with_precision(model.eval(), precision)
         self.tokenizer = tokenizer
         self.longest = min(MAX_SCORED, self.model.max_positions or MAX_SCORED)
-        self.labels = restrict(self.model.output, torch.tensor([TRUE, FALSE]))
 
     @classmethod
     def load(
@@ -77,7 +76,9 @@ class PairScorer:
             first_BS = torch.zeros_like(mask_BS)
             first_BS[:, 0] = True
             states_BM = self.model.target_states(ids_BS, mask_BS, ids_BS, first_BS)
-            qualities: list[float] = self.labels(states_BM).float().softmax(1)[:, 0].tolist()
+            qualities: list[float] = (
+                apply(self.model.output, states_BM)[:, [TRUE, FALSE]].float().softmax(1)[:, 0].tolist()
+            )
             return qualities
 
         for rows in make_batches(fitting, BATCH_SIZE, lengths.__getitem__):

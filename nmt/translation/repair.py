@@ -121,7 +121,6 @@ class Guard:
                 beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
                 no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
                 min_length=max(1, search.min_length),
-                shortlist=0,
             )
             self.retry("no repeats", USUAL, wrong, search)
         self.retry("shorter spans", HALVES, [line for line in wrong if line.flags - ADVICE], search)

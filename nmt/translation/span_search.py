@@ -122,8 +122,7 @@ def add_term(span: Span, term: Term) -> Span:
 
 
 def constrained_search(search: SearchConfig, constraints: CompiledConstraints) -> SearchConfig:
-    """The settings for a span with constraints: no shortlist and, if it has phrases, a wider beam."""
-    search = replace(search, shortlist=0)
+    """The settings for a span with constraints: if it has phrases, a wider beam."""
     if constraints.phrases is None:
         return search
     distance = constraints.phrases.distance(constraints.phrases.start)

@@ -13,6 +13,7 @@ import torch
 
 from nmt.config import Backend, DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import Engine
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.shortlist import Shortlist
@@ -97,7 +98,7 @@ class Translator:
         self.automata = Automata(tokenizer)
         if isinstance(model, GenerativeModel | Sequence):
             models = [model] if isinstance(model, GenerativeModel) else model
-            model = TorchEngine.make(models, precision, self.facts.input_ranges, shortlist, joint=tokenizer.joint)
+            model = TorchEngine.make(models, precision, shortlist)
         self.use(model, tokenizer)
 
     def use(self, engine: Engine, tokenizer: Tokenizer) -> None:
@@ -172,10 +173,13 @@ class Translator:
             require(len(loaded) == 1, f"{len(loaded)} models are given with an adapter: give the one that it fits")
             add_adapter(loaded[0][0], Path(adapter))
         models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
-        shortlist, ranges = load_shortlist(folders[0], tokenizer), info.facts.input_ranges
-        engine = TorchEngine.make(models, precision, ranges, shortlist, joint=tokenizer.joint)
-        if backend == "auto" and len(models) == 1 and adapter is None:
-            engine = replace(engine, plain=plain_engine(folders[0], models[0], tokenizer, info, precision))
+        is_alone = backend == "auto" and len(models) == 1 and adapter is None
+        plain = plain_engine(folders[0], models[0], tokenizer, info, precision) if is_alone else None
+        problem = f"precision int8 is CTranslate2's, which doesn't run {'this model' if is_alone else 'this'} here"
+        require(plain is not None or precision != "int8", f"{problem}: take auto, fp32 or bf16")
+        shortlist = load_shortlist(folders[0], tokenizer)
+        engine = TorchEngine.make(models, precision, shortlist)
+        engine = replace(engine, plain=plain)
         return cls(engine, tokenizer, search or info.search, facts=info.facts), info
 
     def with_adapters(self, base: Path, folders: Mapping[str, Path]) -> "dict[str, Translator]":
@@ -222,6 +226,11 @@ class Translator:
         return self.engine.models[0]
 
     @property
+    def plain(self) -> CTranslate2Engine | None:
+        """What does plain searches in place of PyTorch, if something does."""
+        return self.engine.plain if isinstance(self.engine, TorchEngine) else None
+
+    @property
     def shortlist(self) -> Shortlist | None:
         return self.engine.shortlist
 
@@ -235,8 +244,7 @@ class Translator:
 
     def describe(self) -> str:
         """Device, precision and threads, for the user."""
-        plain = self.engine.plain if isinstance(self.engine, TorchEngine) else None
-        with_library = f"; plain searches: CTranslate2, {plain.precision}" if plain else ""
+        with_library = f"; plain searches: CTranslate2, {self.plain.precision}" if self.plain else ""
         return describe(self.precision, self.device) + with_library
 
     def translate(

@@ -15,7 +15,6 @@ from nmt.model.experts import Experts
 from nmt.model.layers import FeedForward
 from nmt.model.precision import with_precision
 from tests.model.settings import VOCAB, config, make, sentences
-from tests.tiny import needs_int8
 
 
 def layer(seed: int = 1, **changes: Any) -> Experts:
@@ -169,16 +168,15 @@ def test_deepnorm_scales_experts_as_it_scales_dense_layers() -> None:
     assert torch.equal(new.router, old.router)
 
 
-@pytest.mark.parametrize("name", ["bf16", pytest.param("int8", marks=needs_int8())])
-def test_models_of_fewer_bits_write_about_the_same(name: Any) -> None:
+def test_models_of_fewer_bits_write_about_the_same() -> None:
     model = make(config(experts=4, shared_experts=1, d_model=64, d_ff=128), 1)
-    smaller, _ = with_precision(model, name)
+    smaller, _ = with_precision(model, "bf16")
     source, (tgt, _) = sentences(1, [6, 4]), sentences(2, [5, 5])
     with torch.inference_mode():
         exact, rounded = (m.step(tgt[:, :1], m.start(*source, 5)).softmax(-1) for m in (model, smaller))
     torch.testing.assert_close(rounded, exact, atol=0.02, rtol=0.2)
     dtypes = {experts.up.dtype for experts in smaller.experts().values()}
-    assert dtypes == {torch.bfloat16 if name == "bf16" else torch.float32}, "experts stay float32 beside int8"
+    assert dtypes == {torch.bfloat16}
 
 
 @pytest.mark.parametrize(

@@ -209,17 +209,6 @@ def test_embeddings_and_parameters_by_piece_are_named(config: ModelConfig) -> No
     assert embeddings == {n for n in names.values() if "embedding" in n or n.endswith(".table")}
 
 
-@pytest.mark.parametrize("output_bias", [False, True])
-def test_a_vocabulary_restricted_twice_has_the_pieces_of_the_first(output_bias: bool) -> None:
-    model = make(config(output_bias=output_bias), 1)
-    source, pieces = sentences(1, [5]), torch.tensor([1, 4, 9, 20])
-    twice = model.restricted(pieces).restricted(torch.tensor([0, 3]))
-    assert twice.vocab_size == 2
-    logits_V = model.step(torch.tensor([[20]]), model.start(*source, 1))[0, 0]
-    restricted_L = twice.step(torch.tensor([[1]]), twice.start(*source, 1))[0, 0]
-    torch.testing.assert_close(restricted_L, logits_V[[1, 20]])
-
-
 @pytest.mark.parametrize(
     ("family", "source_attention", "layers"),
     [("encoder-decoder", "bidirectional", 2), ("decoder-only", "bidirectional", 0), ("decoder-only", "causal", 0)],

@@ -11,10 +11,9 @@ from torch import Tensor, nn
 from nmt.config import Config, LoraConfig, ModelConfig, TrainingConfig
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.linear import AdaptedLinear, full_precision
+from nmt.model.linear import AdaptedLinear, whole
 from nmt.model.lora import adapters, add_adapters, merge_adapters, with_adapter
 from nmt.model.precision import with_precision
-from tests.tiny import needs_int8
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32)
 KINDS = {
@@ -83,15 +82,14 @@ def test_an_adapter_beside_a_model_is_the_merged_one_and_shares_all_weights(kind
     new = {p.data_ptr() for p in beside.parameters()} - {p.data_ptr() for p in model.parameters()}
     assert len(new) == 2 * len(factors)
     for name in factors:  # where a layer's weight is used without the layer
-        layer = full_precision(beside.get_submodule(name))
-        assert torch.allclose(layer.weight, full_precision(merged.get_submodule(name)).weight, atol=1e-6)
+        layer = whole(beside.get_submodule(name))
+        assert torch.allclose(layer.weight, whole(merged.get_submodule(name)).weight, atol=1e-6)
 
 
-@pytest.mark.parametrize("precision", ["bf16", pytest.param("int8", marks=needs_int8())])
-def test_an_adapter_beside_a_model_in_fewer_bits_shares_its_layers(precision: Any) -> None:
+def test_an_adapter_beside_a_model_in_fewer_bits_shares_its_layers() -> None:
     merged = new_model("plain")
     add_adapters(merged, LoraConfig(rank=2, alpha=4))
-    small, _ = with_precision(new_model("plain"), precision)
+    small, _ = with_precision(new_model("plain"), "bf16")
     learn(merged)
     factors = factors_of(merged)
     beside = with_adapter(small, factors)
@@ -102,8 +100,7 @@ def test_an_adapter_beside_a_model_in_fewer_bits_shares_its_layers(precision: An
     adapted, shared = beside.get_submodule(name), small.get_submodule(name)
     assert isinstance(adapted, AdaptedLinear)
     layer = adapted.layer
-    assert full_precision(layer).weight.data_ptr() == full_precision(shared).weight.data_ptr()
-    assert precision == "bf16" or layer is shared
+    assert whole(layer).weight.data_ptr() == whole(shared).weight.data_ptr()
 
 
 def factors_of(model: Model) -> dict[str, tuple[Tensor, Tensor]]:

@@ -64,7 +64,7 @@ def test_each_set_is_measured_and_the_first_or_the_mean_decides(data: TrainingDa
 
 def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Path) -> None:
     """What is validated is what translation gives, but greedily and without the guard."""
-    search = SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, samples=3, n_best=2, shortlist=8, mbr="chrf")
+    search = SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, samples=3, n_best=2, mbr="chrf")
     trainer = make_trainer(Config(model=TINY, training=SHORT, search=search), data, tmp_path)
     [translator] = trainer.validator.translators
     used = translator.search

@@ -61,7 +61,7 @@ def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
     known = dict(zip(source, target, strict=False))
     for piece, translation in known.items():
         candidates_UC[piece, 0] = translation
-    shortlist = Shortlist(candidates_UC, torch.tensor([4]).int())
+    shortlist = Shortlist(candidates_UC)
     aligner = Aligner(replace(translator.engine, shortlist=shortlist), translator.tokenizer)  # type: ignore[type-var]
     weights_TS, _, pieces = aligner.weighted_attention(best.parts[0])
     plain_TS, _, _ = aligner.attention(best.parts[0])

@@ -18,7 +18,6 @@ from nmt.decode.beam import force_score
 from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import FORBIDDEN_IDS
 from nmt.decode.pytorch import pad
-from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop, Stopped
 from nmt.model.contract import GenerativeModel, without_sources
 from nmt.model.decoder_only import DecoderOnly
@@ -269,17 +268,6 @@ def test_fusion_goes_with_constraints_and_retries(assisted: Translator) -> None:
         assert best.text.startswith("The")
         assert "coffee" in best.text
         assert "dog" not in best.text.split()
-
-
-def test_fusion_keeps_to_the_shortlist(translator: Translator, tokenizer: Tokenizer, lm: LanguageModel) -> None:
-    some = Shortlist(torch.zeros(tokenizer.src_vocab_size, 1, dtype=torch.int32), torch.arange(4, 150).int())
-    limited = Translator(translator.model, tokenizer, SHORT, shortlist=some)
-    limited.use_language_model(lm)
-    search = replace(FUSED, shortlist=1)
-    found = limited.translate_n_best(LINES, search)
-    sources = {piece for ids in tokenizer.encode_source(LINES) for piece in ids}
-    assert {*found[0][0].parts[0].hypothesis.ids} <= {*range(150)} | sources
-    assert found != limited.translate_n_best(LINES, replace(search, lm_weight=0.0))
 
 
 def test_reranking_orders_all_hypotheses_by_the_sum(translator: Translator, tmp_path: Path) -> None:

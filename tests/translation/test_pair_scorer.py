@@ -7,7 +7,6 @@ from typing import Literal
 import pytest
 import torch
 
-from nmt.config import DecodingPrecision
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.stop import Stop, Stopped
 from nmt.model.build import build_model
@@ -15,7 +14,7 @@ from nmt.translation.forced import MAX_SCORED
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, UNK
-from tests.tiny import PAIRS, SHORT, TINY, make_model, needs_int8
+from tests.tiny import PAIRS, SHORT, TINY, make_model
 
 ODD = [("", ""), ("Hund", ""), ("", "dog"), ("\ufffd \u0007", "\ud800"), ("Hund " * 300, "dog"), ("a\tb", "\n")]
 
@@ -64,11 +63,9 @@ def test_pairs_that_are_too_long_have_no_quality(tokenizer: Tokenizer, positions
     assert {True, False} == set(fits)
 
 
-@pytest.mark.parametrize("precision", ["bf16", pytest.param("int8", marks=needs_int8())])
-def test_fewer_bits_hardly_change_the_quality(scorer_folder: Path, scorer: PairScorer, precision: str) -> None:
-    name: DecodingPrecision = "bf16" if precision == "bf16" else "int8"
-    smaller = PairScorer.load(scorer_folder, "cpu", name)
-    assert smaller.precision == precision
+def test_fewer_bits_hardly_change_the_quality(scorer_folder: Path, scorer: PairScorer) -> None:
+    smaller = PairScorer.load(scorer_folder, "cpu", "bf16")
+    assert smaller.precision == "bf16"
     assert smaller.score(PAIRS) == pytest.approx(scorer.score(PAIRS), abs=0.02)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import nmt
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer.languages import Languages
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
 from nmt.model.build import build_generative_model
@@ -36,7 +37,7 @@ class Syllables(Tokenizer):
 
     VOWELS, CONSONANTS = "aeiou", "bdfgklmnprst"
     has_placeholders = joint = False
-    words = None
+    words, languages = None, Languages()
 
     def __init__(self) -> None:
         self.pieces = [consonant + vowel for consonant in self.CONSONANTS for vowel in self.VOWELS]
