@@ -41,7 +41,7 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=0.7, help="of the throughput, for the times of the load")
     parser.add_argument("--requests", type=int, default=0, help="so many for the memory, instead of the speed")
     parser.add_argument("--precision", default="auto", help="as nmt.translate's --precision")
-    parser.add_argument("--backend", default="pytorch", help="as nmt.serve's --backend")
+    parser.add_argument("--backend", default="auto", help="as nmt.serve's --backend")
     parser.add_argument("--beam-size", type=int, default=5)
     parser.add_argument("--port", type=int, help="of another service with LibreTranslate's API: measured in turn")
     parser.add_argument("--direct", action="store_true", help=argparse.SUPPRESS)  # be the process that calls directly
