@@ -5,12 +5,6 @@ r"""Spoil a corpus in ten ways, to measure what the profiles of cleaning save of
         --data.placeholders 0 --tokenizer.vocab_size 8000 --training.batch_tokens 4096 --training.max_steps 2000 \
         --training.warmup_steps 300
 
-With the quality of each pair by a scorer (recipes/pair-scorer.yaml) as its weight, in place of a profile:
-
-    paste spoiled/raw/train.de spoiled/raw/train.en > spoiled/pairs.tsv
-    python -m nmt.translate --force-decode --scorer runs/SCORER spoiled/pairs.tsv > spoiled/raw/train.quality
-    python -m nmt.train --data.corpus spoiled/raw --data.weights quality …
-
 Writes two corpora with the same pairs for validation and test: `raw`, all pairs with spoiled copies between them, and
 `oracle`, the pairs without them: what a perfect filter would keep. Each way spoils as many pairs (`--share` of the
 clean ones), which are drawn at random; a clean pair may be spoiled in several ways, and stays itself too. The clean

@@ -9,13 +9,22 @@ from typing import Any
 from nmt.fields import require
 
 FORMAT = 3
-# Settings that were removed: their values where they are not used, and why.
-REMOVED_FROM_TRAINING: dict[str, tuple[Any, str]] = {
-    "subword_sampling": (0, "since it didn't raise BLEU; set it to 0"),
-    "source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
-    "shard": (False, "since models that need it are beyond this toolkit; leave it out, and each process has the model"),
+FILTERED = "since pairs that the same quality filtered gave 0.5 BLEU more; take data.scorer and data.least_quality"
+# Settings that were removed, by their dotted names: their values where they are not used, and why.
+REMOVED: dict[str, tuple[Any, str]] = {
+    "training.subword_sampling": (0, "since it didn't raise BLEU; leave it out"),
+    "training.source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
+    "training.shard": (
+        False,
+        "since models that need it are beyond this toolkit; leave it out: each process has the model",
+    ),
+    "data.variants": (0, "since it cost 0.8 BLEU of plain text; leave it out, or use an older nmt"),
+    "data.weights": ("", FILTERED),
+    "data.more.weights": ("", FILTERED),
+    "data.hints": (0, "since it cost 0.5 BLEU of plain text; leave it out, and translate with terms that must occur"),
+    "search.terms": ("must", "since hints were met in 86% of lines, and terms that must occur in all; leave it out"),
+    "search.shortlist": (0, "since CTranslate2 searches faster without it; leave it out"),
 }
-REMOVED_FROM_DATA = {"variants": (0, "since it cost 0.8 BLEU of plain text; set it to 0, or use an older nmt")}
 REMOVED_FROM_DECODING = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
 
 
@@ -27,17 +36,14 @@ def take_format(values: dict[str, Any], origin: object) -> int:
     return int(number)
 
 
-def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Convert the settings of a recipe or a run. Raises ValueError if a removed setting is in use."""
+def upgrade_settings(settings: dict[str, Any], *, prepared: bool = False) -> dict[str, Any]:
+    """Convert the settings of a recipe or a run. Raises ValueError if a removed setting is in use, unless it matters no
+    longer: a run that is `prepared` has its text, and goes on, if training itself needs nothing that was removed."""
     settings = dict(settings)
-    for section, removed in (("training", REMOVED_FROM_TRAINING), ("data", REMOVED_FROM_DATA)):
+    for section in ("training", "data", "search"):
         if settings.get(section):
-            values = settings[section] = dict(settings[section])
-            for name, (unused, reason) in removed.items():
-                used = values.pop(name, unused)
-                require(used == unused, f"{section}.{name} is {used}: it was removed, {reason}")
-    if isinstance(settings.get("search"), dict):
-        settings["search"] = without_removed(settings["search"])
+            past = prepared and section != "training"
+            settings[section] = without_removed(settings[section], f"{section}.", past=past)
     if not isinstance(settings.get("decoding"), dict):
         return settings
     search = upgrade_decoding(settings.pop("decoding"))
@@ -46,9 +52,24 @@ def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
     return {**settings, "search": search | settings.get("search", {})}
 
 
-def without_removed(search: dict[str, Any]) -> dict[str, Any]:
-    """Search settings without a shortlist of the vocabulary, which only made searches faster than they were."""
-    return {name: value for name, value in search.items() if name != "shortlist"}
+def without_removed(settings: dict[str, Any], prefix: str = "", *, past: bool = False) -> dict[str, Any]:
+    """The settings, whose dotted names begin with the prefix, without removed ones, and so their entries. Raises
+    ValueError if one is in use, unless they are of the past."""
+    kept = dict[str, Any]()
+    for name, value in settings.items():
+        dotted = f"{prefix}{name}"
+        if dotted in REMOVED:
+            unused, reason = REMOVED[dotted]
+            require(past or value == unused, f"{dotted} is {value}: it was removed, {reason}")
+        else:
+            kept[name] = without_removed_in_entries(value, dotted, past=past)
+    return kept
+
+
+def without_removed_in_entries(value: Any, name: str, *, past: bool = False) -> Any:
+    """The value of a setting; if it has entries, as data.more has, these without removed members."""
+    entries = value if isinstance(value, list) else []
+    return [without_removed(e, f"{name}.", past=past) if isinstance(e, dict) else e for e in entries] or value
 
 
 def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +77,8 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     pair scorer and no profile has filtered, without changed copies."""
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
     text |= dict.fromkeys(["data.typos", "data.placeholders", "data.hints"], 0.0)
-    text |= {"cleaning.profile": "none", "data.many_to_many": [], "data.weights": ""}
+    text |= {"cleaning.profile": "none", "data.many_to_many": []}
+    settings = without_removed(settings)
     more = [
         {name: value for name, value in entry.items() if name not in ("weight", "licence")}
         for entry in settings.get("data.more", [])
@@ -75,7 +97,7 @@ def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
     """Convert the config.json of a model folder of this format."""
     if number > 1:
         facts = {name: value for name, value in info["facts"].items() if name != "input_ranges"}
-        return {**info, "facts": facts, "search": without_removed(info["search"])}
+        return {**info, "facts": facts, "search": without_removed(info["search"], "search.", past=True)}
     decoding = info.pop("decoding")
     search = upgrade_decoding(decoding)
     facts = {"longest_source": search.pop("split_above"), "least_confidence": decoding["least_confidence"]}
@@ -84,5 +106,5 @@ def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
 
 def upgrade_decoding(decoding: dict[str, Any]) -> dict[str, Any]:
     search = {name: value for name, value in decoding.items() if name not in REMOVED_FROM_DECODING}
-    search = without_removed(search)
+    search = without_removed(search, "search.", past=True)
     return search | {"mbr": "chrf"} if search.get("mbr") == "bleu" else search

@@ -76,8 +76,6 @@ ELSEWHERE = {
     "--output my-corpus-more": "--output made",
     "--output distilled": "--output made-distilled",
     "--output translated": "--output made-translated",
-    "> pairs.tsv": "> made.tsv",
-    "> my-corpus/train.quality": "> made.quality",
     "--only-new": "--only-new --guard false",  # it flags all that random models make
     "--data.corpus multi30k --data.source de": "--data.corpus corpus --data.source de",
     "nmt.prepare": "nmt.prepare --runs made-runs",
@@ -86,7 +84,7 @@ CORPORA = re.compile(r"(CORPUS=|--data.corpus )(phrasebook|multi30k|hub:\S+)")
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
 
 LINES = [line.strip() for text in TEXTS.values() for line in text.splitlines() if re.match(" {4,8}[^ ]", line)]
-COMMANDS = [*dict.fromkeys(line for line in LINES if re.match(r"(make|\.venv/\S+|echo|paste|python3?) ", line))]
+COMMANDS = [*dict.fromkeys(line for line in LINES if re.match(r"(make|\.venv/\S+|echo|python3?) ", line))]
 READY = [command for command in COMMANDS if not any(part in command for part in EXEMPT)]
 TRAINING = [command for command in READY if re.search(r"make train-|-m nmt\.train", command)]
 TORCHRUN = [command for command in TRAINING if "torchrun" in command]
@@ -125,7 +123,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     (folder / "recipes").symlink_to(ROOT / "recipes")
     for corpus in ("my-corpus", "my-corpus-more"):
         write_pairs(folder / corpus, "fi", "sv")
-    (folder / "my-corpus" / "train.quality").write_text("0.75\n" * 60, encoding="utf8")
     write_pairs(folder / "translated", "fi", "sv", kind="made")
     for corpus in ("corpus", "my-domain", "distilled"):
         write_pairs(folder / corpus, "de", "en")

@@ -21,6 +21,7 @@ from nmt.config import Backend, Config, DecodingPrecision, SearchConfig
 from nmt.config.names import explain_unknown, first_sentence, long_help, sections, setting_types, short_help
 from nmt.fields import MAY_CHANGE, Metavar, WrongTypeError, annotations, fit, read_value, require
 from nmt.messages import say, show_value
+from nmt.upgrade import without_removed_in_entries
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
@@ -79,6 +80,7 @@ def read_text(text: str, hint: Any, named: str) -> Any:
     if hint is not str:
         with suppress(yaml.YAMLError, ValueError, RecursionError):
             value = int(text) if text.isdecimal() else yaml.safe_load(text)  # YAML reads 010 as 8
+    value = without_removed_in_entries(value, named)
     try:
         return fit(value, hint, named)
     except WrongTypeError:

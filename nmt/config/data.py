@@ -10,7 +10,7 @@ from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
 # Not of nmt.augment and nmt.tokenizer:
-ONLY_OF_RUNS = {"data.many_to_many", "data.more", "data.licence", "data.max_pieces", "data.weights", "cleaning.near"}
+ONLY_OF_RUNS = {"data.many_to_many", "data.more", "data.licence", "data.max_pieces", "cleaning.near"}
 ONLY_OF_RUNS |= {"data.scorer", "data.least_quality", "data.typos", "data.placeholders", "data.hints"}
 
 
@@ -26,9 +26,6 @@ class CorpusConfig:
 
     weight: Annotated[float, Range(0, open="least"), MAY_CHANGE] = 1.0
     """How often each pair is seen in an epoch: 2 is twice, and 0.5 is every other epoch."""
-
-    weights: str = ""
-    """Column, key or ending of a file with the weight of each pair, as for data.weights."""
 
     tag: str = ""
     """Tag that tells the model, by a piece before the source, that a pair is of this corpus: bt becomes <bt>."""
@@ -92,9 +89,6 @@ class DataConfig:
     """More corpora to train on, besides data.corpus, which gives the val and test text: '[{corpus: FOLDER, weight: 0.5,
     tag: bt}]'. See CorpusConfig. A weight and a licence may change on resume."""
 
-    weights: Annotated[str, Metavar("NAME")] = ""
-    """Column, key or ending of a file with how often to see each training pair in an epoch."""
-
     licence: Annotated[str, MAY_CHANGE] = ""
     """Note about the licence of data.corpus, for the model card."""
 
@@ -151,8 +145,6 @@ class DataConfig:
             known = len({*entry.languages} & {*self.many_to_many}) == len(entry.languages) != 1
             require(known, f"{problem}: name at least two of data.many_to_many, each once")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
-        problem = f"data.weights is {self.weights}, a language"
-        require(self.weights not in self.languages, f"{problem}: name a column of numbers")
         check_bounds("data", self)
         for name in ("typos", "placeholders", "hints"):
             fits = self.unit == "pair" or not getattr(self, name)
@@ -162,13 +154,7 @@ class DataConfig:
 
     def of(self, entry: CorpusConfig) -> "DataConfig":
         """The settings with which a corpus of data.more is read by itself."""
-        codes = entry.languages or self.many_to_many
-        return replace(self, corpus=entry.corpus, weights=entry.weights, more=(), many_to_many=codes)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether pairs of any corpus have weights."""
-        return any((self.weights, *(entry.weights for entry in self.more)))
+        return replace(self, corpus=entry.corpus, more=(), many_to_many=entry.languages or self.many_to_many)
 
     @property
     def corpus_names(self) -> list[str]:

@@ -98,7 +98,6 @@ class Columns(NamedTuple):
     """Number of pieces of each source (int64)."""
     target_N: Tensor
     portion_N: Tensor | None
-    weight_N: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -111,8 +110,6 @@ class Pairs:
     """Whether the model reads no sources, not even an EOS in their place. All sources are empty then."""
     portion_N: Tensor | None = field(default=None, kw_only=True)
     """Number of the portion of each pair (int64), see `portions_of`; None if it isn't known."""
-    weight_N: Tensor | None = field(default=None, kw_only=True)
-    """Weight of each pair (fp32); None if they have none."""
 
     def __post_init__(self) -> None:
         assert len(self.source) == len(self.target), "each source needs one target"
@@ -121,7 +118,7 @@ class Pairs:
         return len(self.source)
 
     def chosen(self, index_P: Tensor) -> "Pairs":
-        """The pairs with these indices (int64), without portions and weights."""
+        """The pairs with these indices (int64), without portions."""
         source, target = self.source.chosen(index_P), self.target.chosen(index_P)
         return Pairs(source, target, target_only=self.target_only)
 
@@ -131,7 +128,7 @@ class Pairs:
 
     def columns(self) -> Iterator[Columns]:
         """What is known of all pairs besides their ids, in parts that follow one another."""
-        yield Columns(self.source.lengths_N, self.target.lengths_N, self.portion_N, self.weight_N)
+        yield Columns(self.source.lengths_N, self.target.lengths_N, self.portion_N)
 
     @property
     def lengths(self) -> tuple[Tensor, Tensor]:

@@ -48,7 +48,7 @@ class Mixture:
         """How often an epoch takes each pair (int32, N)."""
         taken = [self.times_of(number, seed, epoch) for number in range(len(self.sizes))]
         times_N, start = torch.empty(len(self.pairs), dtype=torch.int32), 0
-        for _, _, portion_N, _ in self.pairs.columns():
+        for _, _, portion_N in self.pairs.columns():
             assert portion_N is not None
             here_N = times_N[start : start + len(portion_N)]
             for number in portion_N.unique().tolist():
@@ -71,31 +71,6 @@ class Mixture:
         return times_P
 
 
-@dataclass(frozen=True)
-class WeightedPairs:
-    """Pairs that have weights of their own: how often an epoch takes each."""
-
-    pairs: Pairs | StoredPairs
-    factors: Sequence[float]
-    """What the weights of each portion are multiplied by."""
-
-    def times(self, seed: int, epoch: int) -> Tensor:
-        """How often an epoch takes each pair (int32, N). A pair of weight w occurs floor((e + 1) w + u) - floor(e w +
-        u) times in epoch e (systematic sampling): after E epochs it was seen E w times, less than once more or less.
-        The offsets u of all pairs are evenly spread over [0, 1), so that epochs have nearly the same size."""
-        size, start = len(self.pairs), 0
-        times_N = torch.randperm(size, generator=generator(seed, size, 0), dtype=torch.int32)  # the offsets, at first
-        factors = torch.tensor(self.factors, dtype=torch.float64)
-        for _, _, portion_P, weight_P in self.pairs.columns():
-            assert portion_P is not None
-            assert weight_P is not None
-            weight_P, times_P = factors[portion_P] * weight_P, times_N[start : start + len(portion_P)]
-            offset_P = (times_P.double() + 0.5) / size
-            times_P.copy_((weight_P * (epoch + 1) + offset_P).floor() - (weight_P * epoch + offset_P).floor())
-            start += len(portion_P)
-        return times_N
-
-
 def generator(*numbers: int) -> torch.Generator:
     seed = 0
     for number in numbers:
@@ -103,17 +78,13 @@ def generator(*numbers: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def mixture_of(
-    pairs: Pairs | StoredPairs, sections: Sequence[Section], temperature: float
-) -> Mixture | WeightedPairs | None:
+def mixture_of(pairs: Pairs | StoredPairs, sections: Sequence[Section], temperature: float) -> Mixture | None:
     """How pairs of these sections are mixed; None if an epoch takes each pair once. The weights are those of the
-    sections and of the pairs; the temperature evens out the directions."""
-    sizes_R, weighted = torch.zeros(len(sections), dtype=torch.float64), False
-    for _, _, portion_N, weight_N in pairs.columns():
+    sections; the temperature evens out the directions."""
+    sizes_R = torch.zeros(len(sections), dtype=torch.int64)
+    for _, _, portion_N in pairs.columns():
         assert portion_N is not None
-        weighted = weight_N is not None
-        ones_N = torch.ones(len(portion_N), dtype=torch.float64)
-        sizes_R.index_add_(0, portion_N, ones_N if weight_N is None else weight_N.double())
+        sizes_R += portion_N.bincount(minlength=len(sections))
     sizes = sizes_R.tolist()
     amounts = [size * section.weight for size, section in zip(sizes, sections, strict=True)]
     directions = [section.direction for section in sections]
@@ -123,9 +94,5 @@ def mixture_of(
     wanted = dict(zip(totals, even_out(list(totals.values()), temperature), strict=True))
     shares = [wanted[d] * amount / totals[d] if amount else 0.0 for d, amount in zip(directions, amounts, strict=True)]
     numbers = whole_numbers(shares)
-    require(
-        sum(numbers) > 0, "the weights leave no pair for an epoch: raise those of pairs, data.more and training.stages"
-    )
-    if weighted:
-        return WeightedPairs(pairs, [a / b if b else 0.0 for a, b in zip(shares, sizes, strict=True)])
-    return None if numbers == sizes else Mixture(pairs, [int(size) for size in sizes], numbers)
+    require(sum(numbers) > 0, "the weights leave no pair for an epoch: raise those of data.more and training.stages")
+    return None if numbers == sizes else Mixture(pairs, sizes, numbers)

@@ -31,7 +31,7 @@ class StoredPairs:
         return int(self.ends[-1])
 
     def chosen(self, index_P: Tensor) -> Pairs:
-        """The pairs with these indices (int64, rising), without portions and weights."""
+        """The pairs with these indices (int64, rising), without portions."""
         index = index_P.numpy()
         sides: tuple[list[Any], list[Any]] = [], []  # ids and lengths of each file
         bounds = np.searchsorted(index, self.ends)
@@ -53,12 +53,8 @@ class StoredPairs:
     def columns(self) -> Iterator[Columns]:
         """What is known of all pairs besides their ids, file by file."""
         for shard in map(Shard.read, self.files):
-            source_N, target_N, portion_N = (
-                torch.from_numpy(numbers.astype(np.int64))
-                for numbers in (shard.source_lengths, shard.target_lengths, shard.corpora)
-            )
-            weight_N = None if shard.weights is None else torch.from_numpy(np.array(shard.weights))
-            yield Columns(source_N, target_N, portion_N, weight_N)
+            numbers = shard.source_lengths, shard.target_lengths, shard.corpora
+            yield Columns(*(torch.from_numpy(column.astype(np.int64)) for column in numbers))
 
 
 def read_store(files: Sequence[Path]) -> Pairs | StoredPairs:
@@ -66,8 +62,5 @@ def read_store(files: Sequence[Path]) -> Pairs | StoredPairs:
     stored = StoredPairs(files)
     if len(stored) > batches.WINDOW:
         return stored
-    columns = [*zip(*stored.columns(), strict=True)]
-    weights = [weight_N for weight_N in columns[3] if weight_N is not None]
-    return replace(
-        stored.first(len(stored)), portion_N=torch.cat(columns[2]), weight_N=torch.cat(weights) if weights else None
-    )
+    _, _, portions = zip(*stored.columns(), strict=True)
+    return replace(stored.first(len(stored)), portion_N=torch.cat(portions))

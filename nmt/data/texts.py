@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 17  # pairs in memory: about 60 MB
 READ_AT_ONCE = 1 << 10  # rows; often only the first ones of a file are wanted (see `nmt.data.store.shards.least_rows`)
-TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool", "float")  # of a row's columns
+TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool")  # of a row's columns
 
 
 class Row(NamedTuple):
@@ -35,8 +35,6 @@ class Row(NamedTuple):
     """Hash of the normalised pair: decides its shard and its place there. 0 before it is computed."""
     changed: bool = False
     """Whether it is a changed copy of a pair (data.typos and its like)."""
-    weight: float = 1.0
-    """How often it is seen in an epoch, before the weight of its corpus (data.weights)."""
 
     @property
     def pair(self) -> Pair:
@@ -108,41 +106,36 @@ class Texts(Sequence[Pair]):
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
 
-def write_rows(file: Path, rows: Iterable[Row], *, weighted: bool = True, at_once: int | None = None) -> None:
-    """Write rows in groups of `at_once`, CHUNK if it is None. Without weights, they are read with the weight 1."""
-    divide_rows(rows, lambda _: 0, [file], weighted=weighted, at_once=at_once)
+def write_rows(file: Path, rows: Iterable[Row], *, at_once: int | None = None) -> None:
+    """Write rows in groups of `at_once`, CHUNK if it is None."""
+    divide_rows(rows, lambda _: 0, [file], at_once=at_once)
 
 
 def divide_rows(
-    rows: Iterable[Row],
-    place_of: Callable[[Row], int],
-    files: Sequence[Path],
-    *,
-    weighted: bool = True,
-    at_once: int | None = None,
+    rows: Iterable[Row], place_of: Callable[[Row], int], files: Sequence[Path], *, at_once: int | None = None
 ) -> None:
     """Write each row into the file with the number that `place_of` gives it; of the rest, see `write_rows`."""
     import pyarrow
 
     rows = iter(rows)
     with ExitStack() as stack:
-        writers = [stack.enter_context(writer_of(file, weighted)) for file in files]
+        writers = [stack.enter_context(writer_of(file)) for file in files]
         while chunk := list(islice(rows, at_once or CHUNK)):
             groups: list[list[Row]] = [[] for _ in files]
             for row in chunk:
                 groups[place_of(row)].append(row)
             for writer, group in zip(writers, groups, strict=True):
                 if group:
-                    columns = dict(zip(writer.schema.names, zip(*group, strict=True), strict=False))
+                    columns = dict(zip(writer.schema.names, zip(*group, strict=True), strict=True))
                     writer.write_table(pyarrow.table(columns, writer.schema), row_group_size=len(group))
 
 
-def writer_of(file: Path, weighted: bool) -> "ParquetWriter":
+def writer_of(file: Path) -> "ParquetWriter":
     import pyarrow
     from pyarrow.parquet import ParquetWriter
 
     kinds = zip(Row._fields, map(pyarrow.type_for_alias, TYPES), strict=True)
-    return ParquetWriter(file, pyarrow.schema(list(kinds)[: None if weighted else -1]), compression="zstd")
+    return ParquetWriter(file, pyarrow.schema(list(kinds)), compression="zstd")
 
 
 def read_rows(file: Path) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from nmt.config import Config, DataConfig, TrainingConfig
 from nmt.data import batches
 from nmt.data.batches import Batch, Pairs, Plan, PlannedBatch, Sequences, plan_batches, repeated_rows, window_starts
 from nmt.data.cleaning import Pair
-from nmt.data.mixing import Mixture, WeightedPairs, mixture_of
+from nmt.data.mixing import Mixture, mixture_of
 from nmt.data.sections import Section, weighted
 from nmt.data.store.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
 from nmt.data.store.prepared import Prepared
@@ -30,8 +30,6 @@ from nmt.training.objectives import Objective, make_objective
 from nmt.translation.model_folder import Facts
 
 Item = TypeVar("Item")
-Mixing = Mixture | WeightedPairs | None
-"""How portions are mixed; None: each epoch takes each pair once."""
 Place = tuple[int, int]
 """An epoch, and the number of a batch in it."""
 
@@ -54,8 +52,9 @@ class TrainingData:
     """Whether `train` comes from a store, so that an epoch is planned in windows."""
     val_sets: Sequence[Section] = ()
     """The sets of validation pairs that follow one another, if there are several."""
-    mixture: Mixing = None
-    stages: Sequence[tuple[int, Mixing]] = ()
+    mixture: Mixture | None = None
+    """How the portions are mixed; None: each epoch takes each pair once."""
+    stages: Sequence[tuple[int, Mixture | None]] = ()
     """How the portions are mixed after later steps, with these."""
     commits: Mapping[str, str] = field(default_factory=dict)
     """The commit of each data set of the hub whose text this is."""
@@ -91,26 +90,25 @@ class TrainingData:
         """The data for a model that learns `training.objective`: validation pairs as it reads them, and mixtures."""
         objective = make_objective(config, self.tokenizer)
         read = replace(self, validation=objective.pairs(self.validation), objective=objective)
-        columns = next(self.train.columns())
-        if columns.portion_N is None or len(self.portions) < (2 if columns.weight_N is None else 1):
+        if next(self.train.columns()).portion_N is None or len(self.portions) < 2:
             return read
         usual = 5.0 if len(config.data.many_to_many) > 2 else 1.0
         temperature = config.training.mixing_temperature
         temperature = usual if temperature == "auto" else temperature
-        portions, mixtures = self.portions, list[Mixing]()
+        portions, mixtures = self.portions, list[Mixture | None]()
         for weights in ({}, *(stage.weights for stage in config.training.stages)):
             portions = [replace(p, weight=weights.get(p.corpus, p.weight)) for p in portions]
             mixtures.append(mixture_of(self.train, portions, temperature))
         steps = (stage.step for stage in config.training.stages)
         return replace(read, mixture=mixtures[0], stages=list(zip(steps, mixtures[1:], strict=True)))
 
-    def mixture_after(self, step: int) -> Mixing:
+    def mixture_after(self, step: int) -> Mixture | None:
         """How the portions are mixed in the stage of the steps after this one."""
         return [self.mixture, *(mixture for first, mixture in self.stages if first <= step)][-1]
 
     def lengths(self) -> Iterator[tuple[Tensor, Tensor]]:
         """As `Pairs.lengths`, of the training pairs as a model reads them, in parts."""
-        for source_N, target_N, *_ in self.train.columns():
+        for source_N, target_N, _ in self.train.columns():
             yield self.objective.lengths(source_N, target_N)
 
     def longest(self, model: Model) -> int:
@@ -189,7 +187,7 @@ class Feed:
         """The batch, which depends on its place in the run alone."""
         return self.data.objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
 
-    def plan(self, place: Place, mixture: Mixing) -> Iterator[PlannedBatch]:
+    def plan(self, place: Place, mixture: Mixture | None) -> Iterator[PlannedBatch]:
         """The batches from this place on."""
         for window in ahead(self.windows(place, mixture), self.planner):
             epoch, pairs, rows_N = window.epoch, window.pairs, window.rows_N
@@ -199,7 +197,7 @@ class Feed:
                     after = (epoch + 1, 0) if ends else (epoch, number + 1)
                     yield PlannedBatch(pairs, index_B, epoch, number, after=after, rows_N=rows_N)
 
-    def windows(self, place: Place, mixture: Mixing) -> Iterator[Window]:
+    def windows(self, place: Place, mixture: Mixture | None) -> Iterator[Window]:
         """The windows from that of this place on."""
         epoch, number = place
         while True:

@@ -356,6 +356,25 @@ def test_a_setting_of_training_that_was_removed_is_refused_where_it_was_used(tmp
         load_config(recipe)
 
 
+def test_weights_of_pairs_are_refused_where_they_were_used(tmp_path: Path) -> None:
+    """In a recipe, in an entry of data.more, and on a command line; what says nothing is read."""
+    recipe, more = tmp_path / "recipe.yaml", "[{corpus: x, weight: 2, weights: %s}]"
+    recipe.write_text(f"data: {{weights: '', more: {more % repr('')}}}")
+    config = load_config(recipe)
+    assert config == Config(data=DataConfig(more=(CorpusConfig(corpus="x", weight=2),)))
+    parser = make_run_parser("nmt.train", "Train.")
+    assert parser.parse(["--data.more", more % repr("")])["data.more"] == config.data.more
+    removed = "it was removed, since .*; take data.scorer and data.least_quality"
+    for data in ("weights: quality", f"more: {more % 'quality'}"):
+        recipe.write_text(f"data: {{{data}}}")
+        with pytest.raises(ValueError, match=rf"recipe.yaml: data\.(more\.)?weights is quality: {removed}"):
+            load_config(recipe)
+    with pytest.raises(ValueError, match=f"there is no setting data.weights: {removed}"):
+        parser.parse(["--data.weights", "quality"])
+    with pytest.raises(ValueError, match=f"data.more.weights is quality: {removed}"):
+        parser.parse(["--data.more", more % "quality"])
+
+
 def test_only_settings_that_alter_what_was_learned_are_fixed() -> None:
     fixed = fixed_settings(Config())
     assert {"model.d_model", "training.seed", "training.ema", "data.corpus", "tokenizer.kind"} <= fixed.keys()

@@ -92,19 +92,16 @@ PLANS = {
     ("plain", True): ["812feb52d13f60d0", "697fa0491f17d0c0", "3a58fbd0d3c66068"],
     ("mixed", False): ["a655aa0ff1a46bf3", "b61c70224c5448e9", "e3b0c44298fc1c14"],
     ("mixed", True): ["93d8a5fdbbdbd2c2", "f6f983bd3f4bb252", "84dc9783a4478b1c"],
-    ("weighted", False): ["346b3f9de9b0d1f7", "7ce2d1dfc32a5c06", "e3b0c44298fc1c14"],
-    ("weighted", True): ["29939931228c62ef", "84d204673be9a3c4", "9886d4557dff1c19"],
 }
 
 
-def numbered_pairs(kind: str) -> Pairs:
+def numbered_pairs() -> Pairs:
     """500 pairs of random lengths, whose pieces tell the number of the pair."""
     generator = torch.Generator().manual_seed(5)
     lengths = [torch.randint(1, 30, (500,), generator=generator) for _ in range(2)]
     portion_N = torch.randint(3, (500,), generator=generator)
-    weight_N = torch.randint(8, (500,), generator=generator).float() / 4
     sides = (Sequences.of([[n] * (size - 1) for n, size in enumerate(side.tolist())]) for side in lengths)
-    return Pairs(*sides, portion_N=portion_N, weight_N=weight_N if kind == "weighted" else None)
+    return Pairs(*sides, portion_N=portion_N)
 
 
 def stored(pairs: Pairs, folder: Path) -> Pairs | StoredPairs:
@@ -115,14 +112,12 @@ def stored(pairs: Pairs, folder: Path) -> Pairs | StoredPairs:
         assert pairs.portion_N is not None
         arrays.append(pairs.portion_N[index].numpy())
         source, source_N, target, target_N, portion_N = (small(a.astype(np.int32)) for a in arrays)
-        weight_N = None if pairs.weight_N is None else pairs.weight_N[index].numpy()
-        shard = Shard(source, source_N, target, target_N, portion_N, weight_N)
-        shard.write(folder / f"{n}.safetensors")
+        Shard(source, source_N, target, target_N, portion_N).write(folder / f"{n}.safetensors")
     return read_store(sorted(folder.glob("*.safetensors")))
 
 
 def feed_of(kind: str, in_store: bool, folder: Path, *, in_threads: bool = False) -> tuple[Feed, Any]:
-    pairs = numbered_pairs(kind)
+    pairs = numbered_pairs()
     train = stored(pairs, folder) if in_store else pairs
     mixture = None if kind == "plain" else mixture_of(train, PORTIONS, 2.0)
     data: Any = TrainingData(None, train, pairs, [], None, mixture=mixture, stored=in_store)  # type: ignore[arg-type]
@@ -168,8 +163,7 @@ def peak_of(shards: int, kind: str, folder: Path) -> int:
     n = 1 << 17
     ids, sizes, portion_N = (np.full(k, m, np.uint16) for k, m in ((2 * n, 7), (n, 2), (n, 0)))
     portion_N[::3] = 1
-    weight_N = np.arange(n, dtype=np.float32) % 5 if kind == "weighted" else None
-    Shard(ids, sizes, ids, sizes, portion_N, weight_N).write(folder / "shard")
+    Shard(ids, sizes, ids, sizes, portion_N).write(folder / "shard")
     process = subprocess.run(
         [sys.executable, "-m", "tests.training.test_data", str(shards), kind, str(folder / "shard")],
         capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
@@ -178,7 +172,7 @@ def peak_of(shards: int, kind: str, folder: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["plain", "mixed", "weighted"])
+@pytest.mark.parametrize("kind", ["plain", "mixed"])
 def test_a_pair_beyond_the_first_million_takes_at_most_16_bytes_of_memory(tmp_path: Path, kind: str) -> None:
     pytest.importorskip("resource")
     few, many = (peak_of(shards, kind, tmp_path) for shards in (16, 48))
@@ -186,9 +180,9 @@ def test_a_pair_beyond_the_first_million_takes_at_most_16_bytes_of_memory(tmp_pa
 
 
 def test_a_store_of_one_window_is_in_memory(tmp_path: Path) -> None:
-    train = stored(numbered_pairs("weighted"), tmp_path)
+    train = stored(numbered_pairs(), tmp_path)
     assert isinstance(train, Pairs)
-    for ours, given in zip(next(train.columns()), next(numbered_pairs("weighted").columns()), strict=True):
+    for ours, given in zip(next(train.columns()), next(numbered_pairs().columns()), strict=True):
         assert ours is not None
         assert torch.equal(ours, given)  # type: ignore[arg-type]
 

@@ -28,15 +28,15 @@ N_COMMON = 100  # the most frequent source words, such as articles, have no hint
 STEM, ENDING = 4, 4  # fewest letters that forms of a word begin with alike, and most letters that follow
 
 
-def add_hints(pairs: Sequence[Pair], share: float, aligner: Aligner) -> list[tuple[Pair, Pair]]:
-    """Copies of that share of the pairs, which are taken at random (always the same ones), with hints, each with its
-    pair. A pair without a word whose translation is known is left out. `aligner`: of these pairs."""
+def add_hints(pairs: Sequence[Pair], share: float, aligner: Aligner) -> list[Pair]:
+    """Copies of that share of the pairs, which are taken at random (always the same ones), with hints. A pair
+    without a word whose translation is known is left out. `aligner`: of these pairs."""
     if not share:
         return []
     random, common, forms = Random("hints"), common_words(pairs), Forms(target for _, target in pairs)
     chosen = random.sample(range(len(pairs)), round(len(pairs) * share))
-    copies = ((with_hints(pairs[n], aligner.links(n), common, forms, random), pairs[n]) for n in chosen)
-    return [(copy, pair) for copy, pair in copies if copy]
+    copies = (with_hints(pairs[n], aligner.links(n), common, forms, random) for n in chosen)
+    return [copy for copy in copies if copy]
 
 
 def common_words(pairs: Sequence[Pair]) -> set[str]:

@@ -22,13 +22,13 @@ AT_FIRST = 0.1  # share of the items beside words that stand at the beginning of
 MOST_EDITS = 3  # of a copy; each has one placeholder, or two around a phrase
 
 
-def add_placeholders(pairs: Sequence[Pair], share: float, aligner: Aligner) -> list[tuple[Pair, Pair]]:
-    """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders, each with
-    its pair. A pair without a word whose translation is known is left out. `aligner`: of these pairs."""
+def add_placeholders(pairs: Sequence[Pair], share: float, aligner: Aligner) -> list[Pair]:
+    """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders. A
+    pair without a word whose translation is known is left out. `aligner`: of these pairs."""
     random = Random("placeholders")
     chosen = random.sample(range(len(pairs)), round(len(pairs) * share))
-    copies = ((with_placeholders(pairs[n], aligner.links(n), random), pairs[n]) for n in chosen)
-    return [(copy, pair) for copy, pair in copies if copy]
+    copies = (with_placeholders(pairs[n], aligner.links(n), random) for n in chosen)
+    return [copy for copy in copies if copy]
 
 
 def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair | None:

@@ -13,11 +13,11 @@ TYPOS = 0.1  # probability of a word to be misspelled in a copy with typos; one 
 LONG_WORD = re.compile(rf"(?<![\w@/.:-])(?:(?![{UNSPACED}])[^\W\d_]){{4,}}(?![\w@/:-]|\.\w)")
 
 
-def make_typos(pairs: Sequence[Pair], share: float) -> list[tuple[Pair, Pair]]:
-    """Copies of this share of the pairs (always the same ones) with typos in the source, each with its pair."""
+def make_typos(pairs: Sequence[Pair], share: float) -> list[Pair]:
+    """Copies of this share of the pairs (always the same ones) with typos in the source."""
     chosen = Random("typos").sample(pairs, round(len(pairs) * share))
     copies = ((with_typos(source, Random(source)), target) for source, target in chosen)
-    return [(copy, pair) for copy, pair in zip(copies, chosen, strict=True) if copy != pair]
+    return [copy for copy, pair in zip(copies, chosen, strict=True) if copy != pair]
 
 
 def with_typos(text: str, random: Random, probability: float = TYPOS) -> str:

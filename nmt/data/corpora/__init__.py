@@ -7,7 +7,7 @@ prefix. To add a kind, add its reader to `read_corpus`. Rules of reading:
 - `data.text` says whether a row is a pair, a text in one language, or a text in each language.
 - A pair with a blank side is dropped from every split: it can be neither learned from nor scored.
 - A pair with invalid UTF-8 is dropped from training text; in val and test text it is repaired with U+FFFD and kept.
-- A malformed row of TSV or JSONL is dropped, and so is a row without a weight, if `data.weights` names one.
+- A malformed row of TSV or JSONL is dropped.
 - A gzip file that was cut short is an error, and so are files of unequal length for pairs.
 - A plain file comes before its .gz.
 - Missing val or test text is held out of the training pairs.
@@ -24,7 +24,6 @@ from nmt.data.corpora.corpus import Corpus, Split, assemble, clean_train, hold_o
 from nmt.data.corpora.files import find_splits, path_name, read_path, read_sentences
 from nmt.data.corpora.hub import HUB, hub_name, local_folder, parse_hub, read_hub, read_multi30k
 from nmt.data.corpora.several import read_many, read_more
-from nmt.fields import require
 
 __all__ = ["Corpus", "clean_train", "corpus_files", "corpus_name", "corpus_path", "load_corpus", "read_sentences"]
 
@@ -68,7 +67,6 @@ def read_phrasebook(config: DataConfig) -> Corpus:
     from nmt.data.phrasebook import phrasebook
 
     require_german_and_english(config)
-    require(not config.weights, f"data.weights is {config.weights}, but the phrasebook has no weights")
     book = phrasebook()
     splits = {name: Split(config, training=name == "train") for name in ("train", "val", "test")}
     for name, split in splits.items():

@@ -8,7 +8,6 @@ the same on every machine and in any order of lines, and mostly stay the same wh
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair, require_pairs
@@ -21,8 +20,6 @@ from nmt.text.normalise import INVALID, tidy
 VAL_NAMES = ("val", "valid", "validation", "dev")
 ONLY_TEXT = "text"  # a column or key that may hold the text in one language, if none has the language's name
 SHOWN = 300  # characters of a dropped row that are kept, to show them
-MOST_WEIGHT = 100.0  # of a pair: with a billion, an epoch would never end
-NO_WEIGHT = f"no weight from 0 to {MOST_WEIGHT:g}"
 HELD_OUT, HELD_OUT_SHARE = 1000, 20  # held out for a missing split: at most 1,000 pairs, and 1 source sentence in 20
 
 
@@ -31,8 +28,6 @@ class Split:
 
     def __init__(self, config: DataConfig, training: bool) -> None:
         self.config, self.training = config, training
-        self.weights = config.weights if training else ""
-        """Name of the weights of pairs; empty if there are none."""
         self.paired = config.unit == "pair"
         self.blank = "a side is blank" if self.paired else "blank"
         self.pairs = Texts()
@@ -44,18 +39,15 @@ class Split:
         self.examples = Examples(EXAMPLES if training else 0)
 
     def add(self, row: Sequence[object], line: int, raw: str = "") -> None:
-        """Read a row, which has a sentence in each of `config.languages`, a pair or, without pairs, a text each, and at
-        its end the weight, if there are weights. `raw`: the row in its file, which is shown if it lacks a text."""
-        texts, weight = (row[:-1], weight_of(row[-1])) if self.weights else (row, 1.0)
+        """Read a row, which has a sentence in each of `config.languages`: a pair or, without pairs, a text each. `raw`:
+        the row in its file, which is shown if it lacks a text."""
         if self.paired:
-            self.keep(texts, line, "one or both languages", raw, weight)
+            self.keep(row, line, "one or both languages", raw)
             return
-        for language, text in zip(self.config.languages, texts, strict=True):
-            self.keep([text], line, language, raw, weight)
+        for language, text in zip(self.config.languages, row, strict=True):
+            self.keep([text], line, language, raw)
 
-    def keep(
-        self, texts: Sequence[object], line: int, languages: str = "", raw: str = "", weight: float | None = 1.0
-    ) -> None:
+    def keep(self, texts: Sequence[object], line: int, languages: str = "", raw: str = "") -> None:
         """Keep a pair, or one text, or drop it and count the cause. In JSON a text may be None or not a string."""
         tidied = [tidy(text) for text in texts if isinstance(text, str)]
         if len(tidied) < len(texts):
@@ -66,11 +58,9 @@ class Split:
             self.drop("invalid UTF-8", line, *texts)
         elif not target or (self.paired and not source):
             self.drop(self.blank, line, *texts)
-        elif weight is None:
-            self.drop(NO_WEIGHT, line, *texts)
         else:
             self.ledger.read += 1
-            self.pairs.append(Row(source, target, line=line, weight=weight))
+            self.pairs.append(Row(source, target, line=line))
             for cause in (*causes, *more):
                 self.ledger.repair(cause, line)
 
@@ -80,15 +70,6 @@ class Split:
         self.ledger.drop(cause, line=line)
         source, target, *_ = *("" if text is None else tidy(str(text)[:SHOWN])[0] for text in texts), "", ""
         self.examples.add(cause, (f"train:{line}: {source}", target))
-
-
-def weight_of(value: Any) -> float | None:
-    """The weight that a cell of a table, a value of JSON or a line is; None if it is none."""
-    try:
-        weight = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return weight if 0 <= weight <= MOST_WEIGHT and not isinstance(value, bool) else None
 
 
 @dataclass

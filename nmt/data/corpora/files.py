@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
@@ -12,7 +11,7 @@ from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora.bilingual_xml import entries_of, in_language
 from nmt.data.corpora.catalogues import FUZZY, are_swapped, mo_messages, po_messages
-from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble, weight_of
+from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble
 from nmt.data.corpora.tables import parquet_tables, read_tables
 from nmt.fields import require
 from nmt.files import iterate_lines
@@ -23,7 +22,6 @@ KINDS = (
     "data.text source or target also one plain file"
 )
 KINDS_OF_ROWS = ("tsv", "jsonl", "tmx", "xliff", "xlf", "parquet", "po", "mo")
-KINDS_WITH_WEIGHTS = ("tsv", "jsonl", "parquet")
 ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$")
 COMPRESSED = ("", ".gz", ".zst")
 COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|(?i:source|target|src|tgt)")  # de, pt-BR, Source
@@ -52,9 +50,7 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
     problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files"
     usable = not plain or len(config.languages) == 1
     require(usable, f"{problem} or, for text in one language, set data.text to source or target")
-    problem = f"data.weights is {config.weights}, but the corpus {config.corpus!r} is one plain file"
-    require(not (plain and config.weights), f"{problem}: give its name without the ending, beside a file of weights")
-    files = [path] if path.is_file() else find_train(path.parent, path.name, config)
+    files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
         raise ValueError(f"the corpus {config.corpus!r}: there is no such folder or file; {KINDS}")
     return {"train": files}
@@ -63,7 +59,7 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
 def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
     """The splits of a folder: train, the first of VAL_NAMES that is there, as val, others that have a name besides,
     such as val-medical, and every test*."""
-    train = find_train(folder, "train", config) or find_named(folder, config)
+    train = find_split(folder, "train", config) or find_named(folder, config)
     if not train:
         plain = " and ".join(f"train.{language}" for language in config.languages)
         needed = f"{plain} nor train.tsv, train.jsonl or train.tmx (or .gz of them), and data.text is {config.text}"
@@ -103,18 +99,6 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
     return None
 
 
-def find_train(folder: Path, stem: str, config: DataConfig) -> list[Path] | None:
-    """As `find_split`, with the file of the weights after plain files of text. ValueError if it is missing."""
-    files = find_split(folder, stem, config)
-    if not (files and config.weights) or ROWS.search(files[0].name):
-        return files
-    wanted = folder / f"{stem}.{config.weights}"
-    if weights := plain_or_gz(wanted):
-        return [*files, weights]
-    problem = f"data.weights is {config.weights}, but there is no {wanted} with a weight for each line of {files[0]}"
-    raise ValueError(f"{problem}; {contents(folder)}")
-
-
 def plain_or_gz(path: Path) -> Path | None:
     """The path or, if it is not a file, the path with .gz or .zst; None if none is a file."""
     return next((file for end in COMPRESSED if (file := path.with_name(path.name + end)).is_file()), None)
@@ -122,30 +106,25 @@ def plain_or_gz(path: Path) -> Path | None:
 
 def find_named(folder: Path, config: DataConfig) -> list[Path]:
     """The files of corpora that are named by their two languages, one for each language, as OPUS and mtdata have them:
-    Europarl.de-en.de and Europarl.de-en.en, in the folder or in train-parts/; a source, then its target (and their
-    weights), and so on."""
+    Europarl.de-en.de and Europarl.de-en.en, in the folder or in train-parts/; a source, then its target, and so on."""
     if config.unit != "pair" or len(config.languages) != 2:
         return []
     both = "|".join(re.escape(f"{a}-{b}") for a, b in (config.languages, config.languages[::-1]))
     stem = re.compile(rf"(.+[.-](?:{both}))\.{re.escape(config.source)}(?:\.(?:gz|zst))?")
     files = sorted(path for place in (folder, folder / "train-parts") if place.is_dir() for path in place.iterdir())
     stems = {path.with_name(match[1]): None for path in files if (match := stem.fullmatch(path.name))}
-    pairs = (find_train(path.parent, path.name, config) for path in stems)
-    return [file for pair in pairs if pair and len(pair) > 1 for file in pair]
+    pairs = (find_split(path.parent, path.name, config) for path in stems)
+    return [file for pair in pairs if pair and len(pair) == 2 for file in pair]
 
 
 def read_split(files: list[Path], config: DataConfig, training: bool) -> Split:
     split, rows = Split(config, training), ROWS.search(files[0].name)
     split.files = files
     if rows:
-        problem = f"data.weights is {split.weights}, but {files[0]} has no weights"
-        has_none = split.weights and rows[1] not in KINDS_WITH_WEIGHTS
-        require(not has_none, f"{problem}: take plain files, or {', '.join(KINDS_WITH_WEIGHTS)}")
         READERS[rows[1]](files[0], split)
     elif config.unit == "pair":
-        together = 3 if split.weights else 2
-        for n in range(0, len(files), together):
-            read_parallel(files[n : n + together], split)
+        for source, target in zip(files[::2], files[1::2], strict=True):
+            read_parallel(source, target, split)
     else:
         read_texts(files, split)
     return split
@@ -153,31 +132,23 @@ def read_split(files: list[Path], config: DataConfig, training: bool) -> Split:
 
 def read_texts(files: list[Path], split: Split) -> None:
     """Read each line of each file as a text; the languages take turns, so that any part of the text has both."""
-    for number, row in enumerate(zip_longest(*(corpus_lines(file, split) for file in files)), start=1):
-        texts, weight = (row[:-1], weight_of(row[-1])) if split.weights else (row, 1.0)
-        problem = f"{files[-1]} must have a weight for each line: it has more or fewer lines than {files[0]}"
-        require(not split.weights or (row[-1] is None) == all(text is None for text in texts), problem)
+    for number, texts in enumerate(zip_longest(*(corpus_lines(file, split) for file in files)), start=1):
         for text in texts:
             if text is not None:
-                split.keep([text], number, weight=weight)
+                split.keep([text], number)
 
 
-def read_parallel(files: Sequence[Path], split: Split) -> None:
-    """Read pairs whose source is line n of one file, whose target is line n of the next and, if they have weights,
-    whose weight is line n of the last. Their lines go on after those of the files before, as in the files one after
-    another."""
-    whole, more = 0, Counter[int]()
-    for row in zip_longest(*(corpus_lines(file, split) for file in files)):
-        if None in row:
-            more.update(n for n, line in enumerate(row) if line is not None)
-        else:
-            whole += 1
-            split.add(row, split.lines_before + whole)
-    rules = "line n of each must translate line n of the other", "line n of each must be of the same pair"
-    for n, (file, rule) in enumerate(zip(files[1:], rules, strict=False), start=1):
-        unequal = f"{files[0]} has {whole + more[0]:,} lines, {file} has {whole + more[n]:,}"
-        require(more[0] == more[n], f"{unequal}: {rule}")
-    split.lines_before += whole
+def read_parallel(source: Path, target: Path, split: Split) -> None:
+    """Read pairs whose source is line n of one file and whose target is line n of the other. Their lines go on after
+    those of the files before, as in the files one after another."""
+    n_source = n_target = 0
+    for src, tgt in zip_longest(corpus_lines(source, split), corpus_lines(target, split)):
+        n_source, n_target = n_source + (src is not None), n_target + (tgt is not None)
+        if src is not None and tgt is not None:
+            split.add([src, tgt], split.lines_before + n_source)
+    unequal = f"{source} has {n_source:,} lines, {target} has {n_target:,}"
+    require(n_source == n_target, f"{unequal}: line n of each must translate line n of the other")
+    split.lines_before += n_source
 
 
 def read_tsv(path: Path, split: Split) -> None:
@@ -187,12 +158,6 @@ def read_tsv(path: Path, split: Split) -> None:
         cells = line.removesuffix("\r").split("\t")
         if number == 1:
             columns, is_header = find_columns(path, cells, config)
-            if split.weights:
-                found = f"it has {', '.join(cells)}" if is_header else "it names no columns"
-                wanted = ", ".join([*config.languages, split.weights])
-                problem = f"{path}: data.weights needs a first line that names the columns {wanted}, but {found}"
-                require(is_header and split.weights in cells, problem)
-                columns.append(cells.index(split.weights))
             only_column = len(config.languages) == len(cells) == 1
             if is_header:
                 continue
@@ -221,8 +186,7 @@ def find_columns(path: Path, cells: list[str], config: DataConfig) -> tuple[list
 
 
 def read_jsonl(path: Path, split: Split) -> None:
-    """Read an object from each line: {"de": …, "en": …}, or the same under the key translation; a weight may stand
-    beside that key, too."""
+    """Read an object from each line: {"de": …, "en": …}, or the same under the key translation."""
     languages = split.config.languages
     for number, line in enumerate(corpus_lines(path, split), start=1):
         try:
@@ -230,12 +194,10 @@ def read_jsonl(path: Path, split: Split) -> None:
         except (ValueError, RecursionError):
             split.drop("not JSON", number, line)
             continue
-        whole = row if isinstance(row, dict) else {}
-        row = whole.get("translation", row)
+        row = row.get("translation", row) if isinstance(row, dict) else row
         row = row if isinstance(row, dict) else {}
         other = row.get(ONLY_TEXT) if len(languages) == 1 else None
-        weight = [whole.get(split.weights, row.get(split.weights))] if split.weights else []
-        split.add([row.get(language, other) for language in languages] + weight, number, line)
+        split.add([row.get(language, other) for language in languages], number, line)
 
 
 def read_entries(path: Path, split: Split) -> None:
@@ -264,7 +226,7 @@ READERS: dict[str, Callable[[Path, Split], None]] = {
     "tmx": read_entries,
     "xliff": read_entries,
     "xlf": read_entries,
-    "parquet": lambda path, split: read_tables(parquet_tables(path, split), split, str(path)),
+    "parquet": lambda path, split: read_tables(parquet_tables(path, split.config), split, str(path)),
     "po": read_catalogue,
     "mo": read_catalogue,
 }
@@ -282,7 +244,7 @@ def corpus_lines(path: Path, split: Split) -> Iterator[str]:
 def read_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[Iterator[str], Ledger]:
     """Text in one language, a sentence a line, read like training text; OSError if it is missing. Only a part is in
     memory. The ledger is complete when all sentences were taken."""
-    split = Split(replace(config, text="target", weights=""), training=True)
+    split = Split(replace(config, text="target"), training=True)
     read_texts([file], split)
 
     def kept() -> Iterator[str]:

@@ -25,7 +25,7 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
         name, is_turned = section.name, section.direction not in read_once
         corpus = corpora[name] = read_once[turned(section.direction, is_turned)]
         for row in corpus.train.rows():
-            train.append(Row(*turned(row.pair, is_turned), number, row.line, weight=row.weight))
+            train.append(Row(*turned(row.pair, is_turned), number, row.line))
         val += [turned(pair, is_turned) for pair in corpus.val]
         parts = corpus.val_sets or [Section("val", "", "", len(corpus.val))]
         val_sets += [replace(part, source=section.source, target=section.target) for part in parts]

@@ -18,25 +18,23 @@ def read_tables(tables: "Iterable[pyarrow.Table]", split: Split, name: str) -> N
     """Read the rows of flat tables, by columns: a dict for each of millions of rows takes minutes. `name`: theirs."""
     number = 0
     for table in tables:
-        columns = find_columns(table.column_names, split.config, split.weights, name)
+        columns = find_columns(table.column_names, split.config, name)
         for row in zip(*(table[column].to_pylist() for column in columns), strict=True):
             number += 1
             split.add(row, number)
 
 
-def find_columns(names: list[str], config: DataConfig, weights: str, name: str) -> list[str]:
-    """The columns of the texts, then that of the weights, if it is named. ValueError if one is missing."""
+def find_columns(names: list[str], config: DataConfig, name: str) -> list[str]:
+    """The columns of the texts. ValueError if one is missing."""
     own = [[f"{prefix}{language}" for language in config.languages] for prefix in ("translation.", "")]
     kinds = [*own, [ONLY_TEXT]] if len(config.languages) == 1 else own
     columns = next((kind for kind in kinds if set(kind) <= set(names)), [])
     lacks = f"no columns for {' and '.join(config.languages)}, neither of their own nor in translation"
     require(bool(columns), f"{name} has {lacks}; it has {', '.join(names)}")
-    lacks = f"no column {weights}, which data.weights names"
-    require(weights in ("", *names), f"{name} has {lacks}; it has {', '.join(names)}")
-    return [*columns, weights] if weights else columns
+    return columns
 
 
-def parquet_tables(path: Path, split: Split) -> "Iterator[pyarrow.Table]":
+def parquet_tables(path: Path, config: DataConfig) -> "Iterator[pyarrow.Table]":
     """The columns of a Parquet file that are read. ValueError if one is missing, or the file is damaged."""
     import pyarrow
     from pyarrow.parquet import ParquetFile
@@ -44,7 +42,7 @@ def parquet_tables(path: Path, split: Split) -> "Iterator[pyarrow.Table]":
     try:
         with ParquetFile(path) as file:
             names = file.schema_arrow.empty_table().flatten().column_names
-            columns = find_columns(names, split.config, split.weights, str(path))
+            columns = find_columns(names, config, str(path))
             for batch in file.iter_batches(READ_AT_ONCE, columns=columns):
                 yield pyarrow.Table.from_batches([batch]).flatten()
     except (pyarrow.ArrowException, OSError) as error:

@@ -71,11 +71,7 @@ def page(prepared: Prepared) -> Iterator[str]:
         yield f"<p>{html.escape(data_set)} was read from the hub at commit {html.escape(commit)}.</p>"
     yield from ledgers(prepared.ledgers, prepared.dropped)
     encoded = prepared.encoded()
-    _, _, numbers, weights = zip(*encoded.columns(), strict=True)
-    if weights[0] is not None:
-        weight_N = torch.cat(weights)
-        never, mean, most = int((weight_N == 0).sum()), weight_N.double().mean(), weight_N.max()
-        yield f"<p>The {unit} have weights: {mean:.3g} on average, {most:.3g} at most; {never:,} have weight 0.</p>"
+    _, _, numbers = zip(*encoded.columns(), strict=True)
     pairs, sections = prepared.train[:COUNTED], prepared.sections
     if numbers[0] is not None and ledger.parts:
         of_pairs = torch.cat(numbers)[:COUNTED].tolist()

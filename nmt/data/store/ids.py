@@ -1,9 +1,8 @@
 """Ids of training pairs on the disk: encoded once when a corpus is prepared, mapped into memory for training.
 
 A shard is one safetensors file with the ids of its sources one after another, their lengths, the same of its targets,
-and the number of each pair's corpus; if pairs have weights, those too. Ids and lengths take two bytes each, or four
-where a value needs them. Processes that train on one machine share the mapped pages, and only those pages are in memory
-that were read lately.
+and the number of each pair's corpus. Ids and lengths take two bytes each, or four where a value needs them. Processes
+that train on one machine share the mapped pages, and only those pages are in memory that were read lately.
 PyTorch is imported only to read: `nmt.data.stored` makes tensors of these files.
 """
 
@@ -21,11 +20,7 @@ from safetensors.numpy import save
 from nmt.fields import require
 
 Array = NDArray[np.integer]
-TYPES: dict[str, np.dtype[Any]] = {
-    "U16": np.dtype(np.uint16),
-    "I32": np.dtype(np.int32),
-    "F32": np.dtype(np.float32),
-}  # in a file
+TYPES: dict[str, np.dtype[Any]] = {"U16": np.dtype(np.uint16), "I32": np.dtype(np.int32)}  # in a file
 
 
 @dataclass(frozen=True)
@@ -38,11 +33,9 @@ class Shard:
     target_lengths: Array
     corpora: Array
     """Number of the corpus of each pair."""
-    weights: NDArray[np.float32] | None = None
-    """The weight of each pair; None if each has weight 1."""
 
     def write(self, file: Path) -> None:
-        file.write_bytes(save({name: array for name, array in vars(self).items() if array is not None}))
+        file.write_bytes(save(vars(self)))
 
     @classmethod
     def read(cls, file: Path) -> "Shard":
@@ -52,9 +45,8 @@ class Shard:
                 size = int.from_bytes(opened.read(8), "little")
                 require(0 < size < 1 << 16, f"its header has {size} bytes")
                 header = json.loads(opened.read(size))
-            names = [name for name in cls.__annotations__ if name != "weights" or name in header]
             content = mapped(file)[8 + size :]
-            return cls(**{name: array_in(content, header[name]) for name in names})
+            return cls(**{name: array_in(content, header[name]) for name in cls.__annotations__})
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file} is damaged: {error!r}. Delete the run folder and prepare again") from error
 

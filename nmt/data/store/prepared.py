@@ -118,12 +118,17 @@ def load_finished(record: dict[str, Any], config: Config, folder: Path) -> Prepa
     """Read a prepared run folder with this corpus.json. Raises ValueError if it was prepared with other settings, or
     from other text and nothing was trained on it yet."""
     prepared = Prepared.load(folder)
-    before, now = upgrade_record(flat(record["settings"])), flat(data_settings(config))
-    if "auto" in (before["data.corpus"], now["data.corpus"]):  # the name of the folder has the corpus that auto took
-        before["data.corpus"] = now["data.corpus"]
-    if changed := describe_changes(before, now):
-        problem = f"{folder} was prepared with other settings: {changed}"
-        raise ValueError(f"{problem}. Give the run another name, or delete that folder")
+    now = flat(data_settings(config))
+    try:
+        before = upgrade_record(flat(record["settings"]))
+        # The name of the folder has the corpus that auto took.
+        if "auto" in (before["data.corpus"], now["data.corpus"]):
+            before["data.corpus"] = now["data.corpus"]
+        changed = describe_changes(before, now)
+    except ValueError as error:
+        changed = str(error)
+    problem = f"{folder} was prepared with other settings: {changed}"
+    require(not changed, f"{problem}. Give the run another name, or delete that folder")
     if note := note_of_edits(config, folder, record):
         require(any((folder / "checkpoints").glob("step-*")), note)
         say(note)

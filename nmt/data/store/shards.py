@@ -121,8 +121,7 @@ class Draft:
 
     def write(self, working: Path, stage: str, n: int, rows: Iterable[Row]) -> None:
         """Write the rows that a stage leaves of a shard into the folder of its task."""
-        file, weighted = working / self.file(stage, n).name, self.config.data.weighted
-        write_rows(file, rows, weighted=weighted, at_once=AT_ONCE)
+        write_rows(working / self.file(stage, n).name, rows, at_once=AT_ONCE)
 
     def divide(self, n: int) -> None:
         """Repair the pairs of some of the files that were read, and divide them by buckets."""
@@ -133,13 +132,13 @@ class Draft:
         def keyed(rows: Iterable[Row]) -> Iterator[Row]:
             for row in rows:
                 pair = cleaners[row.corpus].repaired(row.pair, repaired)
-                yield Row(*pair, row.corpus, row.line, key_of(pair), False, row.weight)
+                yield Row(*pair, row.corpus, row.line, key_of(pair))
 
         with task(self.folder, "buckets", n) as (working, report):
             several = files[n * len(files) // self.tasks : (n + 1) * len(files) // self.tasks]
             places = [working / f"{n:05}-{bucket:05}.parquet" for bucket in range(self.buckets)]
             rows = keyed(row for file in several for row in read_rows(file))
-            divide_rows(rows, lambda row: row.key % self.size // shards, places, weighted=data.weighted)
+            divide_rows(rows, lambda row: row.key % self.size // shards, places)
             report["repaired"] = repaired
 
     def divide_bucket(self, bucket: int) -> None:
@@ -150,7 +149,7 @@ class Draft:
         with task(self.folder, "parts", bucket) as (working, _):
             places = [working / self.file("parts", n).name for n in range(first, first + shards)]
             rows = (row for file in files for row in read_rows(file))
-            divide_rows(rows, lambda row: row.key % self.size - first, places, weighted=self.config.data.weighted)
+            divide_rows(rows, lambda row: row.key % self.size - first, places)
 
     def clean(self, n: int, scorer: Scorer | None = None) -> None:
         """Clean the pairs of a shard, add changed copies (with cleaning.near, `drop_near` does), and sort all."""
@@ -201,7 +200,7 @@ class Draft:
             report |= tally.as_dict()
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
-        """Changed copies of pairs, of each corpus by itself; they have no line, and the weight of their pair."""
+        """Changed copies of pairs, of each corpus by itself; they have no line."""
         data = self.config.data
         if not (data.typos or data.placeholders or data.hints):
             return []
@@ -211,13 +210,12 @@ class Draft:
 
         copies = list[Row]()
         for corpus, group in groupby(sorted(rows, key=lambda row: row.corpus), key=lambda row: row.corpus):
-            weights = [(row.pair, row.weight) for row in group]
-            pairs, weight_of = [pair for pair, _ in weights], dict(weights)
+            pairs = [row.pair for row in group]
             made = make_typos(pairs, data.typos)
             if data.placeholders or data.hints:
                 aligner = Aligner(pairs)
                 made += add_placeholders(pairs, data.placeholders, aligner) + add_hints(pairs, data.hints, aligner)
-            copies += [Row(*copy, corpus, 0, key_of(copy), True, weight_of[pair]) for copy, pair in made]
+            copies += [Row(*copy, corpus, 0, key_of(copy), True) for copy in made]
         return copies
 
     def encode(self, n: int) -> None:
@@ -238,8 +236,7 @@ class Draft:
             source.add(compress(sides[0], fits))
             target.add(compress(sides[1], fits))
         corpora = small(np.array([row.corpus for row in kept], np.int32))
-        weights = np.array([row.weight for row in kept], np.float32) if self.config.data.weighted else None
-        shard = Shard(*source.arrays(), *target.arrays(), corpora, weights)
+        shard = Shard(*source.arrays(), *target.arrays(), corpora)
         with task(self.folder, "data", n) as (working, report):
             shard.write(working / self.file("data", n, "safetensors").name)
             self.write(working, "data", n, kept)

@@ -14,7 +14,6 @@ from nmt.config.names import fixed_settings
 from nmt.config.recipes import dump_config, load_config
 from nmt.data.batches import Pairs
 from nmt.data.corpora import corpus_files, load_corpus
-from nmt.data.mixing import Mixture
 from nmt.data.sections import labels, sections_of
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
@@ -66,7 +65,7 @@ def test_a_pair_keeps_its_corpus_its_tag_and_its_weight(data: DataConfig, tmp_pa
     tokenizer = prepared.tokenizer
     assert isinstance(read.train, Pairs)
     assert read.train.portion_N is not None
-    assert isinstance(read.mixture, Mixture)
+    assert read.mixture
     assert read.mixture.amounts == [40, 15, 40]
     tag = tokenizer.source.piece_to_id("<bt>")
     texts = [text for text, _ in prepared.train]
@@ -111,7 +110,7 @@ def test_a_weight_and_a_licence_may_change_and_nothing_is_prepared_anew(data: Da
     heavier = replace(data, licence="CC0", more=tuple(replace(entry, weight=9, licence="CC0") for entry in data.more))
     assert data_settings(Config(data=heavier)) == data_settings(Config(data=data))
     read = TrainingData.load(prepared_of(heavier, folder), heavier).as_read(Config(data=heavier))
-    assert isinstance(read.mixture, Mixture)
+    assert read.mixture
     assert read.mixture.amounts == [40, 270, 180]
     assert {file: (file.stat().st_mtime_ns, file.read_bytes()) for file in (folder / "data").iterdir()} == files
     assert fixed_settings(Config(data=heavier)) == fixed_settings(Config(data=data))
@@ -128,10 +127,16 @@ def test_data_that_an_older_nmt_prepared_with_other_weights_is_taken(data: DataC
     del record["val_sets"]
     for entry in record["settings"]["data"]["more"]:
         del entry["languages"], entry["validate"], entry["cleaning"]
-        entry |= {"weight": 3.0, "licence": "mine"}
+        entry |= {"weight": 3.0, "licence": "mine", "weights": ""}
+    record["settings"]["data"]["weights"] = ""
+    del record["sections"]
     file.write_text(json.dumps(record))
     (tmp_path / "run" / "data" / "SHA256SUMS").unlink()
     assert prepared_of(data, tmp_path / "run").val_sets == []
+    record["settings"]["data"]["weights"] = "quality"
+    file.write_text(json.dumps(record))
+    with pytest.raises(ValueError, match=r"other settings: data\.weights is quality: it was removed, .* Give the run"):
+        prepared_of(data, tmp_path / "run")
 
 
 def test_each_val_text_is_a_set_by_itself(data: DataConfig, tmp_path: Path) -> None:

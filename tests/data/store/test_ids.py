@@ -46,11 +46,10 @@ def test_stored_pairs_are_those_in_memory_in_any_part(tmp_path: Path, parts: lis
     assert isinstance(whole, Pairs)
     assert whole.source.rows(every) == memory.rows(every)
     for columns in (zip(*stored.columns(), strict=True), zip(*whole.columns(), strict=True)):
-        source, target, portions, weights = columns
+        source, target, portions = columns
         assert torch.equal(torch.cat(source), memory.lengths_N)
         assert torch.equal(torch.cat(target), memory.lengths_N)
         assert torch.cat(portions).tolist() == [n for n, part in enumerate(parts) for _ in part]
-        assert not any(weight is not None for weight in weights)
 
 
 def test_files_are_open_only_while_they_are_read(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_files_that_dividing_opens_grow_as_shards_do(
     monkeypatch.setattr(shards, "SHARD", 8)
     monkeypatch.setattr(texts, "CHUNK", 8)
     monkeypatch.setattr(shards, "read_rows", lambda file: count(file) or read(file))
-    monkeypatch.setattr(texts, "writer_of", lambda file, weighted: count(file) or make(file, weighted))
+    monkeypatch.setattr(texts, "writer_of", lambda file: count(file) or make(file))
     monkeypatch.setattr(shards.Draft, "encode", interrupt)
     with pytest.raises(KeyboardInterrupt):
         prepare(None, config, tmp_path / "run", engine=ONE)
