@@ -9,13 +9,21 @@ from typing import Any
 from nmt.fields import require
 
 FORMAT = 3
-# Settings that were removed: their values where they are not used, and why.
-REMOVED_FROM_TRAINING: dict[str, tuple[Any, str]] = {
-    "subword_sampling": (0, "since it didn't raise BLEU; set it to 0"),
-    "source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
-    "shard": (False, "since models that need it are beyond this toolkit; leave it out, and each process has the model"),
+# Settings that were removed, by their sections: their values where they are not used, and why.
+REMOVED: dict[str, dict[str, tuple[Any, str]]] = {
+    "training": {
+        "subword_sampling": (0, "since it didn't raise BLEU; leave it out"),
+        "source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
+        "shard": (False, "since models that need it are beyond this toolkit; leave it out: each process has the model"),
+    },
+    "data": {
+        "variants": (0, "since it cost 0.8 BLEU of plain text; leave it out, or use an older nmt"),
+        "hints": (0, "since it cost 0.5 BLEU of plain text; leave it out, and translate with terms that must occur"),
+    },
+    "search": {
+        "terms": ("must", "since hints were met in 86% of lines, and terms that must occur in all; leave it out")
+    },
 }
-REMOVED_FROM_DATA = {"variants": (0, "since it cost 0.8 BLEU of plain text; set it to 0, or use an older nmt")}
 REMOVED_FROM_DECODING = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
 
 
@@ -27,15 +35,17 @@ def take_format(values: dict[str, Any], origin: object) -> int:
     return int(number)
 
 
-def upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Convert the settings of a recipe or a run. Raises ValueError if a removed setting is in use."""
+def upgrade_settings(settings: dict[str, Any], *, prepared: bool = False) -> dict[str, Any]:
+    """Convert the settings of a recipe or a run. Raises ValueError if a removed setting is in use, unless it matters no
+    longer: a run that is `prepared` has its text, and goes on, if training itself needs nothing that was removed."""
     settings = dict(settings)
-    for section, removed in (("training", REMOVED_FROM_TRAINING), ("data", REMOVED_FROM_DATA)):
+    for section, removed in REMOVED.items():
         if settings.get(section):
             values = settings[section] = dict(settings[section])
             for name, (unused, reason) in removed.items():
                 used = values.pop(name, unused)
-                require(used == unused, f"{section}.{name} is {used}: it was removed, {reason}")
+                is_past = prepared and section != "training"
+                require(is_past or used == unused, f"{section}.{name} is {used}: it was removed, {reason}")
     if not isinstance(settings.get("decoding"), dict):
         return settings
     search = upgrade_decoding(settings.pop("decoding"))
@@ -48,7 +58,7 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     """Convert the settings, by their dotted names, of prepared data or a tokenizer. Older ones are of pairs, which no
     pair scorer and no profile has filtered, without changed copies."""
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
-    text |= dict.fromkeys(["data.typos", "data.placeholders", "data.hints"], 0.0)
+    text |= dict.fromkeys(["data.typos", "data.placeholders"], 0.0)
     text |= {"cleaning.profile": "none", "data.many_to_many": [], "data.weights": ""}
     more = [
         {name: value for name, value in entry.items() if name not in ("weight", "licence")}
@@ -64,8 +74,11 @@ def val_sets_of(record: dict[str, Any]) -> list[Any]:
     return list(record.get("val_sets", [("val", *d, n) for d, n in zip(directions, sizes, strict=False)]))
 
 
-def upgrade_model_info(info: dict[str, Any]) -> dict[str, Any]:
-    """Convert the config.json of a model folder of format 1."""
+def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
+    """Convert the config.json of a model folder of this format."""
+    if number > 1:
+        search = {name: value for name, value in info["search"].items() if name not in REMOVED["search"]}
+        return {**info, "search": search}
     decoding = info.pop("decoding")
     search = upgrade_decoding(decoding)
     facts = {"longest_source": search.pop("split_above"), "least_confidence": decoding["least_confidence"]}

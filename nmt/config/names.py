@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from nmt.config import Config, SearchConfig
 from nmt.fields import MAY_CHANGE, annotations, differing, lasting
+from nmt.upgrade import REMOVED
 
 
 def sections() -> dict[str, type]:
@@ -50,6 +51,10 @@ def first_sentence(text: str) -> str:
 
 
 def explain_unknown(name: str, names: list[str]) -> str:
+    for section, removed in REMOVED.items():
+        for field, (_, reason) in removed.items():
+            if name.replace("-", "_") in (field, f"{section}.{field}"):
+                return f"there is no setting {name}: it was removed, {reason}"
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else "; --help lists all")
 

@@ -100,10 +100,6 @@ class SearchConfig:
     Multi30k; a line's translation then depends a little on its batch. It is not used for samples, nor for lines with
     constraints."""
 
-    terms: Literal["must", "hint"] = "must"
-    """How terms of a glossary are met: must takes only translations that have them. hint shows them to the model,
-    which must have learned hints (data.hints) and may give them another form."""
-
     guard: bool = True
     """Whether translations that look wrong (loops, copies, lost tags …) are retried with other settings, and flagged if
     they stay so."""

@@ -160,7 +160,7 @@ def read_info(file: Path) -> tuple[ModelInfo, dict[str, Any]]:
     parts = {"model": ModelConfig, "search": SearchConfig, "facts": Facts}
     try:
         raw = json.loads(file.read_text(encoding="utf8"))
-        raw = upgrade_model_info(raw) if take_format(raw, file) == 1 else raw
+        raw = upgrade_model_info(raw, take_format(raw, file))
         sizes = {name: raw.pop(name) for name in ("src_vocab_size", "tgt_vocab_size")}
         info = from_json(ModelInfo, raw | {name: from_json(kind, raw[name]) for name, kind in parts.items()})
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
