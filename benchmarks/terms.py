@@ -1,15 +1,17 @@
-"""What terms of a glossary do to translations: terms that must occur, terms as hints, and both.
+"""What terms of a glossary that must occur do to translations.
 
-    python -m benchmarks.terms --model runs/plain --model runs/hints --corpus multi30k
+    python -m benchmarks.terms --model runs/plain --corpus multi30k
 
 The lines are the val text. For each one a word of the source is chosen whose translation in the reference is known by
 word alignment (`nmt.data.copies.word_links`, learned on the training text); this word is its term. `other` terms are
-another form of it (`nmt.data.copies.hints.Forms`), as a glossary has them: a reference has "dogs", the term is "dog".
+another form of it (`Forms`), as a glossary has them: a reference has "dogs", the term is "dog".
 
 A term is met if the translation has it as a whole word, and the reference's form if that is there.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -19,17 +21,17 @@ from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, rounded, run_script
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
-from nmt.data.copies.hints import Forms, common_words
-from nmt.data.copies.word_links import TOKEN, Aligner
+from nmt.data.copies.word_links import TOKEN, Aligner, tokens
 from nmt.data.corpora import load_corpus
 from nmt.reading.request import Constraints, Request, Term
-from nmt.reading.spelling import knows_hints
 from nmt.scoring.metrics import score
 from nmt.text.scripts import Phrase
 from nmt.translation.model_folder import read_info
 from nmt.translation.translator import Translator, find_model
 
-WAYS = ("none", "must", "hint")
+WAYS = ("none", "must")
+N_COMMON = 100  # the most frequent source words, such as articles, are no terms; at most a tenth of all
+STEM, ENDING = 4, 4  # fewest letters that forms of a word begin with alike, and most letters that follow
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,38 @@ def main() -> int:
     cases = make_cases(corpus.train, corpus.val[: args.lines], Random(args.seed))
     rows: list[Row] = []
     for name, translator in translators.items():
-        for way in WAYS if knows_hints(translator.tokenizer) else WAYS[:-1]:
+        for way in WAYS:
             for form in ("right", "other"):
                 rows.append({"benchmark": "terms", "model": name, **measure(translator, cases, way, form)})
     keep(rows, args)
     return 0
+
+
+def common_words(pairs: Sequence[Pair]) -> set[str]:
+    """The most frequent words of the sources, in lower case."""
+    counts = Counter(token for source, _ in pairs for token in tokens(source) if token.isalnum())
+    return {token for token, _ in counts.most_common(min(N_COMMON, len(counts) // 10))}
+
+
+class Forms:
+    """The words of texts, to find other forms of a word."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.counts = Counter(token for text in texts for token in TOKEN.findall(text) if token.isalpha())
+        self.words = sorted(self.counts)
+
+    def others(self, word: str) -> list[str]:
+        """Words that begin as this one does, and may be other forms of it."""
+        stem = word[: max(STEM, len(word) - 2)]
+        found, n = list[str](), bisect_left(self.words, stem)
+        while len(word) >= STEM and n < len(self.words) and self.words[n].startswith(stem):
+            found += [self.words[n]] if len(self.words[n]) <= len(stem) + ENDING else []
+            n += 1
+        return [other for other in found if other != word]
+
+    def inside(self, word: str) -> str:
+        """The first word of a sentence as it would be inside of one."""
+        return word.lower() if self.counts[word.lower()] > self.counts[word] else word
 
 
 def make_cases(train: Sequence[Pair], val: Sequence[Pair], random: Random) -> list[Case]:
@@ -94,7 +123,7 @@ def measure(translator: Translator, cases: Sequence[Case], way: str, form: str) 
 
 def constraints(case: Case, way: str, form: str) -> Constraints:
     term = Term((getattr(case, form),), case.word)
-    return Constraints(must=(term,) if way == "must" else (), hints=(term,) if way == "hint" else ())
+    return Constraints(must=(term,) if way == "must" else ())
 
 
 def has_word(text: str, word: str) -> bool:

@@ -60,7 +60,8 @@ def without_removed(settings: dict[str, Any], prefix: str = "", *, past: bool = 
         dotted = f"{prefix}{name}"
         if dotted in REMOVED:
             unused, reason = REMOVED[dotted]
-            require(past or value == unused, f"{dotted} is {value}: it was removed, {reason}")
+            harmless = past and reason != FILTERED  # without its weights a run would go on with other batches
+            require(harmless or value == unused, f"{dotted} is {value}: it was removed, {reason}")
         else:
             kept[name] = without_removed_in_entries(value, dotted, past=past)
     return kept
@@ -76,9 +77,9 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     """Convert the settings, by their dotted names, of prepared data or a tokenizer. Older ones are of pairs, which no
     pair scorer and no profile has filtered, without changed copies."""
     text = {"data.text": "pairs", "data.scorer": "", "data.least_quality": 0.5}
-    text |= dict.fromkeys(["data.typos", "data.placeholders", "data.hints"], 0.0)
+    text |= dict.fromkeys(["data.typos", "data.placeholders"], 0.0)
     text |= {"cleaning.profile": "none", "data.many_to_many": []}
-    settings = without_removed(settings)
+    settings = without_removed(settings, past=True)
     more = [
         {name: value for name, value in entry.items() if name not in ("weight", "licence")}
         for entry in settings.get("data.more", [])

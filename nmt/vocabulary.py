@@ -9,5 +9,4 @@ ITEMS, OPENINGS, CLOSINGS = (
     tuple(map(chr, range(*ends))) for ends in ((0xE000, 0xE006), (0xE006, 0xE00A), (0xE00A, 0xE00E))
 )
 PLACEHOLDERS = (*ITEMS, *OPENINGS, *CLOSINGS)
-HINT, HINT_END = HINTS = "\ue00e", "\ue00f"  # around a translation in the source (see `nmt.data.copies.hints`)
 SPACE = "\u2581"  # how SentencePiece writes a space in a piece: ▁

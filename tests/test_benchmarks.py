@@ -38,6 +38,7 @@ from benchmarks import (
     report,
     setup,
     students,
+    terms,
     train_speed,
 )
 from benchmarks.rows import RESULTS, Row, add_rows, last_run
@@ -383,6 +384,13 @@ def test_false_pairs_are_spoiled_in_the_way_that_their_name_says() -> None:
     assert false["translation by a weak model"] == (pair[0], "Tom buy.")
     plain = "ein Hund", "a dog"
     assert pair_scorer.wrong_number(plain, material) == pair_scorer.wrong_name(plain, material) == plain
+
+
+def test_forms_of_terms_begin_alike_and_words_at_the_start_lose_their_capital() -> None:
+    forms = terms.Forms(["The dogs run, dogs ran.", "Dogs sleep; a sleeping runner slept.", "sleeps sleepwalking"])
+    assert forms.others("sleep") == ["sleeping", "sleeps"], "sleepwalking has too long an ending"
+    assert forms.others("run") == [], "short words have none"
+    assert [forms.inside(word) for word in ("Dogs", "Anna", "sleep")] == ["dogs", "Anna", "sleep"]
 
 
 def test_precision_and_area_are_those_of_their_definitions() -> None:

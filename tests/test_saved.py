@@ -2,7 +2,8 @@
 
 `saved/format-1/` was written by nmt 0.1.0, and `saved/format-2/` by nmt 0.2.0: a model folder, and a run that was
 stopped after step 40 (since format 2: with rotary positions, RMSNorm, SwiGLU, Muon and a moving average).
-`saved/format-3/` was written by commit 150fb92, with changed copies of the pairs (placeholders, hints).
+`saved/format-3/` was written by commit 150fb92, with changed copies of the pairs: placeholders, and
+hints, which were removed.
 """
 
 import json

@@ -11,7 +11,7 @@ from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 Text = Literal["auto", "pairs", "source", "target", "both"]
 # Not of nmt.augment and nmt.tokenizer:
 ONLY_OF_RUNS = {"data.many_to_many", "data.more", "data.licence", "data.max_pieces", "cleaning.near"}
-ONLY_OF_RUNS |= {"data.scorer", "data.least_quality", "data.typos", "data.placeholders", "data.hints"}
+ONLY_OF_RUNS |= {"data.scorer", "data.least_quality", "data.typos", "data.placeholders"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +119,6 @@ class DataConfig:
     placeholders: Probability = 0.0
     """Share of training pairs with a copy that has placeholders (U+E000 to U+E00D)."""
 
-    hints: Probability = 0.0
-    """Share of training pairs with a copy whose source has translations of some words (terms)."""
-
     def __post_init__(self) -> None:
         if self.text in ("pairs", "both") and not self.many_to_many:  # what auto stands for, `Config` knows
             same = f"data.source and data.target are both {self.source!r}: they must differ"
@@ -133,7 +130,7 @@ class DataConfig:
         codes = self.many_to_many
         listed = f"data.many_to_many is [{', '.join(codes)}]"
         require(len({*codes}) == len(codes) != 1, f"{listed}: name at least two languages, each once")
-        for name in ("scorer", "placeholders", "hints"):
+        for name in ("scorer", "placeholders"):
             used = bool(codes) and bool(getattr(self, name))
             require(not used, f"{listed}, and data.{name} is for one pair of languages: leave it out")
         require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")
@@ -146,7 +143,7 @@ class DataConfig:
             require(known, f"{problem}: name at least two of data.many_to_many, each once")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
-        for name in ("typos", "placeholders", "hints"):
+        for name in ("typos", "placeholders"):
             fits = self.unit == "pair" or not getattr(self, name)
             require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
         scorable = self.scorer == "" or self.unit == "pair"

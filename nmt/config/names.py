@@ -51,8 +51,9 @@ def first_sentence(text: str) -> str:
 
 
 def explain_unknown(name: str, names: list[str]) -> str:
-    if name in REMOVED:
-        return f"there is no setting {name}: it was removed, {REMOVED[name][1]}"
+    for removed, (_, reason) in REMOVED.items():
+        if name.replace("-", "_") in (removed, removed.partition(".")[2]):
+            return f"there is no setting {name}: it was removed, {reason}"
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else "; --help lists all")
 

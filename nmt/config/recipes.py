@@ -55,8 +55,9 @@ def read_settings(path: Path) -> dict[str, Any]:
         is_section = isinstance(settings.get(name, {}), dict)
         require(is_section, f"{path}: {name} is a section: write {name}: {{field: value}}")
     take_format(settings, path)
+    prepared = (path.parent / "data" / "corpus.json").is_file()
     try:
-        return by_dotted_names(upgrade_settings(settings))
+        return by_dotted_names(upgrade_settings(settings, prepared=prepared))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

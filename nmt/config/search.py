@@ -94,10 +94,6 @@ class SearchConfig:
     samples. fusion is shallow fusion (Gülçehre et al. 2015, section 4.1), and needs the translator's vocabulary. rerank
     adds the mean log-probability of a piece, times lm_weight, to the score of a translation."""
 
-    terms: Literal["must", "hint"] = "must"
-    """How terms of a glossary are met: must takes only translations that have them. hint shows them to the model,
-    which must have learned hints (data.hints) and may give them another form."""
-
     guard: bool = True
     """Whether translations that look wrong (loops, copies, lost tags …) are retried with other settings, and flagged if
     they stay so."""

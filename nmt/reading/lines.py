@@ -38,7 +38,7 @@ CONTINUATION_BYTE = re.compile("<0x[89AB][0-9A-F]>")
 
 def share(constraints: Constraints, texts: Sequence[str]) -> list[Constraints]:
     """The constraints of each part of a text. The prefix goes to the first part that is not blank, and each term to the
-    part with the words that it translates, else to the same as the prefix. Hints go to all: they need their words."""
+    part with the words that it translates, else to the same as the prefix."""
     if not constraints:
         return [constraints] * len(texts)
     first = next((i for i, text in enumerate(texts) if text), 0)
@@ -46,7 +46,7 @@ def share(constraints: Constraints, texts: Sequence[str]) -> list[Constraints]:
     for term in constraints.must if texts else ():
         must[first + place_of(term.source, texts[first:])].append(term)
     return [
-        Constraints(constraints.prefix if i == first else "", tuple(terms), constraints.must_not, constraints.hints)
+        Constraints(constraints.prefix if i == first else "", tuple(terms), constraints.must_not)
         for i, terms in enumerate(must)
     ]
 

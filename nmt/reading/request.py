@@ -32,21 +32,18 @@ class Term:
 
 @dataclass(frozen=True)
 class Constraints:
-    """The text that a translation begins with, terms that it must contain (in any order), forbidden phrases, and terms
-    that are only shown to the model (see `nmt.reading.spelling`)."""
+    """The text that a translation begins with, terms that it must contain (in any order), and forbidden phrases."""
 
     prefix: str = ""
     must: tuple[Term, ...] = ()
     must_not: tuple[str, ...] = ()
-    hints: tuple[Term, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.prefix or self.must or self.must_not or self.hints)
+        return bool(self.prefix or self.must or self.must_not)
 
     def joined(self, others: "Constraints") -> "Constraints":
         prefix = self.prefix or others.prefix
-        must, must_not = self.must + others.must, self.must_not + others.must_not
-        return Constraints(prefix, must, must_not, self.hints + others.hints)
+        return Constraints(prefix, self.must + others.must, self.must_not + others.must_not)
 
 
 NO_CONSTRAINTS = Constraints()

@@ -1,9 +1,5 @@
-"""Steps that write a line as training text was: tidied, without the marks around it, in known words, in characters
-that the vocabulary has, and with hints.
-
-A hint is the translation of a term, and stands instead of its words, for models that have learned hints (`data.hints`):
-it tells the model where a term belongs, and which word to take; the model may give it another form. Terms of `must` are
-hints too, so that the search finds them in their place.
+"""Steps that write a line as training text was: tidied, without the marks around it, in known words, and in
+characters that the vocabulary has.
 """
 
 import re
@@ -12,17 +8,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
-from nmt.data.tokenizer import Tokenizer
 from nmt.reading.loop import Context, Reading, Taken
-from nmt.reading.request import Constraints, Term, Translation, join
+from nmt.reading.request import Constraints, Translation, join
 from nmt.text.characters import respellings
 from nmt.text.edges import LAST_MARKS, Edges, take_off
 from nmt.text.edits import Edit
 from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
-from nmt.text.scripts import WORD, Phrase, phrase_text
+from nmt.text.scripts import WORD
 from nmt.text.words import casing_of, initials
-from nmt.vocabulary import HINT, HINT_END, HINTS
 
 CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: str.upper, str.title: initials}
 STOPS = (".", "?", "!", "")  # what a model may have written at the end of a text whose last mark is replaced
@@ -202,38 +196,3 @@ class Lowered(Recased):
 
 def lowered(reading: Reading, context: Context) -> Lowered:
     return Lowered((reading.respelled(outside_items(reading.text, str.lower, reading.own)),), str.upper)
-
-
-def knows_hints(tokenizer: Tokenizer) -> bool:
-    """Whether a model with this tokenizer has learned hints."""
-    return all(map(tokenizer.knows, HINTS))
-
-
-def hints(reading: Reading, context: Context) -> Taken | None:
-    """The line with hints for the terms of which the words are known. Its terms name these in the place of their words,
-    so that each is found in the span that has it."""
-    constraints = reading.constraints
-    if not (constraints.must or constraints.hints) or not knows_hints(context.tokenizer):
-        return None
-    edits = sorted(places_of((*constraints.must, *constraints.hints), reading.text))
-    if not edits or "\t" in reading.text or any(mark in reading.text for mark in HINTS):
-        return None
-    shown = reading.edited(edits)
-    must = [replace(term, source=hint_of(term)) if hint_of(term) in shown.text else term for term in constraints.must]
-    return Taken((replace(shown, constraints=replace(constraints, must=tuple(must), hints=())),))
-
-
-def hint_of(term: Term) -> str:
-    return f"{HINT} {phrase_text(term.targets[0])} {HINT_END}"
-
-
-def places_of(terms: Sequence[Term], line: str) -> Iterator[Edit]:
-    """Start and end of the words of each term, wherever they occur, and its hint. Of terms that overlap, the first
-    counts."""
-    taken = [False] * len(line)
-    for term in terms:
-        words = phrase_text(term.source)
-        for start, end in Phrase.parse(words).find(line) if words and phrase_text(term.targets[0]) else ():
-            if not any(taken[start:end]):
-                taken[start:end] = [True] * (end - start)
-                yield start, end, hint_of(term)

@@ -29,7 +29,6 @@ LIMITS: dict[str, Range | None] = {  # settings of a search that a request may c
     "seed": Range(0, 2**53),
     "mbr": None,
     "split_above": Range(0, 10_000),
-    "terms": None,
     "guard": None,
 }
 

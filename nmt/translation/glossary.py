@@ -114,8 +114,6 @@ def add_terms(
 ) -> tuple[Request, str]:
     """The request with the terms that can be met; the note says why terms were left out (else empty)."""
     terms, constraints = glossary.terms_in(read_text(request.text, translator, markup)), request.constraints
-    if search.terms == "hint":
-        return replace(request, constraints=constraints.joined(Constraints(hints=terms))), ""
     problem = translator.compiler.problem(constraints.joined(Constraints(must=terms)), search) if terms else ""
     for term in terms:
         more = constraints.joined(Constraints(must=(term,)))

@@ -22,7 +22,7 @@ from nmt.reading.items import items, lifted_items, lifted_tags, quotes, tags
 from nmt.reading.lines import by_clauses, by_halves, cut_sentences
 from nmt.reading.loop import Reading, Step
 from nmt.reading.request import Lists, Translation
-from nmt.reading.spelling import hints, inside, known_words, lowered, readable, tidied
+from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
 from nmt.text.sentences import split_clauses, split_sentences
@@ -37,13 +37,13 @@ ADVICE: frozenset[Flag] = frozenset({"unsure", "numbers", "unknown"})
 
 Steps = tuple[Step, ...]
 WORDS: Steps = (tidied, inside, quotes, known_words, readable)
-USUAL: Steps = (tags, *WORDS, items, hints, cut_sentences)
-AS_WRITTEN: Steps = (lifted_tags, *WORDS, hints, cut_sentences)  # no placeholders for items
+USUAL: Steps = (tags, *WORDS, items, cut_sentences)
+AS_WRITTEN: Steps = (lifted_tags, *WORDS, cut_sentences)  # no placeholders for items
 CLAUSES: Steps = (*USUAL[:-1], by_clauses)
 HALVES: Steps = (*USUAL[:-1], by_halves)
-LIFTED: Steps = (lifted_tags, *WORDS[:-1], lifted_items, readable, hints, cut_sentences)
-LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items, hints, cut_sentences)
-PLAIN: Steps = (lifted_tags, tidied, readable, hints, cut_sentences)
+LIFTED: Steps = (lifted_tags, *WORDS[:-1], lifted_items, readable, cut_sentences)
+LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items, cut_sentences)
+PLAIN: Steps = (lifted_tags, tidied, readable, cut_sentences)
 
 Attempt = Callable[[Sequence[Reading], Steps, SearchConfig], Lists]
 """The n-best lists of lines, by these steps and settings; an empty one where an item is lost."""

@@ -25,7 +25,6 @@ from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.lora import with_adapter
 from nmt.reading.loop import Context, Limits
 from nmt.reading.request import Lists, Request, Translation
-from nmt.reading.spelling import knows_hints
 from nmt.text.edges import quotes_of
 from nmt.text.markup import Mode
 from nmt.text.words import Spellings, spellings_of
@@ -215,9 +214,6 @@ class Translator:
     def check(self, search: SearchConfig) -> None:
         """Raise ValueError if the engine can't follow these settings of a call, or if languages aren't chosen."""
         self.tokenizer.languages.require_chosen()
-        advice = "take must, or train a model with data.hints 0.3"
-        problem = f"search.terms is hint, but the model has learned no hints: {advice}"
-        require(search.terms == "must" or knows_hints(self.tokenizer), problem)
         self.engine.check(search if self.lm or not search.lm_weight else replace(search, lm_weight=0.0))
 
     @property

@@ -346,14 +346,35 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["shard", "source_loss"])
-def test_a_setting_of_training_that_was_removed_is_refused_where_it_was_used(tmp_path: Path, name: str) -> None:
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(f"training: {{{name}: false}}")
+@pytest.mark.parametrize(
+    ("section", "name", "unused", "used"),
+    [
+        ("training", "shard", False, True),
+        ("training", "source_loss", False, True),
+        ("data", "variants", 0.0, 0.1),
+        ("data", "hints", 0.0, 0.3),
+        ("search", "terms", "must", "hint"),
+    ],
+)
+def test_a_setting_that_was_removed_is_refused_where_it_was_used(
+    tmp_path: Path, section: str, name: str, unused: object, used: object
+) -> None:
+    recipe, reason = tmp_path / "recipe.yaml", "it was removed, since .*; leave it out"
+    recipe.write_text(f"{section}: {{{name}: {unused}}}")
     assert load_config(recipe) == Config()
-    recipe.write_text(f"training: {{{name}: true}}")
-    with pytest.raises(ValueError, match=f"training.{name} is True: it was removed, since .*; leave it out"):
+    recipe.write_text(f"{section}: {{{name}: {used}}}")
+    with pytest.raises(ValueError, match=f"{section}.{name} is {used}: {reason}"):
         load_config(recipe)
+    for option in (f"{section}.{name}", name.replace("_", "-")):
+        with pytest.raises(ValueError, match=f"there is no setting {option}: {reason}"):
+            make_train_parser().parse([f"--{option}", str(used)])
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "corpus.json").touch()  # a run, whose text is prepared
+    if section == "training":
+        with pytest.raises(ValueError, match=reason):
+            load_config(recipe)
+    else:
+        assert load_config(recipe) == Config()
 
 
 def test_weights_of_pairs_are_refused_where_they_were_used(tmp_path: Path) -> None:

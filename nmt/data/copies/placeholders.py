@@ -22,10 +22,12 @@ AT_FIRST = 0.1  # share of the items beside words that stand at the beginning of
 MOST_EDITS = 3  # of a copy; each has one placeholder, or two around a phrase
 
 
-def add_placeholders(pairs: Sequence[Pair], share: float, aligner: Aligner) -> list[Pair]:
-    """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders. A
-    pair without a word whose translation is known is left out. `aligner`: of these pairs."""
-    random = Random("placeholders")
+def add_placeholders(pairs: Sequence[Pair], share: float) -> list[Pair]:
+    """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders. A pair
+    without a word whose translation is known is left out."""
+    if not share:
+        return []
+    random, aligner = Random("placeholders"), Aligner(pairs)
     chosen = random.sample(range(len(pairs)), round(len(pairs) * share))
     copies = (with_placeholders(pairs[n], aligner.links(n), random) for n in chosen)
     return [copy for copy in copies if copy]

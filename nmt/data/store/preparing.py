@@ -43,12 +43,12 @@ from nmt.files import (
 )
 from nmt.messages import say
 from nmt.upgrade import FORMAT
-from nmt.vocabulary import HINTS, PLACEHOLDERS
+from nmt.vocabulary import PLACEHOLDERS
 
 QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a training starts
 ALL_CORES = Engine()
 # Settings of data.* that only later stages need; all others change what is read.
-OF_CLEANING = "max_characters max_ratio drop_duplicates drop_held_out scorer least_quality typos placeholders hints"
+OF_CLEANING = "max_characters max_ratio drop_duplicates drop_held_out scorer least_quality typos placeholders"
 OF_ENCODING = "max_pieces"
 
 
@@ -216,7 +216,7 @@ def make_tokenizer(draft: Draft, n: int) -> None:
             tokenizer = take_tokenizer(config)
         else:
             say(f"Training the tokenizer on {ledger.kept:,} {ledger.unit}s of {state['corpus']}")
-            marks = (PLACEHOLDERS if config.data.placeholders else ()) + (HINTS if config.data.hints else ())
+            marks = PLACEHOLDERS if config.data.placeholders else ()
             settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
             pairs = least_pairs(draft.files(draft.cleaned), settings.sample_characters)
             known = Languages.among(config.data.many_to_many)
@@ -243,9 +243,9 @@ def take_tokenizer(config: Config) -> Tokenizer:
     require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
     advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
     require(tokenizer.joint or not config.model.one_vocabulary, f"{separate} the model needs one vocabulary: {advice}")
-    for name, has in (("placeholders", tokenizer.has_placeholders), ("hints", all(map(tokenizer.knows, HINTS)))):
-        fits = has or not getattr(config.data, name)
-        require(fits, f"the tokenizer in {folder} has no pieces for {name}: set data.{name} to 0, or take another")
+    fits = tokenizer.has_placeholders or not config.data.placeholders
+    problem = f"the tokenizer in {folder} has no pieces for placeholders"
+    require(fits, f"{problem}: set data.placeholders to 0, or take another")
     tokenizer.notes.append(f"The tokenizer is the one in {folder}; the other settings of tokenizer.* are not used.")
     return tokenizer
 

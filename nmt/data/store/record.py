@@ -47,7 +47,7 @@ def sections_in(record: dict[str, Any]) -> list[Section]:
         return [Section(**values) for values in record["sections"]]
     names = {"source", "target", "corpus", "text", "many_to_many"}
     data = {name: value for name, value in record["settings"].get("data", {}).items() if name in names | {"more"}}
-    return sections_of(make_section("data", by_dotted_names(upgrade_settings({"data": data}))))
+    return sections_of(make_section("data", by_dotted_names(upgrade_settings({"data": data}, prepared=True))))
 
 
 def read_ledgers(file: Path) -> dict[str, Ledger]:

@@ -202,19 +202,14 @@ class Draft:
     def copies(self, rows: Sequence[Row]) -> list[Row]:
         """Changed copies of pairs, of each corpus by itself; they have no line."""
         data = self.config.data
-        if not (data.typos or data.placeholders or data.hints):
+        if not (data.typos or data.placeholders):
             return []
-        from nmt.data.copies.hints import add_hints  # only now: they import PyTorch
-        from nmt.data.copies.placeholders import add_placeholders
-        from nmt.data.copies.word_links import Aligner
+        from nmt.data.copies.placeholders import add_placeholders  # only now: it imports PyTorch
 
         copies = list[Row]()
         for corpus, group in groupby(sorted(rows, key=lambda row: row.corpus), key=lambda row: row.corpus):
             pairs = [row.pair for row in group]
-            made = make_typos(pairs, data.typos)
-            if data.placeholders or data.hints:
-                aligner = Aligner(pairs)
-                made += add_placeholders(pairs, data.placeholders, aligner) + add_hints(pairs, data.hints, aligner)
+            made = make_typos(pairs, data.typos) + add_placeholders(pairs, data.placeholders)
             copies += [Row(*copy, corpus, 0, key_of(copy), True) for copy in made]
         return copies
 

@@ -48,9 +48,9 @@ def test_a_word_that_occurs_twice_and_an_empty_side_have_no_links() -> None:
 
 
 def test_both_sides_have_the_same_placeholders_each_once_and_the_rest_stays() -> None:
-    copies = add_placeholders(PAIRS, 0.9, Aligner(PAIRS))
+    copies = add_placeholders(PAIRS, 0.9)
     assert len(copies) == round(0.9 * len(PAIRS))
-    assert copies == add_placeholders(PAIRS, 0.9, Aligner(PAIRS))
+    assert copies == add_placeholders(PAIRS, 0.9)
     sources = {source for source, _ in PAIRS}
     ways = set()
     for source, target in copies:
@@ -64,7 +64,7 @@ def test_both_sides_have_the_same_placeholders_each_once_and_the_rest_stays() ->
 
 
 def test_placeholders_stand_where_the_translations_are() -> None:
-    for source, target in add_placeholders(PAIRS, 0.9, Aligner(PAIRS)):
+    for source, target in add_placeholders(PAIRS, 0.9):
         there = neighbours(target)
         for mark, (before, after) in neighbours(source).items():
             if before in WORDS and mark not in OPENINGS:

@@ -10,7 +10,6 @@ from nmt.data.copies.typos import make_typos, with_typos
 from nmt.data.corpora import load_corpus
 from nmt.data.store.preparing import prepare
 from nmt.text.words import Words
-from nmt.upgrade import upgrade_settings
 from tests.data.corpus_files import write_corpus
 
 PAIRS = [(f"Der Hund {n} läuft.", f"The dog {n} runs.") for n in range(100)]
@@ -58,12 +57,6 @@ def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
     words = Words.parse((tmp_path / "run" / "data" / "words.txt").read_text())
     assert {*words.usual, *words.first} == {"Der", "Hund", "läuft", *map(str, range(80))}, "not those of copies"
     assert prepare(None, config, tmp_path / "run").train == prepared.train
-
-
-def test_copies_for_headings_are_refused_where_they_were_used() -> None:
-    assert upgrade_settings({"data": {"variants": 0.0}}) == {"data": {}}
-    with pytest.raises(ValueError, match=r"data\.variants is 0\.1: it was removed"):
-        upgrade_settings({"data": {"variants": 0.1}})
 
 
 def test_text_without_translations_has_no_typos() -> None:

@@ -96,7 +96,7 @@ def test_filters_know_the_languages_of_each_direction(tmp_path: Path) -> None:
         ({"many_to_many": ("de", "en", "de")}, "each once"),
         ({"many_to_many": ("de", "d e")}, "must be a language code"),
         ({"many_to_many": ("de", "en"), "text": "both"}, "needs pairs, but data.text is both"),
-        ({"many_to_many": ("de", "en"), "hints": 0.1}, "data.hints is for one pair of languages"),
+        ({"many_to_many": ("de", "en"), "placeholders": 0.1}, "data.placeholders is for one pair of languages"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(given: dict[str, object], problem: str) -> None:
