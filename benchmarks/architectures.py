@@ -147,7 +147,7 @@ class Column:
         return places
 
 
-FEED_FORWARD: Sublayer = ("feed-forward", "feed_forward.py: FeedForward", None, (5, 5))
+FEED_FORWARD: Sublayer = ("feed-forward", "layers.py: FeedForward", None, (5, 5))
 RESIDUAL = "⊕ residual with norm, before the sublayer (pre) or after the sum (post): blocks.py, Residual"
 SQUARES = "squares: rows are queries, columns are keys; filled: the query may attend to the key"
 
