@@ -25,7 +25,7 @@ TOO_LONG: set[str] = set()
 FUNCTIONS_TOO_LONG: set[str] = set()
 NAMES_USED_TOO_OFTEN: set[str] = set()
 # What a plain sentence may enter: lower these when it enters less.
-MOST_FUNCTIONS_ENTERED, MOST_FILES_ENTERED = 177, 38
+MOST_FUNCTIONS_ENTERED, MOST_FILES_ENTERED = 140, 30
 
 
 Import = ast.Import | ast.ImportFrom

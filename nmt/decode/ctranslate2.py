@@ -28,7 +28,7 @@ from nmt.decode.hypothesis import (
     length_divisor,
     longest_output,
 )
-from nmt.decode.stop import Stop, check
+from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.model.contract import Decoder
 from nmt.model.positions import SINUSOIDAL
@@ -83,7 +83,7 @@ class CTranslate2Engine:
     before: tuple[Ids, Ids] = ((), ())
     """Pieces before each source, and each target."""
 
-    models, shortlist, takes_phrases = (), None, False
+    models, shortlist, takes_phrases, leaves_python = (), None, False, True
 
     @property
     def device(self) -> torch.device:
@@ -202,7 +202,8 @@ class CTranslate2Engine:
     def run(self, method: Callable[..., Any], stop: Stop | None, *arguments: Any, **options: Any) -> list[Any]:
         """The results of a method of the library. It can't end a call of its own, so a call that is stopped goes on in
         the background, and its results are lost."""
-        check(stop)
+        if stop:
+            stop.check()
         if stop is None:
             return method(*arguments, **options)
         calls = method(*arguments, **options, asynchronous=True)

@@ -47,6 +47,10 @@ class Engine(Limited, Protocol):
     def takes_phrases(self) -> bool:
         """Whether constraints may have more than a prefix of fixed pieces."""
 
+    @property
+    def leaves_python(self) -> bool:
+        """Whether its searches run outside of Python's interpreter, which does other work meanwhile."""
+
     def begun(self, source: Ids, target: Ids) -> "Engine":
         """This engine with pieces before each source and each target, such as codes of languages, which callers don't
         see. They replace those that it has."""

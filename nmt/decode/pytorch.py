@@ -22,7 +22,7 @@ from nmt.decode.graphs import RecordedModel, record_models
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
-from nmt.decode.stop import Stop, check
+from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.model.contract import Decoder, GenerativeModel, without_sources
 from nmt.model.precision import with_precision
@@ -94,6 +94,10 @@ class TorchEngine:
         return together(begun) if begun else None
 
     @property
+    def leaves_python(self) -> bool:
+        return self.plain is not None
+
+    @property
     def device(self) -> torch.device:
         return self.models[0].device
 
@@ -140,7 +144,8 @@ class TorchEngine:
     def score_after(
         self, sources: tuple[Tensor, Tensor], targets: Sequence[Ids], stop: Stop | None
     ) -> list[list[float]]:
-        check(stop)
+        if stop:
+            stop.check()
         batch = *sources, *pad(targets, self.device)
         log_probs_XBT = torch.stack([force_score(reader, *batch) for reader in self.readers])
         log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))

@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import BAD_LOGITS, Hypothesis, forbidden_ids, longest_output
-from nmt.decode.stop import Stop, check
+from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.model.contract import Decoder
 from nmt.vocabulary import BOS, EOS
@@ -70,7 +70,8 @@ def sample_part(
     tokens_TBW = torch.full(random_TBW.shape, EOS, device=device)
     log_probs_TBW = torch.zeros(random_TBW.shape, device=device)
     for step in range(random_TBW.size(0)):
-        check(stop)
+        if stop:
+            stop.check()
         logits_NWV = model.step(tokens_NW, cache)
         tokens_NW, own_NWV = next_pieces(logits_NWV, step, options, random_TBW[step, sentences_N])
         tokens_NW[ended_NW | (limits_N <= step)[:, None]] = EOS

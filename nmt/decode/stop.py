@@ -30,9 +30,3 @@ class Stop:
             raise Stopped("the search was stopped")
         if time.monotonic() >= self.deadline:
             raise Stopped("the search took longer than it may")
-
-
-def check(stop: Stop | None) -> None:
-    """As `Stop.check`; None never ends a search."""
-    if stop is not None:
-        stop.check()

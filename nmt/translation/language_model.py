@@ -20,7 +20,7 @@ from nmt.decode.generation import Continuations
 from nmt.decode.parallel import halve_if_too_large, map_batches
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
-from nmt.decode.stop import Stop, check
+from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.model.contract import PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
@@ -319,7 +319,8 @@ def grow(batch: Continuations, growing: list[Growing], stop: Stop | None) -> Ite
     """Take all steps of a batch; yield each addition to one of the texts. Raises Stopped as `stop` says."""
     width = len(growing) // len(batch.limits)
     while batch.live:
-        check(stop)
+        if stop:
+            stop.check()
         for prompt, sample, piece, log_prob in batch.step():
             continuation = growing[prompt * width + sample]
             yield continuation.add(piece, log_prob)

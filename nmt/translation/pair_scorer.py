@@ -18,7 +18,7 @@ from nmt.data.cleaning import Pair
 from nmt.data.copies.false_pairs import FALSE, TRUE, as_read
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.parallel import halve_if_too_large
-from nmt.decode.stop import Stop, check
+from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import choose_device
@@ -71,7 +71,8 @@ class PairScorer:
         scores: list[float | None] = [None] * len(pairs)
 
         def run(rows: list[int]) -> list[float]:
-            check(stop)
+            if stop:
+                stop.check()
             ids_BS, mask_BS = whole.padded(torch.tensor(rows), eos=True)
             first_BS = torch.zeros_like(mask_BS)
             first_BS[:, 0] = True

@@ -15,6 +15,7 @@ from nmt.config import Backend, DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import Engine
+from nmt.decode.parallel import MOST_WORKERS, map_batches
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
@@ -103,6 +104,7 @@ class Translator:
     def use(self, engine: Engine, tokenizer: Tokenizer) -> None:
         """Take an engine and a tokenizer (of the same pieces), with the pieces that it begins texts with."""
         self.engine, self.tokenizer = engine.begun(*tokenizer.starts()), tokenizer
+        self.languages_chosen = tokenizer.languages.chosen
         self.compiler = ConstraintCompiler(tokenizer, self.engine, self.automata)
         self.spans = SpanSearch(self.engine, self.compiler)
         self.aligner = Aligner(self.engine, tokenizer)
@@ -213,7 +215,8 @@ class Translator:
 
     def check(self, search: SearchConfig) -> None:
         """Raise ValueError if the engine can't follow these settings of a call, or if languages aren't chosen."""
-        self.tokenizer.languages.require_chosen()
+        if not self.languages_chosen:
+            self.tokenizer.languages.require_chosen()
         self.engine.check(search if self.lm or not search.lm_weight else replace(search, lm_weight=0.0))
 
     @property
@@ -284,7 +287,12 @@ class Translator:
         search = search or self.search
         self.check(search)
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
-        return self.call(search, markup, rerank, stop).translate(requests)
+        # Where searches leave Python's interpreter free, one share of the lines is read while others are searched.
+        most = len(requests) // search.batch_size if self.engine.leaves_python else 1
+        n = max(1, min(torch.get_num_threads(), MOST_WORKERS, most))
+        call, shares = self.call(search, markup, rerank, stop), [requests[k::n] for k in range(n)]
+        lists = map_batches(call.translate, shares, self.engine.device)
+        return [lists[i % n][i // n] for i in range(len(requests))]
 
     def call(
         self, search: SearchConfig, markup: Mode, rerank: Reranker | None = None, stop: Stop | None = None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from nmt import evaluate, translate
 from nmt.config import Backend, SearchConfig
@@ -244,3 +245,14 @@ def test_the_copy_in_the_cache_is_made_once_and_the_model_folder_stays(
     assert "CTranslate2 is not used" in capsys.readouterr().err
     monkeypatch.setenv("NMT_CACHE", str(model_folder / "config.json"))  # no folder can be made there
     assert "CTranslate2" not in Translator.load(model_folder, "cpu").describe()
+
+
+def test_lines_that_are_read_in_shares_keep_their_order(model_folder: Path, own: Translator) -> None:
+    auto = Translator.load(model_folder, "cpu", precision="fp32")
+    lines = [*LINES, "", "Hund!", "Wiese", "Kaffee und Tisch", "x"] * 3
+    search = SearchConfig(beam_size=1, max_length=12, batch_size=4)
+    torch.set_num_threads(3)
+    try:
+        assert auto.translate(lines, search) == own.translate(lines, search)
+    finally:
+        torch.set_num_threads(1)

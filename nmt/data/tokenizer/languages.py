@@ -46,6 +46,12 @@ class Languages:
             raise ValueError(f"the {side} language is {code}, which the model doesn't know: {hint}")
         return replace(self, source=source or self.source, target=target or self.target)
 
+    @property
+    def chosen(self) -> bool:
+        """Whether the languages that the model must be told are chosen."""
+        sides = (self.source, self.before_source), (self.target, self.before_target)
+        return all(code in known or not any(known.values()) for code, known in sides)
+
     def require_chosen(self, options: tuple[str, str] = CHOICE) -> None:
         """Raise ValueError if a language that the model must be told isn't chosen. `options`: how the source and the
         target language are chosen."""
