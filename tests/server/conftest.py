@@ -43,7 +43,7 @@ class Slow(Translator):
 
 
 def load(folder: Path) -> Translator:
-    return Translator.load(folder, "cpu", precision="fp32")
+    return Translator.load(folder, "cpu", precision="fp32", backend="pytorch")  # as the fixture `translator`
 
 
 def make_service(folder: Path, adapters: Mapping[str, Path] | None = None, /, **settings: object) -> Service:
