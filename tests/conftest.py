@@ -22,10 +22,10 @@ from tests.tiny import SHORT, make_model, make_tokenizer, save_scorer, save_tiny
 # What `--quick` leaves out: files that train, start commands, import large libraries or search a lot. They take two
 # thirds of the time of one case of each test.
 NOT_QUICK = (
-    *("interop", "data/corpora/test_hub.py", "data/test_phrasebook.py", "data/test_resolve.py"),
-    *("data/test_prepared_accidents.py", "translation/test_exported.py", "model/test_cost.py"),
+    *("interop", "data/corpora/test_hub.py", "data/phrasebook/test_phrasebook.py", "data/test_resolve.py"),
+    *("data/store/test_prepared_accidents.py", "translation/test_exported.py", "model/test_cost.py"),
     *("decode/test_fusion.py", "decode/test_graphs.py", "decode/test_phrase_search.py"),
-    *("model/test_combinations.py", "model/test_device.py", "training/test_balance.py", "training/test_counts.py"),
+    *("model/test_combinations.py", "model/test_device.py", "training/test_experts.py", "training/test_counts.py"),
     *("training/test_loop.py", "training/test_objectives.py", "test_augment.py", "test_docs.py", "test_inspect.py"),
     *("test_many_to_many.py", "test_saved.py", "test_tokenizer.py", "test_train.py", "test_translate.py"),
 )

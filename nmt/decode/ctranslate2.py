@@ -155,7 +155,8 @@ class CTranslate2Engine:
             return Hypothesis(ids, score, log_prob, log_probs, finished=len(ids) < limit)
 
         rows = zip(found, constraints, limits, strict=True)
-        return [[hypothesis(*each, c.prefix, limit) for each in n_best] for n_best, c, limit in rows]
+        made = ([hypothesis(*each, c.prefix, limit) for each in n_best] for n_best, c, limit in rows)
+        return [sorted(n_best, key=lambda hypothesis: -hypothesis.score) for n_best in made]
 
     def find(
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints, limit: int, stop: Stop | None

@@ -62,7 +62,7 @@ def test_requests_choose_an_adapter_by_its_name(model_folder: Path, adapter_fold
         for name in ("", "law", "sport"):
             found[name] = [one["text"] for one in post(client, text=GERMAN, model=name)["translations"]]
             folder = adapter_folders.get(name)
-            alone = Translator.load(model_folder, "cpu", precision="fp32", adapter=folder)
+            alone = Translator.load(model_folder, "cpu", precision="fp32", backend="pytorch", adapter=folder)
             assert found[name] == alone.translate(GERMAN)
         assert len({tuple(texts) for texts in found.values()}) == 3
         listed = client.get("/v1/models").json()["models"]
