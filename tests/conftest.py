@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
@@ -46,6 +47,10 @@ if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and hasattr(os, "sched_seta
 settings.register_profile("nmt", deadline=None, max_examples=25)
 settings.register_profile("quick", deadline=None, max_examples=2)
 settings.load_profile("nmt")
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(os.environ["NMT_CACHE"], ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
