@@ -124,9 +124,8 @@ class CTranslate2Engine:
     def is_plain(self, sources: Sequence[Ids], options: SearchConfig) -> bool:
         """Whether it searches, without constraints, as `nmt.decode.beam` does: nearly always with the same result."""
         longest = max(map(len, sources), default=0)
-        fits = self.longest_source is None or longest <= self.longest_source
-        limit = longest_output(longest, options, None) if fits else 0
-        fits = fits and limit == longest_output(longest, options, self.longest_target(longest))
+        lengths, most = (longest, longest_output(longest, options, None)), (self.longest_source, self.longest_target(0))
+        fits = all(room is None or length <= room for length, room in zip(lengths, most, strict=True))
         return fits and all(getattr(options, name) == value for name, value in PLAIN.items())
 
     def search(

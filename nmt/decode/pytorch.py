@@ -61,7 +61,7 @@ class TorchEngine:
         precision: DecodingPrecision = "fp32",
         shortlist: Shortlist | None = None,
     ) -> "TorchEngine":
-        """Set models to evaluation mode, and convert them to the precision . ValueError if vocabularies differ in
+        """Set models to evaluation mode, and convert them to the precision. ValueError if vocabularies differ in
         size."""
         converted, precisions = zip(*(with_precision(model.eval(), precision) for model in models), strict=True)
         engine = cls(converted, precisions[0], shortlist, recorded=record_models(converted))

@@ -176,8 +176,8 @@ class Translator:
         models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
         is_alone = backend == "auto" and len(models) == 1 and adapter is None
         plain = plain_engine(folders[0], models[0], tokenizer, info, precision) if is_alone else None
-        problem = f"precision int8 is CTranslate2's, which doesn't run {'this model' if is_alone else 'this'} here"
-        require(plain is not None or precision != "int8", f"{problem}: take auto, fp32 or bf16")
+        problem = "precision int8 is for searches by CTranslate2, which doesn't do them here: take auto, fp32 or bf16"
+        require(plain is not None or precision != "int8", problem)
         shortlist = load_shortlist(folders[0], tokenizer)
         engine = TorchEngine.make(models, precision, shortlist)
         engine = replace(engine, plain=plain)
