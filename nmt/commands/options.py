@@ -251,10 +251,8 @@ def add_search_options(parser: Parser, *names: str) -> None:
 
 def add_backend_option(parser: Parser) -> None:
     text = "What runs the model. auto: on a CPU, CTranslate2 does plain searches (without terms, samples and n-best "
-    text += (
-        "lists) of the models that it can run; PyTorch does all else. ctranslate2: a folder that nmt.export wrote for "
-    )
-    text += "it; settings that it can't follow are refused."
+    text += "lists) of the models that it can run; PyTorch does all else. ctranslate2 needs a folder that nmt.export "
+    text += "wrote for it; settings that it can't follow are refused."
     parser.add("--backend", show_type(Backend), text, Backend, "auto")
 
 
@@ -262,9 +260,9 @@ def add_device_options(parser: Parser) -> None:
     """Add --device and --precision, for translating."""
     text = "Device to translate on: auto (a GPU if there is one), cpu, cuda or cuda:N."
     parser.add("--device", "DEVICE", text, default="auto")
-    text = "Number format of matrix products. auto: fp32 in CTranslate2, and in PyTorch bf16 if the machine has "
-    text += "instructions for it, else fp32. int8: CTranslate2 computes in int8; it is faster, and about 1 line of 10 differs "
-    text += "in a word. With fp32, translations do not depend on the batch."
+    text = "Number format of matrix products. auto: fp32 in CTranslate2; in PyTorch bf16 if the machine has it, else "
+    text += "fp32. int8: CTranslate2 computes in int8; it is faster, and about 1 line of 10 differs in a word. With fp32, "
+    text += "translations do not depend on the batch."
     parser.add("--precision", show_type(DecodingPrecision), text, DecodingPrecision, "auto")
 
 

@@ -78,17 +78,25 @@ def plain_engine(
         return None
     sums = (folder / SUMS).read_text(encoding="utf8")
     key = hashlib.sha256(f"{sums} {version('ctranslate2')} {__version__}".encode()).hexdigest()
-    copy = cache_folder() / "ctranslate2" / key[:32]
     try:
+        copy = cache_folder() / "ctranslate2" / key[:32]
         with locked(copy.parent, wait=True):
-            if not (copy / SUMS).is_file():
+            if not is_whole(copy):
                 with whole_folder(copy) as draft:
                     write_model(model, tokenizer, info, draft, "float32")
-        check_sums(copy, "config.json", "model.bin")
-    except (OSError, ValueError) as error:
-        print(f"Note: CTranslate2 is not used, which would be faster: {error}", file=sys.stderr)
+        return run_exported(copy, tokenizer, info, "cpu", "int8" if precision == "int8" else "fp32")
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: the user has no home folder
+        print(f"Note: PyTorch does all searches; CTranslate2, which is faster, can't be used: {error}", file=sys.stderr)
         return None
-    return run_exported(copy, tokenizer, info, "cpu", "int8" if precision == "int8" else "fp32")
+
+
+def is_whole(copy: Path) -> bool:
+    """Whether a copy is there, and not damaged."""
+    try:
+        check_sums(copy, "config.json", "model.bin")
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def cache_folder() -> Path:

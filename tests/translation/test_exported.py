@@ -247,11 +247,24 @@ def test_the_copy_in_the_cache_is_made_once_and_the_model_folder_stays(
     assert "CTranslate2" in Translator.load(model_folder, "cpu", precision="int8").describe()
     assert made.stat().st_mtime_ns == stamp
     assert before == {path: path.stat().st_mtime_ns for path in model_folder.rglob("*")}
+    whole = made.read_bytes()
     made.write_bytes(b"damaged")
-    assert "CTranslate2" not in Translator.load(model_folder, "cpu").describe()
-    assert "CTranslate2 is not used" in capsys.readouterr().err
+    assert "CTranslate2" in Translator.load(model_folder, "cpu").describe()
+    assert made.read_bytes() == whole
+    assert capsys.readouterr().err == ""
     monkeypatch.setenv("NMT_CACHE", str(model_folder / "config.json"))  # no folder can be made there
     assert "CTranslate2" not in Translator.load(model_folder, "cpu").describe()
+    assert "PyTorch does all searches" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="precision int8 is for searches by CTranslate2"):
+        Translator.load(model_folder, "cpu", precision="int8")
+    monkeypatch.delenv("NMT_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert "CTranslate2" not in Translator.load(model_folder, "cpu").describe()
+
+
+def no_home() -> Path:
+    raise RuntimeError("Could not determine home directory.")
 
 
 def test_lines_that_are_read_in_shares_keep_their_order(model_folder: Path, own: Translator) -> None:
