@@ -261,7 +261,7 @@ def add_device_options(parser: Parser) -> None:
     text = "Device to translate on: auto (a GPU if there is one), cpu, cuda or cuda:N."
     parser.add("--device", "DEVICE", text, default="auto")
     text = "Number format of matrix products. auto: fp32 in CTranslate2; in PyTorch bf16 if the machine has it, else "
-    text += "fp32. int8: CTranslate2 computes in int8; it is faster, and about 1 line of 10 differs in a word. With fp32, "
+    text += "fp32. int8: CTranslate2 computes in int8: faster, and about 1 line of 10 differs in a word. With fp32, "
     text += "translations do not depend on the batch."
     parser.add("--precision", show_type(DecodingPrecision), text, DecodingPrecision, "auto")
 
