@@ -4,6 +4,7 @@ import copy
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ import torch
 from nmt import evaluate, translate
 from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.hypothesis import CompiledConstraints
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
 from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
+from nmt.vocabulary import EOS, UNK
 from tests.interop.foreign import m2m, sides
 from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
@@ -276,3 +279,52 @@ def test_lines_that_are_read_in_shares_keep_their_order(model_folder: Path, own:
         assert auto.translate(lines, search) == own.translate(lines, search)
     finally:
         torch.set_num_threads(1)
+
+
+def test_log_probabilities_are_exact_where_the_score_of_the_library_is_not(
+    tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    """A model that would often write <unk>: the library's scores are of all other pieces alone."""
+    model = make_model(tokenizer, seed=3)
+    with torch.no_grad():
+        model.output.weight[EOS] *= 4
+        model.output.weight[UNK] *= 3
+    save_tiny(tmp_path / "model", model, tokenizer)
+    translator = Translator.load(tmp_path / "model", "cpu", precision="fp32")
+    plain, sources = translator.plain, tokenizer.encode_source(LINES)
+    assert plain
+    free, few = SearchConfig(beam_size=3, max_length=12, guard=False), SearchConfig(beam_size=3, max_length=2)
+    prefix = [CompiledConstraints(prefix=(9, 20))] * len(sources)
+    for options, constraints in ((few, ()), (free, prefix)):
+        for hypotheses in plain.search(sources, options, constraints):
+            assert hypotheses[0].log_prob == pytest.approx(sum(hypotheses[0].token_log_probs), abs=1e-4)
+    request = Request("Hund")
+    found = translator.translate_n_best([request], free)
+    [[printed]] = translator.with_forced_scores([request], found, free)
+    [forced] = translator.scorer(free).score([(request, printed.text)])
+    assert forced
+    assert printed.score == pytest.approx(forced.score, abs=1e-4) != pytest.approx(found[0][0].score, abs=1e-3)
+
+
+def test_the_library_searches_as_long_as_its_translations_need_and_leaves_threads_and_adapters_alone(
+    model_folder: Path,
+) -> None:
+    """With the patience of 1 that it has by default, 8 of 100 lines would differ (val of Multi30k, beam 5)."""
+    torch.set_num_threads(3)
+    try:
+        translator = Translator.load(model_folder, "cpu", precision="fp32")
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(1)
+    assert isinstance(translator.engine, TorchEngine)
+    assert translator.engine.plain
+    assert translator.engine.with_models(translator.engine.models).plain is None, "its weights are others"
+    asked: list[dict[str, Any]] = []
+
+    def translate_batch(*arguments: Any, **options: Any) -> list[Any]:
+        asked.append(options)
+        return []
+
+    library = SimpleNamespace(translate_batch=translate_batch)
+    replace(translator.engine.plain, translator=library).find([[5]], SearchConfig(), [], 9, None)
+    assert asked[0]["patience"] >= 1.5
