@@ -19,6 +19,7 @@ from nmt.decode.stop import Stop, Stopped
 from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.reading.request import Constraints, Request, Term
+from nmt.translation.forced import known_of
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS, UNK
 from tests.interop.foreign import m2m, sides
@@ -298,12 +299,14 @@ def test_log_probabilities_are_exact_where_the_score_of_the_library_is_not(
     for options, constraints in ((few, ()), (free, prefix)):
         for hypotheses in plain.search(sources, options, constraints):
             assert hypotheses[0].log_prob == pytest.approx(sum(hypotheses[0].token_log_probs), abs=1e-4)
-    request = Request("Hund")
-    found = translator.translate_n_best([request], free)
-    [[printed]] = translator.with_forced_scores([request], found, free)
-    [forced] = translator.scorer(free).score([(request, printed.text)])
-    assert forced
-    assert printed.score == pytest.approx(forced.score, abs=1e-4) != pytest.approx(found[0][0].score, abs=1e-3)
+    found = [best for best, *_ in translator.translate_n_best([*LINES, "Hund", "Wiese"], free)]
+    searched = {tuple(part.hypothesis.ids): part.hypothesis.score for best in found for part in best.parts}
+    known = {ids: hypothesis for (_, ids), hypothesis in known_of(found, free).items() if hypothesis}
+    assert known.keys() == searched.keys()
+    for hypothesis in known.values():
+        mean = sum(hypothesis.token_log_probs) / len(hypothesis.token_log_probs)
+        assert hypothesis.score == pytest.approx(mean, abs=1e-5)
+    assert max(abs(searched[ids] - hypothesis.score) for ids, hypothesis in known.items()) > 1e-3
 
 
 def test_the_library_searches_as_long_as_its_translations_need_and_leaves_threads_and_adapters_alone(
