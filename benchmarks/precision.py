@@ -4,7 +4,7 @@
 
 One process has the model in all precisions, and lets them work in turn, with one thread. Speeds are sentences for each
 second of processor time, the best of the rounds: so other programs on the machine matter little. BLEU is that of the
-whole text.
+whole text; "same" are the percent of its lines that are those of PyTorch in fp32.
 """
 
 import time
@@ -48,17 +48,21 @@ def measure(model: Path, sources: list[str], references: list[str], rounds: int)
 
     torch.set_num_threads(1)
     translators = {name: Translator.load(find_model(str(model)), precision=name) for name in PRECISIONS}
-    plain: Any = translators["fp32"].model
+    exact = Translator.load(find_model(str(model)), precision="fp32", backend="pytorch")
+    plain: Any = exact.model
     size = {"parameters": sum(p.numel() for p in plain.parameters()), "width": plain.config.d_model}
     rows: list[Row] = []
     for beam in (5, 1):
-        bleu = {
-            name: score(translator.translate(sources, searching(translator, beam, 64)), references, metrics=["bleu"])
-            for name, translator in translators.items()
+        expected = exact.translate(sources, searching(exact, beam, 64))
+        outputs = {name: t.translate(sources, searching(t, beam, 64)) for name, t in translators.items()}
+        bleu = {name: score(output, references, metrics=["bleu"]) for name, output in outputs.items()}
+        same = {
+            name: rounded(100 * sum(map(str.__eq__, output, expected)) / len(expected))
+            for name, output in outputs.items()
         }
         speeds = {str(batch): fastest(translators, sources, (beam, batch), rounds) for batch in SENTENCES}
         scores = {name: rounded(scored[0].value) for name, scored in bleu.items()}
-        rows.append({**size, "beam": beam, "bleu": scores, "speeds": speeds})
+        rows.append({**size, "beam": beam, "bleu": scores, "same": same, "speeds": speeds})
     return rows
 
 

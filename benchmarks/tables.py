@@ -150,12 +150,12 @@ def bf16_loss(row: Row) -> Cells:
     return [f"{row['updates']:,}", *means, f"{statistics.mean(apart):+.4f}", each]
 
 
-@table("model | beam | single sentences/s, fp32 / bf16 / int8 | in batches of 64 | BLEU, fp32 / bf16 / int8")
+@table("model | beam | single, sentences/s: fp32 / bf16 / int8 | in batches of 64 | BLEU | lines as PyTorch's fp32, %")
 def precision(row: Row) -> Cells:
     names = ("fp32", "bf16", "int8")
     speeds = [" / ".join(f"{row['speeds'][batch][name]:,.0f}" for name in names) for batch in ("1", "64")]
-    bleu = " / ".join(f"{row['bleu'][name]:.2f}" for name in names)
-    return [f"{row['parameters'] / 1e6:.1f} million, {row['width']} wide", row["beam"], *speeds, bleu]
+    bleu, same = (" / ".join(f"{row[kind][name]:.{n}f}" for name in names) for kind, n in (("bleu", 2), ("same", 1)))
+    return [f"{row['parameters'] / 1e6:.1f} million, {row['width']} wide", row["beam"], *speeds, bleu, same]
 
 
 @table("variant | million parameters | BLEU | chrF | nats/piece | minutes | training, sentences/s | greedy | beam 5")

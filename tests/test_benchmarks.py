@@ -218,6 +218,7 @@ def test_precisions_are_set_beside_each_other(
     beams = run_benchmark(precision, "--rounds 1 --model", model, *texts)
     assert [row["beam"] for row in beams] == [5, 1]
     assert all(speed > 0 for row in beams for batch in row["speeds"].values() for speed in batch.values())
+    assert all(0 <= share <= 100 for row in beams for share in row["same"].values())
     assert "16 wide" in capsys.readouterr().out
 
 
