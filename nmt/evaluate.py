@@ -86,7 +86,8 @@ def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evalu
     require(fits, "--hypothesis is scored against --reference, without --source and --save")
     translations = read_lines(Path(options.hypothesis))
     references = [read_lines(Path(name)) for name in options.reference]
-    result = Evaluation(score(translations, *references, metrics=metrics), translations, 0.0)
+    scores = score(translations, *references, metrics=metrics, language=options.get("target_language", ""))
+    result = Evaluation(scores, translations, 0.0)
     return {Path(options.hypothesis).name: result}
 
 

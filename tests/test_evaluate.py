@@ -86,6 +86,16 @@ def test_translations_made_elsewhere_are_scored_without_a_model(
     assert "nrefs:2" in found["scores"][0]["signature"]
 
 
+def test_translations_made_elsewhere_are_split_by_their_language(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--hypothesis", write(tmp_path / "out.th", REFERENCES), "--reference", write(tmp_path / "a", REFERENCES)]
+    for options, tokenizer in (([], "13a"), (["--target-language", "th"], "char"), (["--to", "zho_Hans"], "zh")):
+        assert main([*files, *options, "--json", "-"]) == 0
+        (found,) = json.loads(capsys.readouterr().out)
+        assert f"|tok:{tokenizer}|" in found["scores"][0]["signature"]
+
+
 def test_a_byte_order_mark_costs_no_point_and_utf16_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,8 +29,8 @@ class Evaluation:
     """Time of translating; 0 if the translations were given."""
 
     settings: dict[str, Any] = field(default_factory=dict)
-    """Precision, device and search settings of the translator, which lines are read as mark-up, and whether there is a
-    language model; empty if the translations were given."""
+    """Target language, precision, device and search settings of the translator, which lines are read as mark-up, and
+    whether there is a language model; empty if the translations were given."""
 
 
 def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) -> dict[str, list[list[str]]]:
@@ -61,11 +61,13 @@ def evaluate(
     found = translator.translate_n_best(sources, search, markup=markup)
     translations = [best.text for best, *_ in found]
     seconds = time.perf_counter() - started
-    settings: dict[str, Any] = {"precision": translator.precision, "device": str(translator.device)}
+    settings: dict[str, Any] = {"language": translator.language, "precision": translator.precision}
+    settings["device"] = str(translator.device)
     settings["search"] = asdict(search or translator.search)
     settings["markup"] = markup
     settings["lm"] = translator.lm is not None  # without one, search.lm_weight has no effect
-    return Evaluation(score(translations, *references, metrics=metrics), translations, seconds, settings)
+    scores = score(translations, *references, metrics=metrics, language=translator.language)
+    return Evaluation(scores, translations, seconds, settings)
 
 
 def as_json(results: dict[str, Evaluation]) -> str:

@@ -1,20 +1,25 @@
 """Corpus scores: translations and references flow in; BLEU, chrF, exact matches and TER flow out, with signatures.
 
-BLEU, chrF and TER are sacreBLEU's (Post 2018): detokenised, cased; BLEU (Papineni et al. 2002) with the 13a
-tokenisation, chrF2 (Popović 2015), TER (Snover et al. 2006). An exact match is a translation that is equal to a
-reference: it still tells systems apart where BLEU is near 100. To add a metric, extend `Metric` and `score`, and add an
-option like --ter to `nmt.evaluate`.
+BLEU, chrF and TER are sacreBLEU's (Post 2018): detokenised, cased; BLEU (Papineni et al. 2002) with the tokenisation
+of the target language, chrF2 (Popović 2015), TER (Snover et al. 2006). An exact match is a translation that is equal to
+a reference: it still tells systems apart where BLEU is near 100. To add a metric, extend `Metric` and `measure`, and
+add an option like --ter to `nmt.evaluate`. N: sentences; D: what a sentence adds to a score, such as its words.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from nmt.fields import require
+from nmt.messages import say
+from nmt.text.languages import scripts_of, short_code
 
 Metric = Literal["bleu", "chrf", "exact", "ter"]
 USUAL_METRICS: tuple[Metric, ...] = ("bleu", "chrf", "exact")
@@ -34,24 +39,75 @@ class Score:
     """The record, in sacreBLEU's form, of everything that the value depends on."""
 
 
+# By a script of the target language, the first that fits: sacreBLEU's tokenizer for BLEU. Others have 13a, which
+# splits at spaces and punctuation, and so takes a whole sentence of these for a word.
+TOKENIZERS = {"HIRAGANA": "ja-mecab", "HANGUL": "ko-mecab", "CJK": "zh"}
+TOKENIZERS |= dict.fromkeys(("THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"), "char")
+
+
+@cache
+def bleu_tokenizer(language: str) -> str:
+    """sacreBLEU's tokenizer for a target language, by its code (ja, zh-TW, tha_Thai; empty: unknown). If the package of
+    one is missing, char, and the user is told once."""
+    scripts = scripts_of(language)
+    name = next((tokenizer for script, tokenizer in TOKENIZERS.items() if script in scripts), "13a")
+    try:
+        BLEU(tokenize=name)
+    except RuntimeError:
+        hint = f"for words, in nmt's folder: pip install --editable '.[{short_code(language)}]'"
+        say(f"BLEU of {language} is computed on characters, because the tokenizer {name} is not installed; {hint}")
+        return "char"
+    return name
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a score is computed from."""
+
+    name: str
+    signature: str
+    rows_ND: NDArray[np.float64]
+    """A row for each sentence; a score is computed from their sum."""
+    scorer: BLEU | CHRF | TER | None
+    """None: the first number as a percentage of the second."""
+
+    def value(self, sums_D: NDArray[np.float64]) -> float:
+        """The score of sentences with these sums."""
+        sums: list[Any] = sums_D.tolist()
+        return self.scorer._compute_score_from_stats(sums).score if self.scorer else 100 * sums[0] / sums[1]
+
+
 def score(
-    hypotheses: Sequence[str], *references: Sequence[str], metrics: Sequence[Metric] = USUAL_METRICS
+    hypotheses: Sequence[str], *references: Sequence[str], metrics: Sequence[Metric] = USUAL_METRICS, language: str = ""
 ) -> list[Score]:
-    """Score a corpus against one or more references; ValueError if it is empty, or the numbers of lines differ."""
+    """Score a corpus against one or more references; ValueError if it is empty, or the numbers of lines differ.
+    `language`: the code of the target language, which decides BLEU's tokenizer."""
+    found = measure(hypotheses, *references, metrics=metrics, language=language)
+    return [Score(s.name, s.value(s.rows_ND.sum(0)), s.signature) for s in found]
+
+
+def measure(
+    hypotheses: Sequence[str], *references: Sequence[str], metrics: Sequence[Metric], language: str
+) -> list[Statistics]:
+    """The statistics of each sentence, for each metric; arguments and errors as of `score`."""
     n = len(hypotheses)
     require(len(references) > 0, "scoring needs a reference")
     for lines in references:
         require(len(lines) == n, f"{n:,} translations but {len(lines):,} references: each line needs its own")
     require(n > 0, "there are no lines to score")
     # force: no warning about text that looks tokenised, which the translations of early steps often do.
-    scorers = {"bleu": ("BLEU", BLEU(tokenize="13a", force=True)), "chrf": ("chrF", CHRF()), "ter": ("TER", TER())}
-    scores = []
+    bleu = BLEU(tokenize=bleu_tokenizer(language), force=True)
+    scorers: dict[Metric, tuple[str, BLEU | CHRF | TER]]
+    scorers = {"bleu": ("BLEU", bleu), "chrf": ("chrF", CHRF()), "ter": ("TER", TER())}
+    found = []
     for metric in metrics:
         if metric == "exact":
-            matches = sum(line in each for line, *each in zip(hypotheses, *references, strict=True))
-            scores.append(Score("exact", 100 * matches / n, f"exact|nrefs:{len(references)}|case:mixed|tok:none"))
+            rows = [[line in each, 1] for line, *each in zip(hypotheses, *references, strict=True)]
+            signature = f"exact|nrefs:{len(references)}|case:mixed|tok:none"
+            found.append(Statistics("exact", signature, np.array(rows, float), None))
             continue
         name, scorer = scorers[metric]
-        result = scorer.corpus_score(hypotheses, references)
-        scores.append(Score(name, result.score, f"{result.name}|{scorer.get_signature()}"))
-    return scores
+        rows_ND = np.array(scorer._extract_corpus_statistics(hypotheses, references), float)
+        total = scorer._compute_score_from_stats(rows_ND.sum(0).tolist())
+        found.append(Statistics(name, f"{total.name}|{scorer.get_signature()}", rows_ND, scorer))
+    return found

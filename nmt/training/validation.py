@@ -46,6 +46,9 @@ class Validator:
         """One for each direction; none of a model that is no translator."""
         self.rows = [rows for _, rows in data.validation_sets]
         self.names = labels(data.val_sets)
+        target = settings.data.target
+        self.targets = [part.target or target for part in data.val_sets] or [target]
+        """The target language of each set."""
         of_first = [part.name == data.val_sets[0].name for part in data.val_sets] or [True]
         self.best = of_first if self.config.best_of == "first" else [True] * len(self.rows)
         """Of which sets the figures called validation/ are the means."""
@@ -68,7 +71,8 @@ class Validator:
                 sources, references = zip(*(self.text[n] for n in self.translated(rows)), strict=True)
                 part = self.processes.shard_items(sources)
                 found = self.processes.gather_items(self.translators[direction].translate(part))
-                figures[-1] |= {s.name.lower(): s.value for s in score(found, references)}
+                scores = score(found, references, language=self.targets[direction])
+                figures[-1] |= {s.name.lower(): s.value for s in scores}
                 translations += found
         best = list(compress(figures, self.best))
         means = {f"validation/{name}": sum(of[name] for of in best) / len(best) for name in best[0]}

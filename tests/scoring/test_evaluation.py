@@ -1,5 +1,6 @@
 """Evaluating is translating and scoring; test sets are read with as many references as sources."""
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,14 @@ def test_evaluating_is_translating_and_scoring(translator: Translator) -> None:
     assert result.seconds > 0
     with pytest.raises(ValueError, match="3 translations but 1 references"):
         evaluate(translator, SOURCES, REFERENCES[:1])
+
+
+def test_bleu_goes_by_the_language_of_the_translations(translator: Translator) -> None:
+    into_thai = copy.copy(translator)
+    into_thai.language = "th"
+    result = evaluate(into_thai, SOURCES, REFERENCES)
+    assert "|tok:char|" in result.scores[0].signature
+    assert result.settings["language"] == "th"
 
 
 def test_marked_lines_are_evaluated_as_users_get_them(translator: Translator) -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 from sacrebleu import corpus_bleu, corpus_chrf, corpus_ter
+from sacrebleu.metrics.bleu import BLEU
 
-from nmt.scoring.metrics import score
+from nmt.scoring.metrics import bleu_tokenizer, score
 
 TRANSLATIONS = ["The dog runs across the meadow.", "Two men drink a coffee.", "It is over there !"]
 REFERENCES = ["The little dog runs across the meadow.", "Two men are drinking coffee.", "It is over there!"]
@@ -49,3 +50,51 @@ def test_an_exact_match_is_equal_to_any_reference() -> None:
     [exact] = score(["a b", "c", "D"], ["a b", "x", "d"], ["z", "c", "d"], metrics=("exact",))
     assert exact.value == pytest.approx(200 / 3)
     assert exact.signature == "exact|nrefs:2|case:mixed|tok:none"
+
+
+@pytest.mark.parametrize(
+    ("languages", "tokenizer"),
+    [
+        ("zh zh-TW zh_Hans zho_Hant cmn yue wuu", "zh"),
+        ("th tha_Thai lo lao_Laoo km khm_Khmr my mya_Mymr bo bod_Tibt dz", "char"),
+        ("en de-AT eng_Latn ar hi yor chr gn vi zh-Latn und", "13a"),
+    ],
+)
+def test_bleu_is_computed_on_the_words_of_the_target_language(languages: str, tokenizer: str) -> None:
+    for language in (*languages.split(), *([""] if tokenizer == "13a" else [])):
+        bleu, chrf, _ = score(TRANSLATIONS, REFERENCES, language=language)
+        assert bleu.value == corpus_bleu(TRANSLATIONS, [REFERENCES], tokenize=tokenizer).score
+        assert f"|tok:{tokenizer}|" in bleu.signature, language
+        assert chrf.value == corpus_chrf(TRANSLATIONS, [REFERENCES]).score
+
+
+def test_a_sentence_without_blanks_is_no_single_word() -> None:
+    sentence, other = "ฉันกำลังอ่านหนังสืออยู่ที่บ้าน", "ฉันกำลังอ่านหนังสืออยู่ที่โรงเรียน"
+    assert score([sentence], [other])[0].value == 0
+    assert score([sentence], [other], language="th")[0].value > 50
+
+
+@pytest.mark.parametrize(("language", "name"), [("ja", "ja-mecab"), ("ja_JP", "ja-mecab"), ("kor_Hang", "ko-mecab")])
+@pytest.mark.parametrize("installed", [True, False])
+def test_words_of_japanese_and_korean_need_a_package_or_the_user_is_told_once(
+    language: str, name: str, installed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def make(tokenize: str, force: bool = False) -> BLEU:
+        if tokenize == name and not installed:
+            raise RuntimeError("not installed")
+        return BLEU(tokenize="none" if tokenize == name else tokenize, force=force)
+
+    monkeypatch.setattr("nmt.scoring.metrics.BLEU", make)
+    bleu_tokenizer.cache_clear()
+    signatures = [score(TRANSLATIONS, REFERENCES, language=language)[0].signature for _ in range(2)]
+    bleu_tokenizer.cache_clear()
+    assert all(f"|tok:{'none' if installed else 'char'}|" in signature for signature in signatures)
+    told = capsys.readouterr().err
+    assert told.count(f"pip install --editable '.[{language[:2]}]'") == (0 if installed else 1)
+
+
+def test_japanese_is_split_into_words() -> None:
+    pytest.importorskip("ipadic")
+    bleu = score(["私は本を読みます。"], ["私は本を読みました。"], language="ja")[0]
+    assert "|tok:ja-mecab-" in bleu.signature
+    assert bleu.value == corpus_bleu(["私は本を読みます。"], [["私は本を読みました。"]], tokenize="ja-mecab").score

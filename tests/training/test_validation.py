@@ -62,6 +62,17 @@ def test_each_set_is_measured_and_the_first_or_the_mean_decides(data: TrainingDa
     assert shown[1].startswith(f"  val-news: loss {mean['loss/val-news']:.3f}, nll")
 
 
+def test_bleu_goes_by_the_target_language_of_each_set(data: TrainingData, tmp_path: Path) -> None:
+    both = replace(data, val_sets=[Section("val", "de", "th", 8), Section("val-news", "de", "", 12)])
+    validator = new_trainer(both, tmp_path).validator
+    figures, translations = validator.measure()
+    references = [reference for _, reference in data.validation_text]
+    for name, rows, language in zip(validator.names, (slice(8), slice(8, 20)), ("th", "en"), strict=True):
+        bleu = score(translations[rows], references[rows], language=language)[0].value
+        assert figures[f"bleu/{name}"] == bleu
+        assert bleu != score(translations[rows], references[rows], language="en" if language == "th" else "th")[0].value
+
+
 def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Path) -> None:
     """What is validated is what translation gives, but greedily and without the guard."""
     search = SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, samples=3, n_best=2, mbr="chrf")
