@@ -1,7 +1,12 @@
-"""Command: a model and a test set in; BLEU, chrF, exact matches and TER out, with signatures, as table and as JSON."""
+"""Command: a model and a test set in; BLEU, chrF, exact matches and TER out, with signatures, as table and as JSON.
 
+Two systems in: whether one is really better."""
+
+import json
 import sys
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import asdict, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +25,8 @@ from nmt.config import SearchConfig
 from nmt.config.names import override_search
 from nmt.fields import require
 from nmt.files import read_lines, write_lines
+from nmt.text.languages import short_code
+from nmt.version import __version__
 
 if TYPE_CHECKING:
     from nmt.scoring.evaluation import Evaluation
@@ -29,27 +36,35 @@ EXAMPLES = """
 python -m nmt.evaluate --model runs/de-en-phrasebook
 python -m nmt.evaluate --model runs/de-en-phrasebook --source test.de --reference test.en --json scores.json
 python -m nmt.evaluate --hypothesis test.out --reference test.en
+python -m nmt.evaluate --model runs/new-1 runs/new-2 --against runs/old-1 runs/old-2
 """
 TEXTS = {
     "--source": ("FILE", "Text to translate, one sentence in each line."),
     "--reference": ("FILE...", "Reference translations, a line for each source. Several files are several references."),
-    "--hypothesis": ("FILE", "Translations to score, a line for each reference. With them, no model is needed."),
+    "--hypothesis": ("FILE...", "Translations to score, a line for each reference. With them, no model is needed."),
+    "--against": (
+        "PATH...",
+        "Compare system A (--hypothesis or --model) with this system B: files of translations, or model or run "
+        "folders, which translate with the same options. Several of A, or of B, are seeds of one setting.",
+    ),
     "--ter": ("", "Compute TER too, which is slow for long lines."),
     "--save": ("DIR", "Folder to write the translations of each test set to, as a new file TEST.out."),
     "--json": ("FILE", "File to write the scores to, as JSON. For -, standard output has them instead of the table."),
 }
+ONE = ", but one is scored at a time, without --against"
 
 
 def make_evaluate_parser() -> Parser:
     text = "Score translations with BLEU and chrF. Without --source and --hypothesis, the test sets of the model's run "
     parser = Parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
     parser.begin("Texts and scores")
-    parser.add_table(TEXTS)
+    for name, (metavar, text) in TEXTS.items():
+        parser.add(name, metavar, text, **({"nargs": "+"} if metavar.endswith("...") else {}))
     text = "Which lines are HTML or XML, as for nmt.translate: those with tags that all match (auto), all, or none."
     parser.add("--markup", "{auto,html,none}", text, default="auto")
     parser.begin("Model and device")
     text = "Model or run folder. Without it, the newest finished run that translates."
-    parser.add("--model", "DIR...", text)
+    parser.add("--model", "DIR...", text, nargs="+")
     add_translator_options(parser, "-language")
     add_backend_option(parser)
     add_device_options(parser)  # as for translating: what is scored is what users get
@@ -66,14 +81,18 @@ def command(options: Options) -> int:
     from nmt.scoring.metrics import USUAL_METRICS
 
     metrics: list[Metric] = [*USUAL_METRICS, "ter"] if options.ter else [*USUAL_METRICS]
-    results = (evaluate_file if "hypothesis" in options else evaluate_model)(options, metrics)
+    if options.against:
+        text, show = compare_systems(options, metrics)
+    else:
+        results = (evaluate_file if options.hypothesis else evaluate_model)(options, metrics)
+        text, show = as_json(results), partial(print_table, results)
     file = options.get("json")
     if file == "-":
-        print(as_json(results))
+        print(text)
         return 0
     if file is not None:
-        Path(file).write_text(as_json(results) + "\n", encoding="utf-8")
-    print_table(results)
+        Path(file).write_text(text + "\n", encoding="utf-8")
+    show()
     return 0
 
 
@@ -84,24 +103,36 @@ def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evalu
 
     fits = bool(options.reference) and "source" not in options and "save" not in options
     require(fits, "--hypothesis is scored against --reference, without --source and --save")
-    translations = read_lines(Path(options.hypothesis))
-    references = [read_lines(Path(name)) for name in options.reference]
+    require(len(options.hypothesis) == 1, f"--hypothesis has several files{ONE}")
+    file = Path(options.hypothesis[0])
+    translations, references = read_lines(file), [read_lines(Path(name)) for name in options.reference]
     scores = score(translations, *references, metrics=metrics, language=options.get("target_language", ""))
-    result = Evaluation(scores, translations, 0.0)
-    return {Path(options.hypothesis).name: result}
+    return {file.name: Evaluation(scores, translations, 0.0)}
 
 
 def evaluate_model(options: Options, metrics: "list[Metric]") -> "dict[str, Evaluation]":
     """Translate and score the test sets that the options name: the evaluation of each, by its name."""
-    from nmt.scoring.evaluation import evaluate, read_test_sets
+    from nmt.scoring.evaluation import read_test_sets
     from nmt.translation.translator import find_model
 
-    require(len(options.model) <= 1, "--model is given twice, but one model is scored at a time")
+    require(len(options.model) <= 1, f"--model has several folders{ONE}")
     folder = find_model(options.model[0] if options.model else None)
     tests = read_test_sets(folder, options.get("source"), options.reference)
     files = {name: Path(options.save) / f"{name}.out" for name in tests} if "save" in options else {}
     existing = next((file for file in files.values() if file.exists()), None)
     require(existing is None, f"{existing} exists already: name another folder for --save, or delete the file")
+    results = evaluate_folder(folder, tests, options, metrics)
+    for name in results if files else ():
+        write_lines(files[name], results[name].translations)
+    return results
+
+
+def evaluate_folder(
+    folder: Path, tests: dict[str, list[list[str]]], options: Options, metrics: "list[Metric]"
+) -> "dict[str, Evaluation]":
+    """Translate and score those of the test sets that are in the languages of the options, with a model folder."""
+    from nmt.scoring.evaluation import evaluate
+
     languages = [options.get(f"{side}_language", "") for side in ("source", "target")]
     translator = load_translator(options, [folder], *languages)
     search = override_search(replace(translator.search, n_best=1), options)
@@ -111,10 +142,41 @@ def evaluate_model(options: Options, metrics: "list[Metric]") -> "dict[str, Eval
     fitting = [n for n, pair in directions.items() if all(a in ("", b) for a, b in zip(languages, pair, strict=True))]
     wanted = [name for name in tests if name in fitting or not any(directions[name])]
     require(bool(wanted), f"no test set has these languages: there is {', '.join(tests)}")
-    results = {name: evaluate(translator.between(*directions[name]), *tests[name], **chosen) for name in wanted}
-    for name in wanted if files else ():
-        write_lines(files[name], results[name].translations)
-    return results
+    return {name: evaluate(translator.between(*directions[name]), *tests[name], **chosen) for name in wanted}
+
+
+def compare_systems(options: Options, metrics: "list[Metric]") -> "tuple[str, Callable[[], None]]":
+    """Compare --hypothesis or --model with --against: the comparisons as JSON, and what prints them."""
+    from nmt.scoring.evaluation import Evaluation, read_test_sets
+    from nmt.scoring.significance import compare, print_comparisons
+    from nmt.translation.translator import find_model
+
+    require("save" not in options, "--save is for one system, without --against")
+    systems = {"A": options.hypothesis or options.model or [str(find_model(None))], "B": options.against}
+    reads = "source" in options or not options.hypothesis  # else nothing is translated: references are enough
+    source = options.get("source") if reads else next(iter(options.reference), None)
+    tests = read_test_sets(find_model(systems["A"][0]), source, options.reference)
+    seeds: dict[str, dict[str, Evaluation]] = {}
+    for name in dict.fromkeys(systems["A"] + systems["B"]):
+        if Path(name).is_dir():
+            require(reads, f"{name} is a folder, whose translations need --source")
+            seeds[name] = evaluate_folder(find_model(name), tests, options, [])
+        else:
+            require(len(tests) == 1, f"{name} is of one test set, but there are several: give --source and --reference")
+            seeds[name] = dict.fromkeys(tests, Evaluation([], read_lines(Path(name)), 0.0))
+    found = {}
+    for test in (test for test in tests if all(test in of for of in seeds.values())):
+        codes = [code for of in seeds.values() if (code := of[test].settings.get("language"))]
+        into = " and ".join(sorted({*map(short_code, codes)}))
+        require(" " not in into, f"the translations of {test} are in {into}: compare models of one target language")
+        a, b = ([seeds[name][test].translations for name in names] for names in systems.values())
+        language = options.get("target_language", [*codes, ""][0])
+        found[test] = compare(a, b, tests[test][1:], metrics, language)
+    settings = {name: next(iter(of.values())).settings for name, of in seeds.items()}
+    about = {label: {name: settings[name] for name in names} for label, names in systems.items()}
+    comparisons = {test: asdict(comparison) for test, comparison in found.items()}
+    text = json.dumps({"nmt": __version__, "systems": about, "tests": comparisons}, indent=2)
+    return text, partial(print_comparisons, found)
 
 
 if __name__ == "__main__":

@@ -174,4 +174,68 @@ def test_scores_with_a_language_model_say_so(
 
 def test_two_models_are_not_scored_as_one(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", str(run), "--model", str(run)]) == 2
-    assert "one model is scored at a time" in capsys.readouterr().err
+    assert "--model has several folders, but one is scored at a time" in capsys.readouterr().err
+    assert main(["--hypothesis", "a", "b", "--reference", "a"]) == 2
+    assert "--hypothesis has several files, but one is scored at a time" in capsys.readouterr().err
+
+
+LINES = [f"a dog runs in garden {n}" for n in range(40)]
+
+
+def test_two_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reference = write(tmp_path / "ref", LINES)
+    good, better = (write(tmp_path / f"a{n}", [*LINES[:-n], *["the"] * n]) for n in (2, 1))
+    bad = write(tmp_path / "b", [line.replace("dog", "cat") for line in LINES])
+    options = ["--hypothesis", good, better, "--against", bad, "--reference", reference, "--json", str(tmp_path / "j")]
+    assert main([*options, "--target-language", "th"]) == 0
+    shown = capsys.readouterr().out
+    found = json.loads((tmp_path / "j").read_text())
+    [(test, comparison)] = found["tests"].items()
+    assert (test, comparison["sentences"], *map(list, found["systems"].values())) == ("ref", 40, [good, better], [bad])
+    for n, name in enumerate((good, better)):
+        assert main(["--hypothesis", name, "--reference", reference, "--json", "-", "--target-language", "th"]) == 0
+        (alone,) = json.loads(capsys.readouterr().out)
+        for of_both, of_one in zip(comparison["scores"], alone["scores"], strict=True):
+            assert of_both["a"][n] == of_one["value"]
+            assert of_both["signature"] == of_one["signature"]
+            assert of_both["signature"] in shown
+    assert f"ref: {comparison['verdict']}\n" in shown
+    assert comparison["verdict"].startswith("The difference is real: A is better (BLEU, chrF, exact); the random start")
+    assert main([*options, "--ter"]) == 0
+    assert len(json.loads((tmp_path / "j").read_text())["tests"]["ref"]["scores"]) == 4
+
+
+def test_models_and_files_are_compared_on_the_same_sentences(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--model", str(run), "--against", str(run / "model"), "--device", "cpu", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: of["sentences"] for name, of in found["tests"].items()} == {"test": 3, "test_2": 1}
+    assert [of["language"] for system in found["systems"].values() for of in system.values()] == ["en", "en"]
+    sources = [f"{SOURCES[n % 3]} {n}" for n in range(40)]
+    files = ["--source", write(tmp_path / "in", sources), "--reference", write(tmp_path / "ref", LINES)]
+    search = ["--beam-size", "1", "--device", "cpu"]
+    out = write(tmp_path / "out", Translator.load(run, "cpu", replace(SHORT, beam_size=1)).translate(sources))
+    for systems in (["--model", str(run), "--against", out], ["--hypothesis", out, "--against", str(run)]):
+        assert main([*systems, *files, *search, "--json", "-"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["tests"]["in"]["verdict"] == "There is no difference at all between A and B."
+
+
+def test_what_cannot_be_compared_is_told(
+    run: Path, tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    french = save_tiny(tmp_path / "french", make_model(tokenizer), tokenizer, languages=("de", "fr"))
+    two = write(tmp_path / "two", SOURCES[:2])
+    for options, message in (
+        (["--model", str(run), "--against", str(french)], "the translations of test are in en and fr: compare models"),
+        (["--model", str(run), "--against", two], "two is of one test set, but there are several: give --source"),
+        (["--hypothesis", two, "--reference", two, "--against", str(run)], "whose translations need --source"),
+        (["--hypothesis", two, "--against", two], "--reference"),
+        (["--hypothesis", two, "--reference", two, "--against", str(tmp_path / "none")], "none: No such file"),
+        (["--model", str(run), "--against", str(run), "--save", "kept"], "--save is for one system, without --against"),
+    ):
+        assert main([*options, "--device", "cpu"]) == 2
+        output = capsys.readouterr()
+        assert (output.out, output.err.count("\n")) == ("", 1)
+        assert message in output.err
