@@ -42,16 +42,11 @@ TEXTS = {
     "--source": ("FILE", "Text to translate, one sentence in each line."),
     "--reference": ("FILE...", "Reference translations, a line for each source. Several files are several references."),
     "--hypothesis": ("FILE...", "Translations to score, a line for each reference. With them, no model is needed."),
-    "--against": (
-        "PATH...",
-        "Compare system A (--hypothesis or --model) with this system B: files of translations, or model or run "
-        "folders, which translate with the same options. Several of A, or of B, are seeds of one setting.",
-    ),
+    "--against": ("PATH...", "Compare A (--hypothesis or --model) with B: files, or folders. Several are its seeds."),
     "--ter": ("", "Compute TER too, which is slow for long lines."),
     "--save": ("DIR", "Folder to write the translations of each test set to, as a new file TEST.out."),
     "--json": ("FILE", "File to write the scores to, as JSON. For -, standard output has them instead of the table."),
 }
-ONE = ", but one is scored at a time, without --against"
 
 
 def make_evaluate_parser() -> Parser:
@@ -84,6 +79,8 @@ def command(options: Options) -> int:
     if options.against:
         text, show = compare_systems(options, metrics)
     else:
+        is_one = len(options.hypothesis) <= 1 and len(options.model) <= 1
+        require(is_one, "several systems are given, but one is scored at a time: give --against to compare two")
         results = (evaluate_file if options.hypothesis else evaluate_model)(options, metrics)
         text, show = as_json(results), partial(print_table, results)
     file = options.get("json")
@@ -103,7 +100,6 @@ def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evalu
 
     fits = bool(options.reference) and "source" not in options and "save" not in options
     require(fits, "--hypothesis is scored against --reference, without --source and --save")
-    require(len(options.hypothesis) == 1, f"--hypothesis has several files{ONE}")
     file = Path(options.hypothesis[0])
     translations, references = read_lines(file), [read_lines(Path(name)) for name in options.reference]
     scores = score(translations, *references, metrics=metrics, language=options.get("target_language", ""))
@@ -115,7 +111,6 @@ def evaluate_model(options: Options, metrics: "list[Metric]") -> "dict[str, Eval
     from nmt.scoring.evaluation import read_test_sets
     from nmt.translation.translator import find_model
 
-    require(len(options.model) <= 1, f"--model has several folders{ONE}")
     folder = find_model(options.model[0] if options.model else None)
     tests = read_test_sets(folder, options.get("source"), options.reference)
     files = {name: Path(options.save) / f"{name}.out" for name in tests} if "save" in options else {}

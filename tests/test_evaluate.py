@@ -174,9 +174,9 @@ def test_scores_with_a_language_model_say_so(
 
 def test_two_models_are_not_scored_as_one(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", str(run), "--model", str(run)]) == 2
-    assert "--model has several folders, but one is scored at a time" in capsys.readouterr().err
+    assert "several systems are given, but one is scored at a time" in capsys.readouterr().err
     assert main(["--hypothesis", "a", "b", "--reference", "a"]) == 2
-    assert "--hypothesis has several files, but one is scored at a time" in capsys.readouterr().err
+    assert "several systems are given, but one is scored at a time" in capsys.readouterr().err
 
 
 LINES = [f"a dog runs in garden {n}" for n in range(40)]

@@ -22,6 +22,7 @@ from nmt.messages import say
 from nmt.text.languages import scripts_of, short_code
 
 Metric = Literal["bleu", "chrf", "exact", "ter"]
+Scorer = BLEU | CHRF | TER
 USUAL_METRICS: tuple[Metric, ...] = ("bleu", "chrf", "exact")
 
 
@@ -62,14 +63,12 @@ def bleu_tokenizer(language: str) -> str:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a score is computed from."""
+    """What a score is computed from: the sum of the rows of all sentences."""
 
     name: str
     signature: str
     rows_ND: NDArray[np.float64]
-    """A row for each sentence; a score is computed from their sum."""
-    scorer: BLEU | CHRF | TER | None
-    """None: the first number as a percentage of the second."""
+    scorer: Scorer | None  # None: the first number as a percentage of the second
 
     def value(self, sums_D: NDArray[np.float64]) -> float:
         """The score of sentences with these sums."""
@@ -97,7 +96,7 @@ def measure(
     require(n > 0, "there are no lines to score")
     # force: no warning about text that looks tokenised, which the translations of early steps often do.
     bleu = BLEU(tokenize=bleu_tokenizer(language), force=True)
-    scorers: dict[Metric, tuple[str, BLEU | CHRF | TER]]
+    scorers: dict[str, tuple[str, Scorer]]
     scorers = {"bleu": ("BLEU", bleu), "chrf": ("chrF", CHRF()), "ter": ("TER", TER())}
     found = []
     for metric in metrics:

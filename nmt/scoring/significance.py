@@ -25,16 +25,12 @@ class Difference:
 
     name: str
     signature: str
-    a: list[float]
-    """The scores of A, one for each seed."""
+    a: list[float]  # the scores of its seeds
     b: list[float]
-    difference: float
-    """The mean of A less that of B."""
+    difference: float  # the mean of A less that of B
     interval: tuple[float, float]
-    better: str
-    """A or B, if 0 is outside the interval; else empty."""
-    seeds_overlap: bool
-    """Whether the scores of the seeds of A and B do; never if each has one seed."""
+    better: str  # A or B, if 0 is outside the interval; else empty
+    seeds_overlap: bool  # the ranges of A and B do; never if each has one seed
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ def resample(seeds: Sequence[Statistics]) -> NDArray[np.float64]:
 def judge(sentences: int, scores: Sequence[Difference]) -> str:
     """The verdict of a comparison."""
     if sentences < FEWEST:
-        return f"{sentences} sentences are too few to tell A and B apart: take {FEWEST} or more."
+        return f"There are too few sentences to tell A and B apart: {sentences}, not {FEWEST}."
     if not any(end for each in scores for end in each.interval):
         return "There is no difference at all between A and B."
     real = {name: ", ".join(s.name for s in scores if s.better == name and not s.seeds_overlap) for name in "AB"}
@@ -100,13 +96,11 @@ def judge(sentences: int, scores: Sequence[Difference]) -> str:
 
 def print_comparisons(found: Mapping[str, Comparison]) -> None:
     """Print a row for each test set and metric, then the verdicts and the signatures."""
-    table = Table("test", "score", "A", "B", "A − B", "95% interval")
+    table, console = Table("test", "score", "A", "B", "A − B", "95% interval"), Console()
     for name, comparison in found.items():
         for s in comparison.scores:
-            low, high = s.interval
-            means = show_seeds(s.a), show_seeds(s.b), f"{s.difference:+.2f}", f"{low:+.2f} to {high:+.2f}"
-            table.add_row(name, s.name, *means)
-    console = Console()
+            interval = "{:+.2f} to {:+.2f}".format(*s.interval)
+            table.add_row(name, s.name, show_seeds(s.a), show_seeds(s.b), f"{s.difference:+.2f}", interval)
     console.print(table)
     signatures = [s.signature for s in next(iter(found.values())).scores]
     for line in [*(f"{name}: {comparison.verdict}" for name, comparison in found.items()), *signatures]:

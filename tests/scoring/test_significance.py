@@ -119,7 +119,7 @@ def test_metrics_may_disagree() -> None:
 def test_few_sentences_show_nothing() -> None:
     reference = text(1, FEWEST - 1)
     found = compare([reference], [spoiled(reference, 1, 1)], [reference])
-    assert found.verdict == "29 sentences are too few to tell A and B apart: take 30 or more."
+    assert found.verdict == "There are too few sentences to tell A and B apart: 29, not 30."
 
 
 def test_a_thousand_sentences_take_seconds() -> None:
