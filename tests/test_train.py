@@ -17,6 +17,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from nmt import Translator
 from nmt.evaluate import main as evaluate_main
+from nmt.extras import typed
 from nmt.train import main
 from nmt.translate import main as translate_main
 from tests.data.corpus_files import write_corpus
@@ -88,7 +89,7 @@ def test_a_corpus_becomes_a_measured_translator(
     )
     said = capsys.readouterr().err
     assert "The model has the default sizes" in said
-    assert f"-m nmt.translate --model {run / 'model'}" in said
+    assert f"{typed('translate')} --model {run / 'model'}" in said
     assert said.count("reference  the ") == 3, "the test set has three sentences to show"
     assert train(corpus) == 0
     assert "is finished" in capsys.readouterr().err
