@@ -29,8 +29,8 @@ help:  ## list the targets
 # .made says that pip is there too: venv makes bin/python before it.
 $(VENV)/.made:
 	@if [ -d $(VENV) ] && [ ! -e $(VENV)/.by-make ]; then \
-		$(RUN) -m pip --version >/dev/null 2>&1 || { echo '$(VENV) has no pip, and make did not make it (uv venv makes such \
-	ones). Give it pip (uv venv --seed), or move it away: then make makes its own' >&2; exit 1; }; \
+		$(RUN) -m pip --version >/dev/null 2>&1 || { echo '$(VENV) has no pip, and make did not make it (uv venv' \
+		'makes such ones). Give it pip (uv venv --seed), or move it away: then make makes its own' >&2; exit 1; }; \
 	else mkdir -p $(VENV) && touch $(VENV)/.by-make && $(PYTHON) -m venv $(VENV); fi
 	@touch $@
 
