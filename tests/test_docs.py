@@ -55,6 +55,7 @@ EXEMPT = {
     "make serve": "it serves until it is stopped",
     "-m nmt.serve": "it serves until it is stopped",
     "make student-": "its commands stand below it, and are run",
+    "python translate.py": "tests/interop/test_export.py runs it",
     "pip install": "it needs the network",
     "convert_hf_to_gguf.py": "it is a program of llama.cpp",
     "-m pytest": "it runs these tests",
