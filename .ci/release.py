@@ -33,7 +33,7 @@ def build(what: str, source: Path, out: Path) -> Path:
 def notes(version: str) -> str:
     """What the changelog says of a version. It stops if there is nothing, or no date."""
     text = (ROOT / "CHANGELOG.md").read_text("utf8")
-    found = re.search(rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    found = re.search(rf"^## \[{re.escape(version)}\] [-–] \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     return found[1].strip() if found else sys.exit(f"CHANGELOG.md has no section '## [{version}] - DATE'")
 
 

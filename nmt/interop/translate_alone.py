@@ -21,7 +21,9 @@ AT_ONCE = 1024  # lines that are read before they are translated
 def main() -> None:
     about = json.loads((FOLDER / "translate.json").read_text(encoding="utf8"))
     parser = argparse.ArgumentParser(description=f"Translate lines from {about['source']} to {about['target']}.")
-    parser.add_argument("--beam", type=int, default=about["beam_size"], metavar="N", help="hypotheses; 1 is greedy")
+    parser.add_argument(
+        "--beam-size", type=int, default=about["beam_size"], metavar="N", help="hypotheses; 1 is greedy"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="cores to use")
     options = parser.parse_args()
     source, target = (SentencePieceProcessor(model_file=str(FOLDER / name)) for name in about["tokenizers"])
@@ -36,7 +38,7 @@ def main() -> None:
             translator.translate_batch(
                 chosen,
                 target_prefix=[about["before_target"]] * len(chosen),
-                beam_size=options.beam,
+                beam_size=options.beam_size,
                 patience=1.5,
                 length_penalty=about["length_penalty"],
                 min_decoding_length=0,

@@ -148,11 +148,11 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
     search = SearchConfig(beam_size=2, max_length=40, max_length_ratio=100, guard=False)
     expected = Translator.load(folder, "cpu", search, backend="ctranslate2").translate(LINES[:2])
     (folder / "translate.json").write_text(json.dumps(about | {"longest": 40, "length_ratio": 100}), "utf8")
-    program = [sys.executable, "-X", "importtime", "translate.py", "--beam", "2", "--threads", "1"]
+    program = [sys.executable, "-X", "importtime", "translate.py", "--beam-size", "2", "--threads", "1"]
     text = "\n".join([*LINES[:2], "", "Hund " * 100])
     done = subprocess.run(program, cwd=folder, input=text, capture_output=True, text=True, check=True)
     assert not re.search(r"\| +(nmt|torch|transformers)$", done.stderr, re.MULTILINE)
-    assert f"line 4 is too long for the model" in done.stderr
+    assert "line 4 is too long for the model" in done.stderr
     found = [tidy(line)[0] for line in done.stdout.splitlines()]
     assert found == [*expected, "", tidy("Hund " * 100)[0]]
     assert main(command) == 2, "the file exists"
