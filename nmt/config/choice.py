@@ -1,13 +1,13 @@
 """The choice of settings for a corpus without a recipe: the number of its pairs flows in; settings flow out.
 
-The figures behind the tables are in docs/small-corpora.md.
+The table in docs/training.md shows what comes of it.
 """
 
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-LEAST_PIECES, MOST_PIECES = 700, 32_000
+MOST_PIECES = 32_000
 
 
 class Row(NamedTuple):
@@ -31,10 +31,10 @@ COMMON = {
 
 
 def vocabulary_for(pairs: int) -> int:
-    """The number of pieces for a corpus of so many pairs: 1,000 for 3,000 pairs, 4,000 for 30,000, 16,000 for
-    300,000."""
-    size = 1000 * (max(pairs, 1) / 3000) ** 0.6
-    return min(MOST_PIECES, max(LEAST_PIECES, round(size / 100) * 100))
+    """The number of pieces for a corpus of so many pairs: 2,000 for 3,000 pairs, and twice as many for each ten times
+    as many pairs."""
+    size = 2000 * (max(pairs, 300) / 3000) ** math.log10(2)
+    return min(MOST_PIECES, round(size / 100) * 100)
 
 
 def passes_over(pairs: int) -> float:
@@ -45,7 +45,7 @@ def passes_over(pairs: int) -> float:
 
 def usual_minutes(pairs: int) -> float:
     """The most minutes of training that a user expects for so many pairs, if none are given."""
-    return 16 * (pairs / 30_000) ** (0.36 if pairs < 30_000 else 0.75)
+    return max(3.0, 16 * (pairs / 30_000) ** (0.36 if pairs < 30_000 else 0.75))
 
 
 def choose_model(pairs: int, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from nmt.extras import install
 from nmt.fields import require
 from nmt.messages import say
 from nmt.text.languages import scripts_of, short_code
@@ -55,8 +56,8 @@ def bleu_tokenizer(language: str) -> str:
     try:
         BLEU(tokenize=name)
     except RuntimeError:
-        hint = f"for words, in nmt's folder: pip install --editable '.[{short_code(language)}]'"
-        say(f"BLEU of {language} is computed on characters, because the tokenizer {name} is not installed; {hint}")
+        problem = f"BLEU of {language} is computed on characters, because the tokenizer {name} is not installed"
+        say(f"{problem}; for words: {install(short_code(language))}")
         return "char"
     return name
 

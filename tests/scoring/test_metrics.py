@@ -4,6 +4,7 @@ import pytest
 from sacrebleu import corpus_bleu, corpus_chrf, corpus_ter
 from sacrebleu.metrics.bleu import BLEU
 
+from nmt.extras import install
 from nmt.scoring.metrics import bleu_tokenizer, score
 
 TRANSLATIONS = ["The dog runs across the meadow.", "Two men drink a coffee.", "It is over there !"]
@@ -90,7 +91,7 @@ def test_words_of_japanese_and_korean_need_a_package_or_the_user_is_told_once(
     bleu_tokenizer.cache_clear()
     assert all(f"|tok:{'none' if installed else 'char'}|" in signature for signature in signatures)
     told = capsys.readouterr().err
-    assert told.count(f"pip install --editable '.[{language[:2]}]'") == (0 if installed else 1)
+    assert told.count(install(language[:2])) == (0 if installed else 1)
 
 
 def test_japanese_is_split_into_words() -> None:

@@ -1,10 +1,11 @@
 """Without a recipe, a run chooses its settings by its corpus and its machine, once."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from nmt.config.choice import choose_model, choose_steps, vocabulary_for
+from nmt.config.choice import choose_model, choose_steps, passes_over, usual_minutes, vocabulary_for
 from nmt.config.recipes import load_config, make_config
 from nmt.train import main
 from nmt.training import choice as module
@@ -29,7 +30,7 @@ def train(corpus: Path, *more: str) -> int:
 def test_every_corpus_has_settings(pairs: int) -> None:
     config = make_config(choose_model(pairs, {}))
     assert config.model.d_head % 2 == 0
-    assert 700 <= vocabulary_for(pairs) <= 32_000
+    assert 1000 <= vocabulary_for(pairs) <= 32_000
     assert choose_steps(pairs, steps_a_pass=1, fitting=1e9) >= 20
     assert choose_steps(pairs, steps_a_pass=1e6, fitting=777) == 770, "no more than fit, in two figures"
 
@@ -75,3 +76,21 @@ def test_minutes_limit_the_steps(corpus: Path, monkeypatch: pytest.MonkeyPatch) 
     assert train(corpus, "--training.max_minutes", "2") == 0
     config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
     assert config.training.max_steps == 100
+
+
+def test_the_page_shows_what_is_chosen() -> None:
+    page = (Path(module.__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf8")
+    rows = re.findall(
+        r"^\| ([\d,]+)( million)? \| ([\d,]+) \| (\d)\+\4, (\d+) \| ([\d.]+) \| (\d+) \| (\d+)( hours)? \|$", page, re.M
+    )
+    assert len(rows) == 4
+    for number, million, *shown, minutes, hours in rows:
+        pairs = int(number.replace(",", "")) * (10**6 if million else 1)
+        chosen = choose_model(pairs, {})
+        found = [chosen["model.encoder_layers"], chosen["model.d_model"], chosen["model.dropout"]]
+        assert [float(value.replace(",", "")) for value in shown] == [
+            vocabulary_for(pairs),
+            *found,
+            round(passes_over(pairs)),
+        ]
+        assert float(minutes) * (60 if hours else 1) == pytest.approx(usual_minutes(pairs), rel=0.08)
