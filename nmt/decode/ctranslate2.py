@@ -39,6 +39,7 @@ POLL = 0.005  # seconds between two looks at a call that may be stopped
 # 1, 92% of the translations are those of `nmt.decode.beam`, and BLEU is 0.4 lower (val of Multi30k); with this, 99%.
 PATIENCE = 1.5
 SCORED = 32  # translations that are scored together: the logits of all of their positions take memory
+UNKNOWN = "CTranslate2 runs this model, which can't tell the probabilities of all pieces"
 UNABLE = {  # settings of a search that CTranslate2 can't do as nmt does, and their values that change nothing
     "length_norm": "average",
     "coverage_penalty": 0.0,
@@ -121,9 +122,10 @@ class CTranslate2Engine:
         fuses = search.lm_weight > 0 and search.lm_mode == "fusion"
         require(not fuses, "a language model can't join CTranslate2's search: take --lm-mode rerank")
 
-    def is_plain(self, sources: Sequence[Ids], options: SearchConfig) -> bool:
-        """Whether it searches, without constraints, as `nmt.decode.beam` does: nearly always with the same result."""
-        longest = max(map(len, sources), default=0)
+    def is_plain(self, sources: Sequence[Ids], options: SearchConfig, starts: AllConstraints = ()) -> bool:
+        """Whether it searches, with no constraints but the prefixes in `starts`, as `nmt.decode.beam` does: nearly
+        always with the same result."""
+        longest = max(map(len, sources), default=0) + max((len(start.prefix) for start in starts), default=0)
         lengths, most = (longest, longest_output(longest, options, None)), (self.longest_source, self.longest_target(0))
         fits = all(room is None or length <= room for length, room in zip(lengths, most, strict=True))
         return fits and all(getattr(options, name) == value for name, value in PLAIN.items())
@@ -186,6 +188,14 @@ class CTranslate2Engine:
             for r in results
         ]
 
+    def rest(
+        self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
+    ) -> list[list[Hypothesis]]:
+        return self.search(sources, options, starts, stop)
+
+    def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
+        raise ValueError(UNKNOWN)
+
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
         results = self.run(
             self.translator.score_batch,
@@ -226,4 +236,4 @@ class CTranslate2Engine:
         return torch.tensor(result.attention[0])[len(self.before[1]) :, len(self.before[0]) :]
 
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
-        raise ValueError("CTranslate2 runs this model, which can't tell the probabilities of all pieces")
+        raise ValueError(UNKNOWN)
