@@ -16,6 +16,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from nmt import Translator
 from nmt.evaluate import main as evaluate_main
+from nmt.extras import typed
 from nmt.train import main
 from nmt.translate import main as translate_main
 from tests.data.corpus_files import write_corpus
@@ -84,7 +85,7 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
     )
     said = capsys.readouterr().err
     assert "Chosen for 20 pairs: 38 pieces, 1+1 layers of width 16, dropout 0.3; as many steps as you say" in said
-    assert f"-m nmt.translate --model {run / 'model'}" in said
+    assert f"{typed('translate')} --model {run / 'model'}" in said
     assert said.count("reference  the ") == 3, "the test set has three sentences to show"
     assert train(corpus) == 0
     assert "is finished" in capsys.readouterr().err

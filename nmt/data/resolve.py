@@ -7,11 +7,9 @@ from typing import Any
 
 from nmt.config import Config
 from nmt.config.names import setting_types
-from nmt.config.recipes import make_config
+from nmt.config.recipes import RECIPES, find_recipe, make_config
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.messages import say
-
-RECIPES = Path(__file__).parents[2] / "recipes"
 
 
 @dataclass(frozen=True)
@@ -30,13 +28,13 @@ class ResolvedRun:
 
 
 def resolve(given: Mapping[str, Any]) -> ResolvedRun:
-    """Decide the settings, the corpus and the name of a run; without --config, `recipes/CORPUS.yaml` is used if there
-    is one.
+    """Decide the settings, the corpus and the name of a run; without --config, the recipe CORPUS.yaml of nmt is used if
+    there is one.
 
-    `given`: the settings of a command line by their dotted names, and config, the path of a recipe. Raises ValueError
-    if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
+    `given`: the settings of a command line by their dotted names, and config, a recipe (see `find_recipe`). Raises
+    ValueError if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
     """
-    recipe = Path(given["config"]) if given.get("config") else None
+    recipe = find_recipe(given["config"]) if given.get("config") else None
     data = make_config(given, recipe).data
     corpus = load_corpus(data) if data.corpus == "auto" else None
     name = corpus.name if corpus else str(corpus_name(data))

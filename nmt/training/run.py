@@ -7,11 +7,11 @@ stopped. Rank 0 does all stages; the other processes of torchrun only train (see
 import contextlib
 import json
 import platform
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from nmt.data.resolve import resolve
 from nmt.data.store.prepared import Prepared, note_of_edits, require_own_run_folder
 from nmt.data.store.preparing import prepare, take_tokenizer
 from nmt.data.store.record import read_record
+from nmt.extras import install, python
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.messages import console, say
@@ -213,7 +214,7 @@ class Run:
         n, unit = len(prepared.train), prepared.ledgers["train"].unit
         adapters = sum(p.numel() for p in trainer.model.parameters() if p.requires_grad)
         learned = f"adapters, {adapters:,} of " if config.lora.rank else ""
-        say(f"Training {learned}{parameters:,} parameters on {n:,} {unit}s: {where}; see it: make tensorboard")
+        say(f"Training {learned}{parameters:,} parameters on {n:,} {unit}s: {where}")
         steps, warmup = config.training.max_steps, config.training.warmup_steps
         if 0 < steps <= warmup:
             problem = f"WARNING: training.max_steps is {steps:,} and training.warmup_steps {warmup:,}"
@@ -246,4 +247,5 @@ class Run:
         """Print examples, scores, and the commands to type next."""
         for line in describe(recorded(self.report_file), self.folder):
             say(line)
-        say(f"Watch:      {sys.executable} -m tensorboard.main --logdir {self.config.runs}")
+        watch = f"{python()} -m tensorboard.main --logdir {self.config.runs}"
+        say(f"Watch:      {watch if find_spec('tensorboard') else install('tensorboard')}")

@@ -17,7 +17,7 @@ from torch import nn
 
 from nmt.config import Config
 from nmt.config.names import flatten
-from nmt.config.recipes import load_config, read_settings
+from nmt.config.recipes import find_recipe, load_config, read_settings
 from nmt.fields import require
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -155,6 +155,7 @@ class Report:
 def inspect(path: Path, pieces: int, *, measure: bool = False) -> Report:
     """The report of a model folder, of a run folder with a model, or of a recipe. `pieces`: the length of source and
     target that FLOPs are given for. Raises ValueError if the path is none of these, or damaged."""
+    path = find_recipe(str(path))
     require(path.exists(), f"{path}: there is no such model folder or recipe")
     model, settings, known = (read_folder if path.is_dir() else read_recipe)(path)
     defaults, positions = flatten(Config()), lengths(model, pieces, known["objective"])

@@ -21,6 +21,7 @@ from nmt.data.store.record import RESTORE, data_settings, flat, read_ledgers, re
 from nmt.data.store.shards import stored_name
 from nmt.data.texts import Texts
 from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.extras import typed
 from nmt.fields import require
 from nmt.files import MARKER, SUMS, check_sums, iterate_lines
 from nmt.messages import say
@@ -49,7 +50,7 @@ class Prepared(Corpus):
     def load(cls, folder: Path, *, check: bool = True) -> "Prepared":
         """Read a run folder; ValueError if it isn't prepared, or was changed since (unless `check` is off)."""
         record = read_record(folder) or {}
-        require(bool(record), f"{folder} is not prepared: run python -m nmt.prepare")
+        require(bool(record), f"{folder} is not prepared: run {typed('prepare')}")
         data, sizes = folder / "data", record.get("shards", [])
         for part in ("data", "tokenizer"):
             if check and (folder / part / SUMS).exists():  # an older nmt wrote none
