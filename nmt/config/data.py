@@ -187,7 +187,7 @@ class TokenizerConfig:
 
     vocab_size: int | Literal["auto"] = "auto"
     """Number of pieces in the vocabulary; fewer, with a message, if the text is too small. With auto, it grows with the
-    number of sentence pairs, from 1,000 to 32,000."""
+    number of sentence pairs, from 4,000 to 32,000."""
 
     joint: bool = True
     """Whether both languages share one vocabulary, and don't have a tokenizer each."""

@@ -8,10 +8,11 @@ Shapes: T target pieces, S source pieces, both without EOS.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -38,7 +39,9 @@ POLL = 0.005  # seconds between two looks at a call that may be stopped
 # A beam search ends when so many finished hypotheses for each slot of the beam are found. With the library's default,
 # 1, 92% of the translations are those of `nmt.decode.beam`, and BLEU is 0.4 lower (val of Multi30k); with this, 99%.
 PATIENCE = 1.5
+CALL = 0.5  # seconds that a call of the library may take if it may be stopped: it can't be ended
 SCORED = 32  # translations that are scored together: the logits of all of their positions take memory
+UNKNOWN = "CTranslate2 runs this model, which can't tell the probabilities of all pieces"
 UNABLE = {  # settings of a search that CTranslate2 can't do as nmt does, and their values that change nothing
     "length_norm": "average",
     "coverage_penalty": 0.0,
@@ -68,6 +71,26 @@ class LaterLogProbs(Sequence[float]):
         return self.all_of_batch()[self.number][place]
 
 
+class Pace:
+    """How much an engine searches in `CALL` seconds, learned as it goes: what bounds a call of the library."""
+
+    def __init__(self) -> None:
+        self.most = 3200.0  # source pieces × hypotheses of a call; at first what a slow machine does
+
+    def parts(self, sources: Sequence[Ids], beam_size: int) -> Iterator[slice]:
+        """Parts of a batch that take about `CALL` seconds each, or have one sentence. The time until the next part is
+        asked for counts as that of the part."""
+        cost, first = beam_size * (max(map(len, sources), default=0) + 10), 0
+        while first < len(sources):
+            size, started = max(1, int(self.most / cost)), perf_counter()
+            part = slice(first, min(first + size, len(sources)))
+            yield part
+            first, share = part.stop, CALL / max(perf_counter() - started, 1e-9)
+            # What was smaller than it might have been tells only if it was still too slow.
+            if share < 1 or part.stop - part.start == size:
+                self.most = cost * (part.stop - part.start) * min(share, 2)
+
+
 @dataclass(frozen=True)
 class CTranslate2Engine:
     """An `Engine` of a `ctranslate2.Translator`."""
@@ -82,6 +105,8 @@ class CTranslate2Engine:
     """The longest sequence that it can read; None: no limit."""
     before: tuple[Ids, Ids] = ((), ())
     """Pieces before each source, and each target."""
+
+    pace: Pace = field(default_factory=Pace, compare=False)
 
     models, shortlist, takes_phrases, leaves_python = (), None, False, True
 
@@ -121,9 +146,10 @@ class CTranslate2Engine:
         fuses = search.lm_weight > 0 and search.lm_mode == "fusion"
         require(not fuses, "a language model can't join CTranslate2's search: take --lm-mode rerank")
 
-    def is_plain(self, sources: Sequence[Ids], options: SearchConfig) -> bool:
-        """Whether it searches, without constraints, as `nmt.decode.beam` does: nearly always with the same result."""
-        longest = max(map(len, sources), default=0)
+    def is_plain(self, sources: Sequence[Ids], options: SearchConfig, starts: AllConstraints = ()) -> bool:
+        """Whether it searches, with no constraints but the prefixes in `starts`, as `nmt.decode.beam` does: nearly
+        always with the same result."""
+        longest = max(map(len, sources), default=0) + max((len(start.prefix) for start in starts), default=0)
         lengths, most = (longest, longest_output(longest, options, None)), (self.longest_source, self.longest_target(0))
         fits = all(room is None or length <= room for length, room in zip(lengths, most, strict=True))
         return fits and all(getattr(options, name) == value for name, value in PLAIN.items())
@@ -132,6 +158,14 @@ class CTranslate2Engine:
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
         constraints = constraints or [NO_CONSTRAINTS] * len(sources)
+        parts = self.pace.parts(sources, options.beam_size) if stop else (slice(None),)
+        searched = (self.search_part(sources[part], options, constraints[part], stop) for part in parts)
+        return [n_best for found in searched for n_best in found]
+
+    def search_part(
+        self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints, stop: Stop | None
+    ) -> list[list[Hypothesis]]:
+        """`search`, in one call of the library if no sentence goes beyond its limit."""
         limits = [
             longest_output(len(source), options, self.longest_target(len(source)), compiled)
             for source, compiled in zip(sources, constraints, strict=True)
@@ -186,22 +220,35 @@ class CTranslate2Engine:
             for r in results
         ]
 
+    def rest(
+        self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
+    ) -> list[list[Hypothesis]]:
+        return self.search(sources, options, starts, stop)
+
+    def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
+        raise ValueError(UNKNOWN)
+
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
-        results = self.run(
-            self.translator.score_batch,
-            stop,
-            [self.names(0, source) for source, _ in pairs],
-            [self.names(1, target) for _, target in pairs],
-            max_input_length=0,
-            max_batch_size=SCORED,
-        )
+        size = SCORED if stop else max(1, len(pairs))
+        results = [
+            result
+            for first in range(0, len(pairs), size)
+            for result in self.run(
+                self.translator.score_batch,
+                stop,
+                [self.names(0, source) for source, _ in pairs[first : first + size]],
+                [self.names(1, target) for _, target in pairs[first : first + size]],
+                max_input_length=0,
+                max_batch_size=SCORED,
+            )
+        ]
         log_probs = [list(result.log_probs)[len(self.before[1]) :] for result in results]
         require(all(map(math.isfinite, (x for row in log_probs for x in row))), BAD_LOGITS)
         return log_probs
 
     def run(self, method: Callable[..., Any], stop: Stop | None, *arguments: Any, **options: Any) -> list[Any]:
         """The results of a method of the library. It can't end a call of its own, so a call that is stopped goes on in
-        the background, and its results are lost."""
+        the background, for about `CALL` seconds at most, and its results are lost."""
         if stop:
             stop.check()
         if stop is None:
@@ -226,4 +273,4 @@ class CTranslate2Engine:
         return torch.tensor(result.attention[0])[len(self.before[1]) :, len(self.before[0]) :]
 
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
-        raise ValueError("CTranslate2 runs this model, which can't tell the probabilities of all pieces")
+        raise ValueError(UNKNOWN)

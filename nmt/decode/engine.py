@@ -3,7 +3,7 @@
 There are two engines: PyTorch's (`nmt.decode.pytorch`) and CTranslate2's (`nmt.decode.ctranslate2`). Ids are without
 BOS and EOS. Each call is about one batch; what cuts batches stands outside.
 
-Shapes: B sequences, T target pieces, S source pieces, V target vocabulary.
+Shapes: B sequences, P pieces, T target pieces, S source pieces, V target vocabulary.
 """
 
 from collections.abc import Sequence
@@ -73,6 +73,16 @@ class Engine(Limited, Protocol):
         A source has fewer hypotheses if its constraints leave fewer. Raises ValueError if logits are not numbers, or
         constraints need more positions than there are; Stopped as `stop` says.
         """
+
+    def rest(
+        self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
+    ) -> list[list[Hypothesis]]:
+        """As `search`, of the best translation of each source that begins with the `prefix` of its constraints, which
+        has what is asked for. CTranslate2 ranks such translations by what follows the prefix."""
+
+    def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
+        """For each pair the log-probabilities (P, T + 1) of P pieces at each place of the target. ValueError if the
+        engine can't tell."""
 
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
         """The log-probability of each piece of given targets, and of EOS. For pairs that fit (`fits`). Raises as

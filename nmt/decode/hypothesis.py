@@ -24,6 +24,8 @@ class CompiledConstraints:
     prefix: tuple[int, ...] = ()  # pieces that the translation begins with
     phrases: Automaton | None = None  # accepts translations with all required phrases and no forbidden phrase
     word: UnfinishedWord | None = None  # the end of the prefix, if other pieces may spell it
+    # The pieces of each required phrase of `phrases` that can follow any word; empty: it has none.
+    spelled: tuple[tuple[int, ...], ...] = ()
 
     @property
     def fixed(self) -> tuple[int, ...]:

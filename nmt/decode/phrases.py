@@ -102,6 +102,17 @@ class Automaton:
             state = self.reader.read(self.start, text)
         return state != DEAD and self.may_end(state)
 
+    def lacking(self, pieces: Sequence[int]) -> list[int] | None:
+        """The required phrases, as indices in `required`, whose constraints whole output doesn't meet; None if it has a
+        forbidden phrase, or is no text."""
+        text = b"".join(self.reader.surfaces.surfaces[piece] for piece in pieces)
+        with self.lock:
+            state = self.reader.read(self.start, text)
+        if state == DEAD or any(not self.reader.constraints[p] for p in self.reader.complete(state)):
+            return None
+        met = self.met(state)
+        return [p for p in range(len(self.required)) if not self.reader.constraints[p] & met]
+
     def distance(self, state: int) -> int:
         """The most pieces after which `advance` has led to an allowed end; 0 if the output may end here.
 

@@ -124,7 +124,7 @@ class TorchEngine:
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
         language_model = self.language_model if options.lm_mode == "fusion" and options.lm_weight else None
-        is_free = language_model is None and all(c == NO_CONSTRAINTS for c in constraints)
+        is_free = language_model is None and constraints.count(NO_CONSTRAINTS) == len(constraints)
         if self.plain and is_free and self.plain.is_plain(sources, options):
             return self.plain.search(sources, options, (), stop)
         batch = pad(sources, self.device)
@@ -132,6 +132,13 @@ class TorchEngine:
             return sample(self.decoder, *batch, options, stop)
         decoder = (options.cuda_graphs and self.recorded_decoder) or self.decoder
         return search(decoder, *batch, options, constraints, language_model, stop)
+
+    def rest(
+        self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
+    ) -> list[list[Hypothesis]]:
+        if self.plain and not options.lm_weight and self.plain.is_plain(sources, options, starts):
+            return self.plain.search(sources, options, starts, stop)
+        return self.search(sources, options, starts, stop)
 
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
         return self.score_after(pad((source for source, _ in pairs), self.device), [ids for _, ids in pairs], stop)
@@ -151,6 +158,20 @@ class TorchEngine:
         log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))
         require(bool(log_probs_BT.isfinite().all()), BAD_LOGITS)
         return [row[: len(ids) + 1] for row, ids in zip(log_probs_BT.tolist(), targets, strict=True)]
+
+    @torch.inference_mode()
+    def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
+        device = self.device
+        target_BT = pad_sequence([torch.tensor([BOS, *target]) for _, target in pairs], batch_first=True).to(device)
+        batch = *pad((source for source, _ in pairs), device), target_BT
+        found: list[list[Tensor]] = []
+        for reader in self.readers:
+            logits_BTV = reader(*batch).float()
+            total_BT = logits_BTV.logsumexp(2)
+            sizes = [len(target) + 1 for _, target in pairs]
+            rows = zip(logits_BTV, total_BT, sizes, pieces, strict=True)
+            found.append([logits_TV[:n, ids].T.sub(total_T[:n]).cpu() for logits_TV, total_T, n, ids in rows])
+        return [torch.stack(parts).logsumexp(0) - math.log(len(parts)) for parts in zip(*found, strict=True)]
 
     @torch.inference_mode()
     def attention(self, source: Ids, target: Ids) -> Tensor:

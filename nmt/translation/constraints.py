@@ -65,7 +65,8 @@ class ConstraintCompiler:
         require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
         phrases = self.automata.find(constraints)
         unfinished = self.engine.takes_phrases and not constraints.prefix[-1:].isspace()
-        compiled = CompiledConstraints(prefix, phrases, self.unfinished_word(prefix) if unfinished else None)
+        word, spelled = self.unfinished_word(prefix) if unfinished else None, self.spelled(phrases) if phrases else ()
+        compiled = CompiledConstraints(prefix, phrases, word, spelled)
         n = len(compiled.prefix) + compiled.n_required
         require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
         if phrases:
@@ -75,6 +76,14 @@ class ConstraintCompiler:
                 require(state >= 0, "the prefix contains a phrase of must_not, or allows no end without one")
         longest_output(n_source, search, self.engine.longest_target(n_source), compiled)
         return compiled
+
+    def spelled(self, phrases: Automaton) -> tuple[tuple[int, ...], ...]:
+        """The pieces of each required phrase, as a tokenizer writes it after a word."""
+        surfaces = self.automata.surfaces.surfaces
+        found = (tuple(ids) for ids in self.tokenizer.encode_target([phrase.text for phrase in phrases.required]))
+        pairs = zip(phrases.required, found, strict=True)
+        usual = ((p.left and b"".join(surfaces[i] for i in ids) == b" " + p.utf8, ids) for p, ids in pairs)
+        return tuple(ids if is_usual else () for is_usual, ids in usual)
 
     def unfinished_word(self, prefix: Sequence[int]) -> UnfinishedWord | None:
         """The last word of a prefix, if it ends with a letter: the translation may need a longer word there."""

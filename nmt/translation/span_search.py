@@ -1,10 +1,13 @@
 """Spans flow in, hypotheses of each span flow out: by beam search or sampling, in batches, in parallel on a CPU."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TypeVar
+
+from torch import Tensor
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.decode.engine import Engine
@@ -15,6 +18,7 @@ from nmt.decode.sampling import MAX_SLOTS
 from nmt.decode.stop import Stop
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term
 from nmt.translation.constraints import ConstraintCompiler
+from nmt.translation.insertion import MOST_TERMS, SCORED, Draft, narrower
 
 # Constraints widen the beam, in these steps and up to this limit, to keep hypotheses with unfinished phrases.
 WIDENING_STEP, MAX_WIDENING = 4, 40
@@ -68,28 +72,85 @@ class SpanSearch:
         return results
 
     def find_once(self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None) -> dict[Span, list[Hypothesis]]:
-        """As `find`, but with an empty list if no hypothesis meets the constraints."""
+        """As `find`, but with an empty list if no hypothesis meets the constraints.
+
+        The best translation without phrases is the best with them if it has what they ask for. So they are left out at
+        first, and terms that are missing are put in (see `nmt.translation.insertion`).
+        """
         distinct = dict.fromkeys(spans)  # not a set, so that batches are the same in every process
         compiled = {s: self.compiler.compile(s.constraints, len(s), search) for s in distinct if s.constraints}
+        if not compiled or search.n_best > 1:
+            return self.search_each(distinct, compiled, search, stop)
+        free = {s: replace(c, phrases=None, spelled=()) for s, c in compiled.items()}
+        results = self.search_each(distinct, free, search, stop)
+        drafts = {s: Draft(c, c.phrases, results[s][0]) for s, c in compiled.items() if c.phrases and results[s]}
+        self.insert_terms(drafts, search, stop)
+        results |= {span: [draft.found] for span, draft in drafts.items()}
+        left = {span: draft for span, draft in drafts.items() if not draft.is_done}
+        results |= {span: [] for span, draft in left.items() if draft.lacking is None}
+        for span, draft in left.items():
+            if draft.n_terms > MOST_TERMS and draft.lacking and self.engine.fits(span.ids, ids := draft.ended()):
+                [log_probs] = self.engine.score([(span.ids, ids)], stop)
+                results[span] = [Hypothesis.of(ids, log_probs, search)]
+        few = {span: draft.constraints for span, draft in left.items() if draft.n_terms <= MOST_TERMS}
+        return results | self.search_each(few, few, search, stop)
+
+    def insert_terms(self, drafts: dict[Span, Draft], search: SearchConfig, stop: Stop | None) -> None:
+        """Put in the terms that drafts lack, as far as possible."""
+        search, fits, starts = narrower(search), self.engine.fits, dict[Span, CompiledConstraints]()
+
+        def log_probs(spans: list[Span]) -> list[Tensor]:
+            pairs = [(span.ids, drafts[span].found.ids) for span in spans]
+            return self.engine.log_probs_of(pairs, [drafts[span].firsts for span in spans])
+
+        def rest(spans: list[Span]) -> list[list[Hypothesis]]:
+            return self.engine.rest([span.ids for span in spans], [starts[span] for span in spans], search, stop)
+
+        while going := [span for span, d in drafts.items() if d.goes_on and fits(span.ids, d.longest_start)]:
+            batches = [*make_batches(going, SCORED, lambda span: max(len(span), len(drafts[span].found.ids)))]
+            outputs = map_batches(partial(halve_if_too_large, log_probs), batches, self.engine.device)
+            for span, log_probs_PT in zip(chain(*batches), chain(*outputs), strict=True):
+                starts[span] = drafts[span].start(log_probs_PT)
+            # The library reads the part of the prefixes that is common to a batch at once.
+            by_length = make_batches(going, search.batch_size, lambda span: len(starts[span].prefix))
+            room = self.engine.longest_target
+            limits = [longest_output(len(s), search, room(len(s)), starts[s]) for s in going]
+            batches = [part for batch in by_length for part in bounded(batch, search, max(limits) + 1)]
+            found = map_batches(partial(halve_if_too_large, rest), batches, self.engine.device)
+            for span, (best, *_) in zip(chain(*batches), chain(*found), strict=True):
+                drafts[span].take(best)
+
+    def search_each(
+        self,
+        spans: Iterable[Span],
+        compiled: Mapping[Span, CompiledConstraints],
+        search: SearchConfig,
+        stop: Stop | None,
+    ) -> dict[Span, list[Hypothesis]]:
+        """The hypotheses of each span, with its constraints if it has any."""
         # Only spans with the same settings share batches: constraints of a span don't change results of other spans.
-        groups: dict[SearchConfig, list[Span]] = {}
-        for span in distinct:
-            settings = constrained_search(search, compiled[span]) if span in compiled else search
-            groups.setdefault(settings, []).append(span)
+        groups: dict[tuple[SearchConfig, bool], list[Span]] = {}
+        for span in spans:
+            is_free = compiled.get(span, FREE) == FREE
+            settings = search if is_free else constrained_search(search, compiled[span])
+            groups.setdefault((settings, is_free), []).append(span)
         work: list[tuple[SearchConfig, list[Span]]] = []
-        for settings, group in groups.items():
+        for (settings, _), group in groups.items():
             for batch in make_batches(group, settings.batch_size, len):
-                limits = [
-                    longest_output(len(s), settings, self.engine.longest_target(len(s)), compiled.get(s, FREE))
-                    for s in batch
-                ]
+                room = self.engine.longest_target
+                limits = [longest_output(len(s), settings, room(len(s)), compiled.get(s, FREE)) for s in batch]
                 work += [(settings, part) for part in bounded(batch, settings, max(limits) + 1)]
 
-        def find_batch(settings: SearchConfig, batch: list[Span]) -> list[list[Hypothesis]]:
-            constraints = [compiled.get(span, FREE) for span in batch]
-            return self.engine.search([span.ids for span in batch], settings, constraints, stop)
-
-        outputs = map_batches(lambda w: halve_if_too_large(partial(find_batch, w[0]), w[1]), work, self.engine.device)
+        outputs = map_batches(
+            lambda item: halve_if_too_large(
+                lambda batch: self.engine.search(
+                    [s.ids for s in batch], item[0], [compiled.get(s, FREE) for s in batch], stop
+                ),
+                item[1],
+            ),
+            work,
+            self.engine.device,
+        )
         results: dict[Span, list[Hypothesis]] = {}
         for (_, batch), output in zip(work, outputs, strict=True):
             results.update(zip(batch, output, strict=True))

@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from nmt.config import SearchConfig
-from nmt.decode.ctranslate2 import CTranslate2Engine
+from nmt.decode.ctranslate2 import CALL, CTranslate2Engine
 from nmt.decode.engine import Engine
 from nmt.decode.graphs import RecordedCache, RecordedModel
 from nmt.decode.pytorch import TorchEngine, pad
@@ -139,3 +140,48 @@ def test_a_call_of_ctranslate2_is_left_when_it_is_stopped(name: str, late: bool)
         with pytest.raises(Stopped):
             call(stop=stop)
     assert library.calls == 1, "nothing begins after the end"
+
+
+class Timed:
+    """A stand-in of CTranslate2 with searches that take a time for each sentence. `stop` ends the search in a call."""
+
+    device, compute_type = "cpu", "float32"
+
+    def __init__(self, clock: list[float], seconds: float, stop: Stop, last: int) -> None:
+        self.clock, self.seconds, self.stop, self.last = clock, seconds, stop, last
+        self.sizes: list[int] = []
+
+    def translate_batch(self, sources: Sequence[Any], asynchronous: bool = False, **_: Any) -> list[Any]:
+        self.sizes.append(len(sources))
+        self.clock[0] += self.seconds * len(sources)
+        if len(self.sizes) == self.last:
+            self.stop.set()
+        found = SimpleNamespace(hypotheses=[["7"]], scores=[-1.0])
+        call = SimpleNamespace(done=lambda: True, result=lambda: found)
+        return [call if asynchronous else found] * len(sources)
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.02, 0.3])
+def test_calls_of_ctranslate2_that_may_be_stopped_take_half_a_second(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces, clock, stop = [str(n) for n in range(20)], [0.0], Stop(1000)
+    monkeypatch.setattr("nmt.decode.ctranslate2.perf_counter", lambda: clock[0])
+    library = Timed(clock, seconds, stop, last=10**9)
+    engine = CTranslate2Engine(library, pieces, pieces, {piece: n for n, piece in enumerate(pieces)}, None)
+    sources = [[5, 6, 7, 8]] * 64
+    for _ in range(6):
+        assert len(engine.search(sources, SearchConfig(), stop=stop)) == 64
+    assert max(library.sizes[-1:]) * seconds <= CALL or library.sizes[-1] == 1
+    assert sum(size * seconds > CALL for size in library.sizes[1:]) == 0, "only the first call is a guess"
+    if seconds == 0.001:
+        assert library.sizes[-1] == 64, "a fast model has whole batches"
+    library.sizes.clear()
+    library.last = 1
+    if seconds > 0.001:
+        with pytest.raises(Stopped):
+            engine.search(sources, SearchConfig(), stop=stop)
+        assert len(library.sizes) == 1, "nothing begins after the end"
+    library.sizes.clear()
+    engine.search(sources, SearchConfig())
+    assert library.sizes == [64], "a search that can't be stopped stays whole"

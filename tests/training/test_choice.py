@@ -30,7 +30,7 @@ def train(corpus: Path, *more: str) -> int:
 def test_every_corpus_has_settings(pairs: int) -> None:
     config = make_config(choose_model(pairs, {}))
     assert config.model.d_head % 2 == 0
-    assert 1000 <= vocabulary_for(pairs) <= 32_000
+    assert 4000 <= vocabulary_for(pairs) <= 32_000
     assert choose_steps(pairs, steps_a_pass=1, fitting=1e9) >= 20
     assert choose_steps(pairs, steps_a_pass=1e6, fitting=777) == 770, "no more than fit, in two figures"
 

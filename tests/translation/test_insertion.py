@@ -1,0 +1,126 @@
+"""Terms that a translation lacks are put into it, without a constrained search where that is possible."""
+
+import re
+from dataclasses import replace
+
+import pytest
+import torch
+
+from nmt.config import SearchConfig
+from nmt.data.tokenizer import Tokenizer
+from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.pytorch import TorchEngine
+from nmt.reading.request import Constraints, Request, Term
+from nmt.translation.insertion import MOST_TERMS, Draft
+from nmt.translation.span_search import Span
+from nmt.translation.translator import Translator
+from nmt.vocabulary import EOS
+from tests.tiny import PAIRS, SHORT, TINY, make_model
+
+LINES = [source for source, _ in PAIRS]
+WORDS = ["dog", "men", "coffee", "station", "table", "meadow", "river", "umbrella"]
+
+
+@pytest.fixture(scope="module", params=["encoder-decoder", "decoder-only"])
+def translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
+    """A tiny random model that writes words: it avoids the pieces of single bytes, and ends soon."""
+    model = make_model(tokenizer, config=replace(TINY, family=request.param, output_bias=True))
+    bias_V = torch.tensor(
+        [-30.0 if p.startswith("<0x") else 0.0 for p in tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))]
+    )
+    bias_V[EOS] = 1.0
+    with torch.no_grad():
+        model.get_parameter("output.bias").copy_(bias_V)
+    return Translator(model, tokenizer, SHORT)
+
+
+@pytest.fixture
+def without_phrases(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> Translator:
+    """A translator whose engine fails if it gets phrases."""
+    search = TorchEngine.search
+
+    def free(engine: TorchEngine, *arguments: object) -> object:
+        constraints = arguments[2]
+        assert isinstance(constraints, list)
+        assert not any(c.phrases for c in constraints), "a constrained search"
+        return search(engine, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TorchEngine, "search", free)
+    return translator
+
+
+def requests(*terms: tuple[str, ...]) -> list[Request]:
+    """One sentence each, with these terms."""
+    return [Request(line.split("?")[0], Constraints(must=tuple(map(Term, terms)))) for line in LINES]
+
+
+def test_a_translation_that_has_its_terms_is_the_plain_one(without_phrases: Translator) -> None:
+    lines = ["Der Hund", "Zwei Männer", "Wo ist der Bahnhof?", "Kaffee"]
+    found = [best for best, *_ in without_phrases.translate_n_best(lines)]
+    plain = [best for best in found if re.search("[a-z]", best.text)]
+    assert plain
+    lines = [line for line, best in zip(lines, found, strict=True) if best in plain]
+    terms = [(Term(("nowhere", max(re.findall(r"[a-z]+", best.text, re.IGNORECASE), key=len))),) for best in plain]
+    asked = [Request(line, Constraints(must=must)) for line, must in zip(lines, terms, strict=True)]
+    found = [best for best, *_ in without_phrases.translate_n_best(asked)]
+    assert [best.text for best in found] == [best.text for best in plain]
+    assert [best.score for best in found] == pytest.approx([best.score for best in plain], abs=1e-4)
+
+
+@pytest.mark.parametrize("n_terms", [1, 2, 5, len(WORDS)])
+def test_terms_are_put_in_and_the_score_is_that_of_the_text(without_phrases: Translator, n_terms: int) -> None:
+    terms = [(word,) for word in WORDS[:n_terms]]
+    asked = requests(*terms)
+    for best, *_ in without_phrases.translate_n_best(asked):
+        assert without_phrases.compiler.are_met(asked[0].constraints, best.text), best.text
+        assert "constraints" not in best.flags
+        exact = without_phrases.engine.score([(part.source, part.hypothesis.ids) for part in best.parts])
+        assert best.log_prob == pytest.approx(sum(map(sum, exact)), abs=1e-3)
+
+
+def test_terms_of_one_line_change_nothing_for_another(without_phrases: Translator) -> None:
+    asked = [*requests(("dog",), ("river", "coffee")), Request(LINES[0])]
+    assert without_phrases.translate(asked) == [without_phrases.translate([one])[0] for one in asked]
+
+
+def test_if_a_term_became_a_part_of_a_longer_word_the_next_word_follows_it(translator: Translator) -> None:
+    constraints, tokenizer = Constraints(must=(Term(("dog",)),)), translator.tokenizer
+    compiled = translator.compiler.compile(constraints, 3, SHORT)
+    assert compiled.phrases
+    [ids, longer, dog] = tokenizer.encode_target(["The table", "The dogsled table", "dog"])
+
+    def hypothesis(ids: list[int]) -> Hypothesis:
+        return Hypothesis.of(ids, [-1.0] * (len(ids) + 1), SHORT)
+
+    draft = Draft(compiled, compiled.phrases, hypothesis(ids))
+    word = max(i for i, piece in enumerate(tokenizer.target_pieces(ids)) if piece.startswith("\u2581"))
+    log_probs_PT = torch.full((1, len(ids) + 1), -9.0)
+    log_probs_PT[0, word] = -1.0
+    assert list(draft.start(log_probs_PT).prefix) == [*ids[:word], *dog]
+    draft.take(hypothesis(longer))
+    assert (draft.found.ids, draft.goes_on) == (ids, True)
+    assert list(draft.start(log_probs_PT).prefix) == [*ids[:word], *dog, ids[word]]
+    draft.take(hypothesis([*ids[:word], *dog, *ids[word:]]))
+    assert draft.is_done
+
+
+def test_more_terms_than_constrained_search_takes_are_flagged_if_they_are_missing(translator: Translator) -> None:
+    """Its memory would grow with each combination of terms. Terms that begin inside of words can't be put in."""
+    many = tuple(Term((f"*{a}{b}",)) for a in "aeiou" for b in "dgnst")
+    search = SearchConfig(beam_size=2, max_length=4, guard=False)
+    [[best, *_]] = translator.translate_n_best([Request(LINES[0], Constraints(must=many))], search)
+    assert "constraints" in best.flags
+    few = Constraints(must=many[:MOST_TERMS])
+    automaton = translator.automata.find(Constraints(must=many))
+    assert automaton
+    assert len(automaton.rows) < 50, "no search with its states"
+    [[best, *_]] = translator.translate_n_best([Request(LINES[0], few)], search)
+    assert "constraints" not in best.flags
+
+
+def test_forbidden_phrases_hold_beside_terms(translator: Translator) -> None:
+    constraints = Constraints(must=(Term(("dog",)),), must_not=("coffee",))
+    found = translator.spans.find([Span((5, 6, 7), constraints)], SHORT)
+    automaton = translator.automata.find(constraints)
+    assert automaton
+    assert all(automaton.lacking(best.ids) == [] for best, *_ in found.values())
