@@ -34,7 +34,7 @@ def read(data: bytes, options: Options) -> Document:
 def text_part(xml: Xml, language: str) -> Document:
     unseen = {style.attributes.get("style:name", "") for style in xml.root.walk() if is_unseen(style)}
     found = (element for element in xml.root.walk(is_read) if element.name in ("text:p", "text:h") and is_read(element))
-    paragraphs = [Paragraph(xml, joined(xml, list(pieces(element, unseen)))) for element in found]
+    paragraphs = [Paragraph(xml, joined(xml, list(pieces(element, unseen))), within=element) for element in found]
     return xml_document(xml, paragraphs, changes(xml, language))
 
 

@@ -15,7 +15,7 @@ from itertools import accumulate, islice
 from typing import Literal
 
 from nmt.documents.base import Answer, Unit
-from nmt.documents.xml_splice import Xml, escape
+from nmt.documents.xml_splice import Element, Xml, escape
 
 TAG = re.compile(r"<(?P<end>/?)(?P<number>[0-9]{1,7})(?P<empty>/?)>|<br\s*/?>")
 BLANKS = " \t\r\n"
@@ -56,11 +56,19 @@ class Paragraph:
     """A part of an XML file that is translated as a whole. `unit` is None if it has no words."""
 
     def __init__(
-        self, xml: Xml, pieces: Sequence[Piece], place: str = "", write: Callable[[str], str] = escape
+        self,
+        xml: Xml,
+        pieces: Sequence[Piece],
+        place: str = "",
+        write: Callable[[str], str] = escape,
+        within: Element | None = None,
     ) -> None:
-        """`write`: words as they are written in the file."""
+        """`write`: words as they are written in the file. `within`: the element whose contents the pieces are, if some
+        tags in it are in no piece, and so are dropped with their partners."""
         self.xml, self.spell = xml, write
         self.start, self.end = (pieces[0].spans[0][0], pieces[-1].spans[-1][1]) if pieces else (0, 0)
+        if within:
+            self.start, self.end = within.inner, within.inner_end
         self.before, inner, self.after = trimmed(collapsed(list(pieces)))
         self.codes = dict[int, list[Piece]]()  # what a number stands for: a mark, or a pair of tags
         self.breaks = list[Piece]()

@@ -109,7 +109,7 @@ class Xml:
         """Raises ValueError for a broken or hostile file; `name` says which one."""
         if len(data) > BYTES:
             raise ValueError(f"{name} has {len(data):,} bytes of XML: at most {BYTES:,} are read")
-        self.data = data
+        self.data, self.name = data, name
         self.encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "utf-8")
         self.root = Reader(self, name).root
         self.edits: list[tuple[int, int, bytes]] = []  # sorted from the end of the file to its beginning
