@@ -11,7 +11,7 @@ from functools import partial
 
 from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
 
-TOKEN = re.compile(r'[ \t\r\n:,]*+([{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++)')
+TOKEN = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++')
 
 
 @dataclass
@@ -50,7 +50,7 @@ def parse(text: str) -> Node:
     root = Node(0)
     opened, key = [root], ""
     for match in TOKEN.finditer(text):
-        token, (start, end), parent = match[1], match.span(1), opened[-1]
+        token, (start, end), parent = match[0], match.span(), opened[-1]
         if token in ("}", "]"):
             opened.pop().end = end
             key = ""

@@ -18,7 +18,7 @@ from typing import Any
 
 from nmt.documents import html
 from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document
-from nmt.documents.markdown_parser import TITLED, Piece, joined, make_parser, pieces_of
+from nmt.documents.markdown_parser import Piece, joined, make_parser, pieces_of, title_span
 from nmt.documents.txt import one_line
 from nmt.text.markup import read_tags
 
@@ -205,9 +205,9 @@ def part(piece: Piece, n: int, *, is_escaped: bool, has_html: bool) -> str:
 
 def titled(piece: Piece) -> Piece:
     """The closing mark of a link with its new title."""
-    match = TITLED.fullmatch(piece.text) if piece.title else None
-    if not match:
+    start, end = title_span(piece.text) if piece.title else (0, 0)
+    if not start:
         return piece
-    quotes = piece.text[match.end(1)], piece.text[match.start(5) - 1]
-    title = re.sub(rf"[\\&{''.join(map(re.escape, quotes))}]", r"\\\g<0>", piece.title)
-    return replace(piece, text=f"{match[1]}{quotes[0]}{title}{quotes[1]}{match[5]}")
+    quotes = re.escape(piece.text[start - 1] + piece.text[end])
+    title = re.sub(rf"[\\&{quotes}]", r"\\\g<0>", piece.title)
+    return replace(piece, text=piece.text[:start] + title + piece.text[end:])

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import groupby
 from typing import Any, Literal
 
 from nmt.extras import package
@@ -17,9 +18,8 @@ KINDS: dict[str, Kind] = {
     "softbreak": "words",
     "text_special": "words",
 }
+BLANKS = re.compile("[ \t\n]+")
 FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,99}\]")
-# What ends a link with a title.
-TITLED = re.compile(r"""(\]\(.*[ \t\n])(?:"(.*)"|'(.*)'|\((.*)\))([ \t\n]*\))""", re.DOTALL)
 Rule = Callable[[Any, bool], bool]
 
 
@@ -76,9 +76,17 @@ def note_mark(state: Any, start: int, tokens: list[Any]) -> None:
 def note_link(state: Any, start: int, tokens: list[Any]) -> None:
     opening = next(token for token in tokens if token.type == "link_open" and not token.meta)
     label_end = state.md.helpers.parseLinkLabel(state, start, True)
-    titled, title = TITLED.fullmatch(state.src, label_end, state.pos), opening.attrs.get("title", "")
-    opening.meta = {"span": (start, start + 1), "title": title if titled and title in titled.groups()[1:4] else ""}
+    closing, title = state.src[label_end : state.pos], opening.attrs.get("title", "")
+    opening.meta = {"span": (start, start + 1), "title": title if title == closing[slice(*title_span(closing))] else ""}
     tokens[-1].meta = {"span": (label_end, state.pos), "label": state.src[start + 1 : label_end]}
+
+
+def title_span(closing: str) -> tuple[int, int]:
+    """Where the title is in what ends a link, `](url "title")`; (0, 0) if there is none."""
+    end = len(closing[:-1].rstrip(" \t\n")) - 1
+    opening = {'"': '"', "'": "'", ")": "("}.get(closing[end], "") if closing.startswith("](") and end > 2 else ""
+    start = closing.rfind(opening, 0, end) if opening else -1
+    return (start + 1, end) if start > 2 and closing[start - 1] in " \t\n" else (0, 0)
 
 
 def note_delimiters(state: Any, start: int, tokens: list[Any]) -> None:
@@ -135,10 +143,10 @@ def texts(text: str, start: int) -> Iterator[Piece]:
 def joined(pieces: Sequence[Piece]) -> list[Piece]:
     """The pieces, with neighbouring words as one, and runs of blanks as one blank."""
     found = list[Piece]()
-    for piece in pieces:
-        if found and found[-1].kind == piece.kind == "words":
-            found[-1] = replace(found[-1], text=found[-1].text + piece.text, end=piece.end)
-        else:
-            found.append(piece)
-    blank = re.compile("[ \t\n]+")
-    return [replace(piece, text=blank.sub(" ", piece.text)) if piece.kind == "words" else piece for piece in found]
+    for kind, group in groupby(pieces, lambda piece: piece.kind):
+        some = [*group]
+        if kind == "words":
+            text = BLANKS.sub(" ", "".join(piece.text for piece in some))
+            some = [Piece("words", text, some[0].start, some[-1].end)]
+        found += some
+    return found
