@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from nmt.documents.base import Answer, Document, Options, Unit
+from nmt.documents.base import Answer, Document, Options, Unit, paired
 from nmt.documents.office import Slot, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece, lines
 from nmt.documents.xml_splice import Element, Text, Xml, escape, escape_cdata
@@ -82,7 +82,7 @@ def decode(written: str) -> str:
             found.append(chr(int(match["code"], 16)))
         else:
             found.append(ESCAPED.get(match["escaped"], match["escaped"]))
-    return "".join([*found, written[position:]])
+    return paired("".join([*found, written[position:]]))
 
 
 def encode(text: str) -> str:

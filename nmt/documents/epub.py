@@ -4,7 +4,6 @@ Chapters must stay well-formed XML: an answer that would break one isn't taken, 
 target language, it becomes the language of the book. Source: EPUB 3.3, W3C.
 """
 
-import re
 from dataclasses import replace
 from functools import partial
 from posixpath import dirname, normpath
@@ -21,7 +20,6 @@ from nmt.documents.xml_splice import INVALID, Xml, escape
 from nmt.fields import require
 
 TITLES = ("dc:title", "dc:description", "dc:subject", "ncx:text")
-LANGUAGE = re.compile(r"(\s(?:xml:)?lang\s*=\s*)(\"[^\"]*\"|'[^']*')")
 
 
 def read(data: bytes, options: Options) -> Document:
@@ -76,9 +74,7 @@ def chapter(data: bytes, name: str, options: Options) -> Document:
         raise ValueError(f"{name}: {error}") from None
     has_type = "<!DOCTYPE" in source.text
     slots = [replace(slot, write=partial(write, slot, has_type)) for slot in html.slots(source.text)]
-    root = re.search(r"<html\b[^<>]*>", source.text)
-    found = LANGUAGE.finditer(source.text, *root.span()) if root and options.target else ()
-    changes = [(*match.span(2), f'"{escape(options.target, quoted=True)}"') for match in found]
+    changes = html.language_edits(source.text, options.target)
     return text_document(source, slots, changes, errors="xmlcharrefreplace")
 
 

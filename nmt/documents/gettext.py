@@ -77,7 +77,7 @@ def translations(messages: Sequence[Message], answers: Sequence[Answer], n_forms
 
 
 def read_po(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding or charset(data))
+    source = decode(data, options.encoding or charset(data), options.source)
     entries = [*read_entries(source.text)]
     header = next((entry.texts.get("msgstr", "") for entry in entries if entry.texts["msgid"] == ""), "")
     found = PLURALS.search(header)

@@ -31,12 +31,15 @@ class Node:
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     write = partial(json.dumps, ensure_ascii=source.text.isascii() and "\\u" in source.text)
+    root = parse(source.text)
+    locale = next(iter(root.members.values())).members.get("@@locale") if options.target else None  # of ARB
+    changes = [(locale.start, locale.end, json.dumps(options.target.replace("-", "_")))] if locale else []
     slots = [
         Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write)
-        for node in strings(parse(source.text))
+        for node in strings(root)
         if has_words(node.text or "") and (not options.columns or node.key in options.columns)
     ]
-    return text_document(source, slots)
+    return text_document(source, slots, changes)
 
 
 def parse(text: str) -> Node:

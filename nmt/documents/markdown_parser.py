@@ -35,7 +35,7 @@ class Piece:
     end: int = 0
     title: str = ""
     """A title in the mark, which is translated too; empty if it has escapes. The opening mark of a link has that of the
-    file, the closing mark that of the translation."""
+    file, the closing mark that of the translation. Of an image, its text."""
 
 
 @cache
@@ -45,11 +45,10 @@ def make_parser() -> Any:
     rules = package("markdown_it.rules_inline", "documents")
     parser = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["text_join", "fragments_join"])
-    located = {
-        name: getattr(rules, name) for name in ("newline", "escape", "entity", "image", "html_inline", "autolink")
-    }
+    located = {name: getattr(rules, name) for name in ("newline", "escape", "entity", "html_inline", "autolink")}
     for name, rule in (located | {"backticks": rules.backtick}).items():
         parser.inline.ruler.at(name, partial(locate, rule, note_mark))
+    parser.inline.ruler.at("image", partial(locate, rules.image, note_image))
     parser.inline.ruler.at("link", partial(locate, rules.link, note_link))
     for name in ("emphasis", "strikethrough"):
         parser.inline.ruler.at(name, partial(locate, getattr(rules, name).tokenize, note_delimiters))
@@ -79,6 +78,13 @@ def note_link(state: Any, start: int, tokens: list[Any]) -> None:
     closing, title = state.src[label_end : state.pos], opening.attrs.get("title", "")
     opening.meta = {"span": (start, start + 1), "title": title if title == closing[slice(*title_span(closing))] else ""}
     tokens[-1].meta = {"span": (label_end, state.pos), "label": state.src[start + 1 : label_end]}
+
+
+def note_image(state: Any, start: int, tokens: list[Any]) -> None:
+    """Its text is translated too, if it is plain."""
+    text = tokens[-1].content
+    is_plain = not re.search(r"[\\\[\]*_`&<>!~|\n]", text) and state.src.startswith(f"{text}]", start + 2)
+    tokens[-1].meta = {"span": (start, state.pos), "title": text if is_plain else ""}
 
 
 def title_span(closing: str) -> tuple[int, int]:
@@ -121,11 +127,13 @@ def piece_of(token: Any, content: str) -> Piece | None:
     kind = KINDS.get(token.type) or ("mark" if is_auto else "opens" if token.nesting > 0 else "closes")
     if token.markup in ("**", "__") and kind in ("opens", "closes"):  # its other character is that of an empty token
         start, end = (start - 1, end) if kind == "opens" else (start, end + 1)
-    raw = content[start:end].replace("\n", " ")
+    raw, title = content[start:end].replace("\n", " "), token.meta.get("title", "")
+    if title and token.type == "image" and raw in (f"![{title}]", f"![{title}][]"):
+        raw = f"![{title}][{title}]"
     if raw in ("]", "][]"):  # the text of the link is its name, too
         raw = f"][{token.meta['label']}]"
     text = {"softbreak": " ", "text_special": token.content}.get(token.type, raw)
-    return None if is_auto and token.nesting < 0 else Piece(kind, text, start, end, token.meta.get("title", ""))
+    return None if is_auto and token.nesting < 0 else Piece(kind, text, start, end, title)
 
 
 def texts(text: str, start: int) -> Iterator[Piece]:

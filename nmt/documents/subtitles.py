@@ -50,7 +50,7 @@ class Part:
 
 
 def read(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding)
+    source = decode(data, options.encoding, options.source)
     is_vtt = source.text.startswith("WEBVTT")
     found = re.search(r"\r\n?|\n", source.text)
     notes = list[str]()
