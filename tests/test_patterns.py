@@ -21,7 +21,13 @@ FILES = sorted(path for room in ("documents", "text") for path in (ROOT / "nmt" 
 FUNCTIONS = frozenset(("compile", "search", "match", "fullmatch", "split", "sub", "findall", "finditer"))
 MOST, QUICK = 9, 0.003  # times as slow for four times the text, which counts from so many seconds
 # Values of the names in patterns that functions make.
-NAMES = {"sign": ",", "name": "lang", "quotes": ('"', '"'), "tag": SimpleNamespace(name="p")}
+NAMES = {
+    "sign": ",",
+    "name": "lang",
+    "quotes": ('"', '"'),
+    "tag": SimpleNamespace(name="p"),
+    "self": SimpleNamespace(number="2"),
+}
 # Patterns that take more than linear time, or that are made of texts, and why that is no harm.
 HARMLESS = {
     "nmt.documents.json.TOKEN": "sees valid JSON, whose strings have an end",

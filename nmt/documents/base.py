@@ -105,6 +105,7 @@ FORMATS = {
     "md": Format((".md", ".markdown"), "markdown:read", "text/markdown"),
     "mo": Format((".mo", ".gmo"), "gettext:read_mo", "application/x-gettext-translation"),
     "po": Format((".po", ".pot"), "gettext:read_po", "text/x-gettext-translation"),
+    "properties": Format((".properties",), "properties:read", "text/plain"),
     "srt": Format((".srt",), "subtitles:read", "application/x-subrip"),
     "strings": Format((".strings",), "strings:read", "text/plain"),
     "txt": Format((".txt", ".text"), "txt:read", "text/plain"),
@@ -118,10 +119,20 @@ FORMATS = {
     "ods": Format((".ods", ".ots"), "odf:read", f"{ODF}.spreadsheet"),
     "odt": Format((".odt", ".ott"), "odf:read", f"{ODF}.text"),
     "pptx": Format((".pptx", ".pptm", ".ppsx"), "openxml:read_pptx", f"{OFFICE}.presentationml.presentation"),
-    "resx": Format((".resx",), "resx:read", "application/xml"),
+    "qt": Format((".ts",), "qt:read", "application/xml"),
+    "resx": Format((".resx", ".resw"), "resx:read", "application/xml"),
+    "stringsdict": Format((".stringsdict",), "stringsdict:read", "application/xml"),
     "tmx": Format((".tmx",), "tmx:read", "application/x-tmx+xml"),
-    "xliff": Format((".xlf", ".xliff", ".mxliff"), "xliff:read", "application/xliff+xml"),
+    "xliff": Format((".xlf", ".xliff", ".mxliff", ".sdlxliff", ".mqxliff"), "xliff:read", "application/xliff+xml"),
     "xlsx": Format((".xlsx", ".xlsm"), "openxml:read_xlsx", f"{OFFICE}.spreadsheetml.sheet"),
+}
+
+
+OLD = "the old binary format isn't read: save the file in the new one ("
+ADVICE = {
+    ".pdf": "PDF says where letters stand, not what belongs together, and can't be written again: translate the file "
+    "that it was made from, or open it in a word processor, save it as .docx, and look at the result",
+    **{old: f"{OLD}{old}x)" for old in (".doc", ".xls", ".ppt")},
 }
 
 
@@ -130,6 +141,8 @@ def format_of(name: str) -> str:
     found = (known for known, has in FORMATS.items() if name.lower().endswith(has.suffixes))
     if known := next(found, None):
         return known
+    advice = next((advice for suffix, advice in ADVICE.items() if name.lower().endswith(suffix)), "")
+    require(not advice, f"{PurePath(name).name}: {advice}")
     suffixes = " ".join(suffix for has in FORMATS.values() for suffix in has.suffixes)
     raise ValueError(f"{PurePath(name).name}: no format of documents has this suffix; known are {suffixes}")
 
@@ -235,9 +248,18 @@ ODD = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", 
 PAGES = {
     **dict.fromkeys(("bs", "cs", "hr", "hu", "pl", "ro", "sk", "sl", "sq"), ("cp1250",)),
     **dict.fromkeys(("be", "bg", "mk", "ru", "sr", "uk"), ("cp1251", "koi8-r")),
-    "el": ("cp1253",), "tr": ("cp1254",), "he": ("cp1255",), "ar": ("cp1256",), "fa": ("cp1256",),
-    "et": ("cp1257",), "lt": ("cp1257",), "lv": ("cp1257",), "vi": ("cp1258",),
-    "ja": ("cp932", "euc-jp"), "ko": ("cp949",), "zh": ("gb18030", "big5"),
+    "el": ("cp1253",),
+    "tr": ("cp1254",),
+    "he": ("cp1255",),
+    "ar": ("cp1256",),
+    "fa": ("cp1256",),
+    "et": ("cp1257",),
+    "lt": ("cp1257",),
+    "lv": ("cp1257",),
+    "vi": ("cp1258",),
+    "ja": ("cp932", "euc-jp"),
+    "ko": ("cp949",),
+    "zh": ("gb18030", "big5"),
 }
 ODD_CASE = re.compile("[^\\W\\d_a-zA-Z]{2}")
 

@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass, field
 from functools import partial
 
-from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
+from nmt.documents.base import Document, Options, Slot, decode, text_document, text_unit
+from nmt.documents.plurals import has_text, with_forms
 
 TOKEN = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++')
 
@@ -37,9 +38,9 @@ def read(data: bytes, options: Options) -> Document:
     slots = [
         Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write)
         for node in strings(root)
-        if has_words(node.text or "") and (not options.columns or node.key in options.columns)
+        if has_text(node.text or "") and (not options.columns or node.key in options.columns)
     ]
-    return text_document(source, slots, changes)
+    return with_forms(text_document(source, slots, changes), options)
 
 
 def parse(text: str) -> Node:

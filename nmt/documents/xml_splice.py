@@ -24,6 +24,7 @@ PREFIXES = {
     "urn:oasis:names:tc:xliff:document:1.1": "x1",
     "urn:oasis:names:tc:xliff:document:2.0": "x2",
     "urn:oasis:names:tc:xliff:document:2.2": "x2",
+    "MQXliff": "mq",
     "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0": "fo",
     "http://purl.org/dc/elements/1.1/": "dc",
     "http://www.idpf.org/2007/opf": "opf",

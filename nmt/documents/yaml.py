@@ -40,7 +40,7 @@ def read(data: bytes, options: Options) -> Document:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1} is" if mark else "the file is"
         raise ValueError(f"{place} not valid YAML: {getattr(error, 'problem', None) or 'wrong characters'}") from None
-    return text_document(source, slots, root_edits(roots, options) if len(roots) == 1 else ())
+    return text_document(source, slots, [*root_edits(roots, options)] if len(roots) == 1 else ())
 
 
 def root_edits(roots: Sequence[yaml.ScalarEvent], options: Options) -> Iterator[Edit]:

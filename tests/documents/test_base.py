@@ -35,7 +35,7 @@ CASES = pytest.mark.parametrize("name", SAMPLES)
 MONOLINGUAL = [
     name
     for name, sample in SAMPLES.items()
-    if sample.format not in ("po", "mo", "xcstrings", "xliff", "tmx") and sample.texts
+    if sample.format not in ("po", "mo", "xcstrings", "xliff", "tmx", "qt") and sample.texts
 ]
 SIGNS = [
     *"\\\"'`*_[](){}<>&#~!|%$=:;,-+.?@/ \n\r\tÄx1日",
@@ -176,6 +176,10 @@ def test_every_format_has_a_sample_and_is_found_by_its_suffixes() -> None:
         assert all(format_of(f"a/Letter{suffix.upper()}") == name for suffix in has.suffixes)
     with pytest.raises(ValueError, match=r"letter\.xyz: .* known are .*\.txt"):
         format_of("letter.xyz")
+    with pytest.raises(ValueError, match=r"a\.pdf: .*save it as \.docx"):
+        format_of("a.pdf")
+    with pytest.raises(ValueError, match=r"\(\.docx\)"):
+        format_of("a.doc")
     with pytest.raises(ValueError, match="'pdf' is not a format"):
         read_document(b"", "pdf", Options())
 
