@@ -39,6 +39,7 @@ from nmt.upgrade import take_format
 from nmt.vocabulary import SPECIAL_PIECES
 
 PAIRS, ROUNDS = 32, 3  # of `measure_speed`
+USUAL_PIECES = 8000  # of a recipe whose tokenizer.vocab_size is auto
 BACKEND_ROUNDS = 5  # in turn; that before them is not timed
 
 
@@ -195,7 +196,7 @@ def read_folder(folder: Path) -> Known:
 def read_recipe(recipe: Path) -> Known:
     require(bool(read_settings(recipe)), f"{recipe} has no settings: it is no recipe")
     config = load_config(recipe)
-    size = config.tokenizer.vocab_size
+    size = USUAL_PIECES if config.tokenizer.vocab_size == "auto" else config.tokenizer.vocab_size
     known: dict[str, Any] = dict.fromkeys(("facts", "format", "version"))
     known |= {"source": config.data.languages[0], "target": config.data.languages[-1], "corpus": config.data.corpus}
     known |= {"objective": config.training.objective, "vocabulary": {"source": size, "target": size}}

@@ -121,9 +121,10 @@ def load_finished(record: dict[str, Any], config: Config, folder: Path) -> Prepa
     now = flat(data_settings(config))
     try:
         before = upgrade_record(flat(record["settings"]))
-        # The name of the folder has the corpus that auto took.
-        if "auto" in (before["data.corpus"], now["data.corpus"]):
-            before["data.corpus"] = now["data.corpus"]
+        # The name of the folder has the corpus that auto took, and the tokenizer the number of pieces.
+        for name in ("data.corpus", "tokenizer.vocab_size"):
+            if "auto" in (before[name], now[name]):
+                before[name] = now[name]
         changed = describe_changes(before, now)
     except ValueError as error:
         changed = str(error)
