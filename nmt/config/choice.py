@@ -31,8 +31,8 @@ COMMON = {
 
 
 def vocabulary_for(pairs: int) -> int:
-    """The number of pieces for a corpus of so many pairs: 4,000 up to 30,000 pairs, and twice as many for each ten times
-    as many."""
+    """The number of pieces for a corpus of so many pairs: 4,000 up to 30,000 pairs, and twice as many for ten times as
+    many."""
     size = 4000 * (max(pairs, 30_000) / 30_000) ** math.log10(2)
     return min(MOST_PIECES, round(size / 100) * 100)
 

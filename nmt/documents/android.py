@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from nmt.documents.base import Answer, Document, Options, Unit
+from nmt.documents.base import Answer, Document, Options, Unit, paired
 from nmt.documents.office import Slot, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece, lines
+from nmt.documents.plurals import added_forms
 from nmt.documents.xml_splice import Element, Text, Xml, escape, escape_cdata
 from nmt.fields import require
 
@@ -25,7 +26,18 @@ def read(data: bytes, options: Options) -> Document:
     require(
         xml.root.name == "resources", "the file isn't a file of Android strings: its first element is not <resources>"
     )
-    return xml_document(xml, [slot_of(xml, element, f"string {name}") for name, element in strings(xml.root)])
+    slots = [slot_of(xml, element, f"string {name}") for name, element in strings(xml.root)]
+    for element in xml.root.elements:
+        if element.name == "plurals" and element.attributes.get("translatable") != "false":
+            slots += more_forms(xml, element, options.target)
+    return xml_document(xml, slots)
+
+
+def more_forms(xml: Xml, plurals: Element, language: str) -> Iterator[Slot]:
+    """The forms that the target language has more than the file."""
+    forms = {item.attributes.get("quantity", ""): (item, slot_of(xml, item, "")) for item in plurals.elements}
+    texts = {name: (item, slot) for name, (item, slot) in forms.items() if isinstance(slot, Paragraph)}
+    return added_forms(texts, language, '<item quantity="NAME">TEXT</item>') if texts else iter(())
 
 
 def strings(root: Element) -> Iterator[tuple[str, Element]]:
@@ -82,7 +94,7 @@ def decode(written: str) -> str:
             found.append(chr(int(match["code"], 16)))
         else:
             found.append(ESCAPED.get(match["escaped"], match["escaped"]))
-    return "".join([*found, written[position:]])
+    return paired("".join([*found, written[position:]]))
 
 
 def encode(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from struct import Struct, error
 
+from nmt.documents.xml_splice import Nodes, Xml
 from nmt.fields import require
 
 SMALL = 1 << 20  # members up to this size may have any ratio: they can't fill the memory
@@ -58,7 +59,7 @@ class Archive:
             not data.startswith(OLD_OFFICE),
             "the file is encrypted, or of the old binary format: save it without a password in the new format",
         )
-        self.data = data
+        self.data, self.nodes = data, Nodes()
         self.directory, self.end, n_members = find_directory(data, limits.members)
         self.members = {member.name: member for member in read_directory(data, self.directory, self.end, n_members)}
         require(len(self.members) == n_members, "two members of the file have the same name: it isn't read")
@@ -83,6 +84,10 @@ class Archive:
         require(len(data) == member.size, f"member {name} doesn't have the {member.size:,} bytes that the file states")
         require(zlib.crc32(data) == member.checksum, f"the file is damaged: the checksum of {name} is wrong")
         return data
+
+    def xml(self, name: str) -> Xml:
+        """The tree of a member; those of all members share the limit of nodes."""
+        return Xml(self.read(name), name, self.nodes)
 
     def packed(self, member: Member) -> bytes:
         """The compressed bytes of a member."""

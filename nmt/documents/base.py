@@ -7,8 +7,8 @@ same file, byte for byte. The caller brings the translator.
 import codecs
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import PurePath
@@ -20,6 +20,7 @@ from nmt.documents.archive import Limits
 from nmt.fields import require
 from nmt.reading.request import Request
 from nmt.text.edits import Edit, apply
+from nmt.text.languages import short_code
 from nmt.text.markup import is_markup
 from nmt.text.suspicions import prose
 from nmt.translation.translator import Translator
@@ -104,6 +105,7 @@ FORMATS = {
     "md": Format((".md", ".markdown"), "markdown:read", "text/markdown"),
     "mo": Format((".mo", ".gmo"), "gettext:read_mo", "application/x-gettext-translation"),
     "po": Format((".po", ".pot"), "gettext:read_po", "text/x-gettext-translation"),
+    "properties": Format((".properties",), "properties:read", "text/plain"),
     "srt": Format((".srt",), "subtitles:read", "application/x-subrip"),
     "strings": Format((".strings",), "strings:read", "text/plain"),
     "txt": Format((".txt", ".text"), "txt:read", "text/plain"),
@@ -117,10 +119,20 @@ FORMATS = {
     "ods": Format((".ods", ".ots"), "odf:read", f"{ODF}.spreadsheet"),
     "odt": Format((".odt", ".ott"), "odf:read", f"{ODF}.text"),
     "pptx": Format((".pptx", ".pptm", ".ppsx"), "openxml:read_pptx", f"{OFFICE}.presentationml.presentation"),
-    "resx": Format((".resx",), "resx:read", "application/xml"),
+    "qt": Format((".ts",), "qt:read", "application/xml"),
+    "resx": Format((".resx", ".resw"), "resx:read", "application/xml"),
+    "stringsdict": Format((".stringsdict",), "stringsdict:read", "application/xml"),
     "tmx": Format((".tmx",), "tmx:read", "application/x-tmx+xml"),
-    "xliff": Format((".xlf", ".xliff", ".mxliff"), "xliff:read", "application/xliff+xml"),
+    "xliff": Format((".xlf", ".xliff", ".mxliff", ".sdlxliff", ".mqxliff"), "xliff:read", "application/xliff+xml"),
     "xlsx": Format((".xlsx", ".xlsm"), "openxml:read_xlsx", f"{OFFICE}.spreadsheetml.sheet"),
+}
+
+
+OLD = "the old binary format isn't read: save the file in the new one ("
+ADVICE = {
+    ".pdf": "PDF says where letters stand, not what belongs together, and can't be written again: translate the file "
+    "that it was made from, or open it in a word processor, save it as .docx, and look at the result",
+    **{old: f"{OLD}{old}x)" for old in (".doc", ".xls", ".ppt")},
 }
 
 
@@ -129,6 +141,8 @@ def format_of(name: str) -> str:
     found = (known for known, has in FORMATS.items() if name.lower().endswith(has.suffixes))
     if known := next(found, None):
         return known
+    advice = next((advice for suffix, advice in ADVICE.items() if name.lower().endswith(suffix)), "")
+    require(not advice, f"{PurePath(name).name}: {advice}")
     suffixes = " ".join(suffix for has in FORMATS.values() for suffix in has.suffixes)
     raise ValueError(f"{PurePath(name).name}: no format of documents has this suffix; known are {suffixes}")
 
@@ -181,6 +195,11 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
     return apply(text, in_order)
 
 
+def paired(text: str) -> str:
+    """The text with the characters that pairs of surrogates mean, as escapes spell them; lone ones become U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 @dataclass(frozen=True)
 class Text:
     """The text of a file, with what is needed to write it in the same encoding."""
@@ -188,11 +207,25 @@ class Text:
     text: str
     encoding: str = "utf-8"
     bom: bytes = b""
+    guessed: bool = False
 
     def encode(self, text: str, errors: str = "replace") -> bytes:
         """The bytes of a text. `errors`: what becomes of characters that the encoding lacks (of `str.encode`)."""
-        clean = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # lone surrogates become U+FFFD
-        return self.bom + clean.encode(self.encoding, errors)
+        return self.bom + paired(text).encode(self.encoding, errors)
+
+    def remarks(self, edits: Iterable[Edit]) -> Iterator[str]:
+        """What its user should know of a file that is written with these edits."""
+        if self.guessed:
+            yield f"the file is read and written in the encoding {self.encoding}, by its look: --encoding names another"
+        lost = {
+            character for *_, new in edits for character in new if not character.isascii() and self.lacks(character)
+        }
+        if lost:
+            shown = "".join(sorted(lost)[:20])
+            yield f"the encoding {self.encoding} has no {shown}, which became ?: convert the file to UTF-8 first"
+
+    def lacks(self, character: str) -> bool:
+        return character.encode(self.encoding, "ignore") == b""
 
     def edited(self, edits: Iterable[Edit], errors: str = "replace") -> bytes:
         """The bytes of the file with these edits of its text."""
@@ -211,9 +244,49 @@ BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.
 ODD = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")  # codecs that aren't for files
 
 
-def decode(data: bytes, encoding: str) -> Text:
-    """The text of a file: in the encoding of its byte-order mark, else in this one. ValueError if it isn't."""
-    bom, encoding = next(((bom, name) for bom, name in BOMS if data.startswith(bom)), (b"", encoding or "utf-8"))
+# By language, those that files have which aren't in UTF-8; others are in cp1252.
+PAGES = {
+    **dict.fromkeys(("bs", "cs", "hr", "hu", "pl", "ro", "sk", "sl", "sq"), ("cp1250",)),
+    **dict.fromkeys(("be", "bg", "mk", "ru", "sr", "uk"), ("cp1251", "koi8-r")),
+    "el": ("cp1253",),
+    "tr": ("cp1254",),
+    "he": ("cp1255",),
+    "ar": ("cp1256",),
+    "fa": ("cp1256",),
+    "et": ("cp1257",),
+    "lt": ("cp1257",),
+    "lv": ("cp1257",),
+    "vi": ("cp1258",),
+    "ja": ("cp932", "euc-jp"),
+    "ko": ("cp949",),
+    "zh": ("gb18030", "big5"),
+}
+ODD_CASE = re.compile("[^\\W\\d_a-zA-Z]{2}")
+
+
+def guess(data: bytes, language: str) -> str:
+    """The encoding of a file that names none and isn't UTF-8, by the language that it is in; UTF-8 if none fits."""
+    pages = ("utf-16-le",) if data[1:2] == b"\0" else ("utf-16-be",) if data[:1] == b"\0" else ()
+    found = list[tuple[int, str]]()
+    for page in pages or PAGES.get(short_code(language), ("cp1252",)):
+        try:
+            text = data.decode(page)
+        except UnicodeDecodeError:
+            continue
+        # Read in the wrong encoding, small letters are often capitals, and the other way round.
+        odd = sum(pair[0][0].islower() and pair[0][1].isupper() for pair in ODD_CASE.finditer(text))
+        found += [(odd, page)] if text.encode(page) == data else []
+    return min(found, key=lambda one: one[0])[1] if found else "utf-8"
+
+
+def decode(data: bytes, encoding: str, language: str | None = None) -> Text:
+    """The text of a file: in the encoding of its byte-order mark, else in this one, else in UTF-8 or, with a language,
+    in the one that fits best. ValueError if it isn't."""
+    bom, known = next(((bom, name) for bom, name in BOMS if data.startswith(bom)), (b"", encoding))
+    if not known and language is not None and not is_utf8(data):
+        known = guess(data, language)
+        return replace(decode(data, known), guessed=True)
+    encoding = known or "utf-8"
     try:
         name = codecs.lookup(encoding).name
         require(name not in ODD, f"{encoding} is no encoding for files: convert the file to UTF-8")
@@ -226,6 +299,14 @@ def decode(data: bytes, encoding: str) -> Text:
         raise ValueError(f"{problem}: convert the file to UTF-8, or name its encoding, such as cp1252") from None
     require(text.encode(encoding) == data[len(bom) :], f"the file can't be written in {encoding} again: take UTF-8")
     return Text(text, encoding, bom)
+
+
+def is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in data[:2]
 
 
 @dataclass(frozen=True)
@@ -263,6 +344,8 @@ def text_document(
                     edits.append((slot.start, slot.end, slot.write(answer.text)))
                 except ValueError as error:
                     notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")
+        if errors == "replace":
+            notes.extend(source.remarks(edits))
         return source.edited(edits, errors)
 
     return Document(source.encode(source.text), [slot.unit for slot in slots], write, notes)

@@ -4,9 +4,10 @@ Elements around words are pairs of tags; elements that hold a code are marks. Tw
 <ept>, <sc> and <ec> …) are a pair of tags if what stands between them nests.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
-from nmt.documents.paragraphs import Piece, nests
+from nmt.documents.paragraphs import DEEPEST, Piece
 from nmt.documents.xml_splice import Element, Text, Xml, escape
 
 AROUND = frozenset("g mrk pc hi".split())  # noqa: SIM905
@@ -17,11 +18,29 @@ PARTNER = ("rid", "startRef", "i", "id")  # attributes that name the pair, the m
 def content(element: Element) -> list[Piece]:
     """The pieces of a segment, with marks that belong together as pairs of tags."""
     kept = list[Piece]()
+    # Of each tag around: the marks in it that may get a partner (place, name, pairs in it), and how many have a name.
+    around = [(list[tuple[int, str, int]](), Counter[str]())]
     for piece in pieces(element):
-        begin = next((n for n, one in enumerate(kept) if one.field == "begin" and one.text == piece.text), -1)
-        if piece.field == "end" and begin >= 0 and nests(kept[begin:]):
-            kept[begin] = Piece("opens", kept[begin].spans)
-            piece = Piece("closes", piece.spans)
+        begun, names = around[-1]
+        if piece.kind == "opens":
+            around.append(([], Counter()))
+        elif piece.kind == "closes":
+            around.pop()
+        elif piece.field == "begin":
+            begun.append((len(kept), piece.text, 0))
+            names[piece.text] += 1
+        elif piece.field == "end" and names[piece.text]:
+            place, name, depth = begun.pop()
+            while name != piece.text:  # it would cross this pair, so it stays a mark
+                names[name] -= 1
+                place, name, inner = begun.pop()
+                depth = max(depth, inner)
+            names[name] -= 1
+            if depth < DEEPEST:
+                kept[place] = Piece("opens", kept[place].spans)
+                piece = Piece("closes", piece.spans)
+            if begun:
+                begun[-1] = (*begun[-1][:2], max(begun[-1][2], depth + 1))
         kept.append(piece)
     return kept
 

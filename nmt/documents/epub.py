@@ -4,7 +4,6 @@ Chapters must stay well-formed XML: an answer that would break one isn't taken, 
 target language, it becomes the language of the book. Source: EPUB 3.3, W3C.
 """
 
-import re
 from dataclasses import replace
 from functools import partial
 from posixpath import dirname, normpath
@@ -21,7 +20,6 @@ from nmt.documents.xml_splice import INVALID, Xml, escape
 from nmt.fields import require
 
 TITLES = ("dc:title", "dc:description", "dc:subject", "ncx:text")
-LANGUAGE = re.compile(r"(\s(?:xml:)?lang\s*=\s*)(\"[^\"]*\"|'[^']*')")
 
 
 def read(data: bytes, options: Options) -> Document:
@@ -29,11 +27,11 @@ def read(data: bytes, options: Options) -> Document:
     container = "META-INF/container.xml"
     require(container in archive, f"the file isn't an EPUB: it lacks {container}")
     require_readable(archive)
-    elements = Xml(archive.read(container), container).root.walk()
+    elements = archive.xml(container).root.walk()
     packages = [element.attributes["full-path"] for element in elements if "full-path" in element.attributes]
     parts = dict[str, Document]()
     for package in packages:
-        xml = Xml(archive.read(package), package)
+        xml = archive.xml(package)
         parts[package] = titles(xml, options.target)
         for item in (element.attributes for element in xml.root.walk() if element.name == "opf:item"):
             name = normpath(f"{dirname(package)}/{unquote(item.get('href', ''))}").lstrip("/")
@@ -41,14 +39,14 @@ def read(data: bytes, options: Options) -> Document:
             if name in archive and kind == "application/xhtml+xml":
                 parts[name] = chapter(archive.read(name), name, options)
             elif name in archive and kind == "application/x-dtbncx+xml":
-                parts[name] = titles(Xml(archive.read(name), name), options.target)
+                parts[name] = titles(archive.xml(name), options.target)
     return archive_document(archive, parts)
 
 
 def require_readable(archive: Archive) -> None:
     """Refuse books whose chapters are encrypted; fonts may be."""
     name = "META-INF/encryption.xml"
-    elements = Xml(archive.read(name), name).root.walk() if name in archive else ()
+    elements = archive.xml(name).root.walk() if name in archive else ()
     places = [element.attributes.get("URI", "").lower() for element in elements]
     is_protected = any(place.endswith((".xhtml", ".html", ".htm", ".opf", ".ncx", ".xml")) for place in places)
     require(not is_protected, "the book is protected: its chapters are encrypted and can't be read")
@@ -76,9 +74,7 @@ def chapter(data: bytes, name: str, options: Options) -> Document:
         raise ValueError(f"{name}: {error}") from None
     has_type = "<!DOCTYPE" in source.text
     slots = [replace(slot, write=partial(write, slot, has_type)) for slot in html.slots(source.text)]
-    root = re.search(r"<html\b[^>]*>", source.text)
-    found = LANGUAGE.finditer(source.text, *root.span()) if root and options.target else ()
-    changes = [(*match.span(2), f'"{escape(options.target, quoted=True)}"') for match in found]
+    changes = html.language_edits(source.text, options.target)
     return text_document(source, slots, changes, errors="xmlcharrefreplace")
 
 

@@ -5,17 +5,22 @@ languages with more than two forms. In MO, new texts are put at the end of the f
 _File) is put back. Source: the manual of GNU gettext, "The Format of GNU MO Files".
 """
 
+import gettext
 import re
 import struct
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from nmt.data.corpora.bilingual_xml import same_language
 from nmt.documents.base import Answer, Document, Options, Text, decode, text_unit
+from nmt.documents.plurals import SIGN, Leaf, leaf
+from nmt.extras import package
 from nmt.fields import require
 from nmt.text.edits import Edit
 from nmt.text.po import ESCAPES, Entry, read_entries
 
 CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
+RULE = re.compile(r"plural\s*=([^;\n]{1,999})")
 PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
 WRITTEN = {meaning: f"\\{letter}" for letter, meaning in ESCAPES.items()} | {"\\": "\\\\", '"': '\\"'}
 ACCELERATOR = re.compile(r"(?<![&\w])&(?=\w)(?!\w+;)|(?<=\w)&(?=[^\W\d_])(?!\w+;)|(?<!_)_(?=[^\W\d_])")
@@ -25,15 +30,18 @@ MAGIC = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
 class Message:
     """A text of a catalogue. `core`: without its accelerator and outer blanks."""
 
-    def __init__(self, text: str) -> None:
-        self.text, self.core = text, text.strip()
+    def __init__(self, text: str, number: int = 0) -> None:
+        """`number`: what stands for the sign of a number, so that words agree with it."""
+        self.text, self.core, sign = text, text.strip(), SIGN.search(text)
+        self.form = leaf(self.core, number, sign[0]) if number and sign else Leaf(self.core, self.core)
+        self.core = self.form.text
         self.accelerator = accelerator(self.core)
         if self.accelerator:
             self.core = ACCELERATOR.sub("", self.core)
 
     def restore(self, answer: str) -> str:
         """The answer with blanks and accelerator: at a word that begins with the same letter, else at the first."""
-        answer = answer.strip()
+        answer = self.form.write(answer.strip()) if self.form.number else answer.strip()
         if self.accelerator:
             mark, letter = self.accelerator
             patterns = (rf"(?<!\w){re.escape(letter)}", re.escape(letter), r"[^\W_]")
@@ -72,44 +80,98 @@ def translations(messages: Sequence[Message], answers: Sequence[Answer], n_forms
     pairs = [*zip(messages, answers, strict=True)]
     if all(answer.text in (message.core, "") for message, answer in pairs):
         return []
-    forms = [message.restore(answer.text) for message, answer in pairs]
+    try:
+        forms = [message.restore(answer.text) for message, answer in pairs]
+    except ValueError:  # a form has lost its number
+        return []
     return [forms[min(n, len(forms) - 1)] for n in range(n_forms)]
 
 
 def read_po(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding or charset(data))
+    source = decode(data, options.encoding or charset(data), options.source)
     entries = [*read_entries(source.text)]
-    header = next((entry.texts.get("msgstr", "") for entry in entries if entry.texts["msgid"] == ""), "")
+    first = next((entry for entry in entries if entry.texts["msgid"] == ""), None)
+    old = first.texts.get("msgstr", "") if first else ""
+    header = in_language(old, options.target)
     found = PLURALS.search(header)
     n_plurals = int(found[1]) if found else 2
+    rule = RULE.search(header)
     chosen = list[tuple[Entry, list[Message]]]()
     for entry in entries:
         is_done = any(entry.texts[name] for name in entry.answers)
         if entry.texts["msgid"] and (options.all_entries or not is_done):
-            names = ["msgid", "msgid_plural"] if n_plurals > 1 else ["msgid_plural"]
-            names = names if "msgid_plural" in entry.texts else ["msgid"]
-            chosen.append((entry, [Message(entry.texts[name]) for name in names]))
+            chosen.append((entry, messages_of(entry, n_plurals, rule[1] if rule else "")))
     units = [text_unit(message.core, f"line {entry.line}") for entry, messages in chosen for message in messages]
+
+    notes = list[str]()
 
     def write(answers: Sequence[Answer]) -> bytes:
         rest, edits = iter(answers), list[Edit]()
+        if first and header != old:
+            edits.append((*first.spans["msgstr"], quoted(header, "\r\n" if "\r\n" in source.text[:1000] else "\n")))
         for entry, messages in chosen:
             edits += po_edits(source, entry, messages, [next(rest) for _ in messages], n_plurals)
+        notes.extend(source.remarks(edits))
         return source.edited(edits)
 
-    return Document(data, units, write)
+    return Document(data, units, write, notes)
+
+
+def in_language(header: str, language: str) -> str:
+    """The header of a catalogue that is, or becomes, one in this language."""
+    stated = re.search(r"^Language:(.*)$", header, re.MULTILINE)
+    if not language or not stated or same_language(stated[1].strip(), language):
+        return header
+    header = f"{header[: stated.start()]}Language: {language.replace('-', '_')}{header[stated.end() :]}"
+    return re.sub("^Plural-Forms:.*$", lambda _: f"Plural-Forms: {plural_rule(language)}", header, flags=re.MULTILINE)
+
+
+def plural_rule(language: str) -> str:
+    """The Plural-Forms of a language, by CLDR; those of English if it isn't known."""
+    plurals = package("babel.messages.plurals", "documents")
+    return str(plurals.get_plural(language.replace("-", "_")).plural_forms)
+
+
+def samples(rule: str) -> list[int]:
+    """A number for each form: 1, if it has that, else the least one from 2 on. None if the rule isn't one."""
+    found = RULE.search(rule)
+    try:
+        form_of = gettext.c2py(found[1]) if found else None
+    except (ValueError, RecursionError):
+        form_of = None
+    if not form_of:
+        return []
+    numbers = {form_of(number): number for number in (0, *range(200, 0, -1))}
+    numbers |= {form_of(number): number for number in range(100, 1, -1) if form_of(number) != form_of(1)}
+    return [numbers[n] for n in range(len(numbers))] if [*sorted(numbers)] == [*range(len(numbers))] else []
+
+
+def messages_of(entry: Entry, n_plurals: int, rule: str) -> list[Message]:
+    """The texts of an entry that are translated: of a plural with more than two forms, one for each form."""
+    single, plural = entry.texts["msgid"], entry.texts.get("msgid_plural")
+    if plural is None:
+        return [Message(single)]
+    numbers = samples(f"plural={rule};") if n_plurals > 2 else []
+    if len(numbers) == n_plurals and SIGN.search(plural):
+        return [Message(single) if number == 1 else Message(plural, number) for number in numbers]
+    return [Message(single), Message(plural)] if n_plurals > 1 else [Message(plural)]
 
 
 def po_edits(
     source: Text, entry: Entry, messages: Sequence[Message], answers: Sequence[Answer], n_plurals: int
 ) -> Iterator[Edit]:
     """The translations of an entry as strings, and its flag: fuzzy if something needs a look, else not."""
-    forms = translations(messages, answers, len(entry.answers))
+    n_forms = n_plurals if "msgid_plural" in entry.texts else len(entry.answers)
+    forms = translations(messages, answers, n_forms)
     if not forms:
         return
-    newline = "\r\n" if "\r\n" in source.text[:1000] else "\n"
-    yield from ((*entry.spans[name], quoted(form, newline)) for name, form in zip(entry.answers, forms, strict=True))
-    unsure = any(answer.flags for answer in answers) or ("msgid_plural" in entry.texts and n_plurals > 2)
+    newline, (_, end) = "\r\n" if "\r\n" in source.text[:1000] else "\n", entry.spans[entry.answers[-1]]
+    yield from ((*entry.spans[name], quoted(form, newline)) for name, form in zip(entry.answers, forms, strict=False))
+    if n_forms < len(entry.answers):
+        yield entry.spans[entry.answers[n_forms - 1]][1], end, ""
+    for n, form in [*enumerate(forms)][len(entry.answers) :]:
+        yield end, end, f"{newline}msgstr[{n}] {quoted(form, newline)}"
+    unsure = any(answer.flags for answer in answers) or ("msgid_plural" in entry.texts and len(messages) < n_plurals)
     if unsure and not entry.is_fuzzy:
         start = entry.flags[0] if entry.flags else entry.start
         yield (start, start + 2, "#, fuzzy,") if entry.flags else (start, start, f"#, fuzzy{newline}")

@@ -4,23 +4,34 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from html import escape
 
 from nmt.documents.base import Document, Options, Slot, Unit, decode, text_document
 from nmt.fields import require
-from nmt.text.markup import READ, Segment, parse, parse_inner, read_tags, without
+from nmt.text.edits import Edit
+from nmt.text.markup import Segment, Tag, parse, parse_inner, read_names, read_tags, without
 
 # Where the encoding stands, by the standard: in the first 1,024 bytes.
 CHARSET = re.compile(
     rb"<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,500}?\bencoding)\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.I
 )
 
+LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'>]++)", re.IGNORECASE)
 CONTROLS = re.compile("[\x80-\x9f]")  # as references, browsers read them as other characters
-SEEN = re.compile(rf"([\s/](?:{'|'.join(sorted(READ))})\s*+=\s*+)(?:\"[^\"]*+\"|'[^']*+')", re.IGNORECASE)
+VALUE = re.compile(r"([\s/]([a-z-]++)\s*+=\s*+)(?:\"[^\"]*+\"|'[^']*+')", re.IGNORECASE)
 
 
 def read(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding or declared(data))
-    return text_document(source, [*slots(source.text)], errors="xmlcharrefreplace")
+    source = decode(data, options.encoding or declared(data), options.source)
+    changes = language_edits(source.text, options.target)
+    return text_document(source, [*slots(source.text)], changes, errors="xmlcharrefreplace")
+
+
+def language_edits(text: str, language: str) -> list[Edit]:
+    """The file states another language, if it states one."""
+    root = re.search(r"<html\b[^<>]*>", text, re.IGNORECASE) if language else None
+    found = LANGUAGE.finditer(text, *root.span()) if root else ()
+    return [(*match.span(1), f'"{escape(language)}"') for match in found]
 
 
 def declared(data: bytes) -> str:
@@ -64,5 +75,11 @@ def skeleton(text: str) -> tuple[Counter[str], int]:
     """The tags of a text without the attributes that are translated, and the number of pairs. A "<" that begins no tag
     counts as a tag."""
     tags = read_tags(text)
-    found = Counter(SEEN.sub(r"\1", text[tag.start : tag.end]) for tag in tags)
+    found = Counter(unread(tag, text[tag.start : tag.end]) for tag in tags)
     return found + Counter({"<": without(text, tags).count("<")}), sum(bool(tag.partner) for tag in tags)
+
+
+def unread(tag: Tag, raw: str) -> str:
+    """A tag without what is translated in it."""
+    names = read_names(tag.name, raw)
+    return VALUE.sub(lambda value: value[1] if value[2].lower() in names else value[0], raw)

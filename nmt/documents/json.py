@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass, field
 from functools import partial
 
-from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
+from nmt.documents.base import Document, Options, Slot, decode, text_document, text_unit
+from nmt.documents.plurals import has_text, with_forms
 
-TOKEN = re.compile(r'[ \t\r\n:,]*+([{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++)')
+TOKEN = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++')
 
 
 @dataclass
@@ -31,12 +32,15 @@ class Node:
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     write = partial(json.dumps, ensure_ascii=source.text.isascii() and "\\u" in source.text)
+    root = parse(source.text)
+    locale = next(iter(root.members.values())).members.get("@@locale") if options.target else None  # of ARB
+    changes = [(locale.start, locale.end, json.dumps(options.target.replace("-", "_")))] if locale else []
     slots = [
         Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write)
-        for node in strings(parse(source.text))
-        if has_words(node.text or "") and (not options.columns or node.key in options.columns)
+        for node in strings(root)
+        if has_text(node.text or "") and (not options.columns or node.key in options.columns)
     ]
-    return text_document(source, slots)
+    return with_forms(text_document(source, slots, changes), options)
 
 
 def parse(text: str) -> Node:
@@ -50,7 +54,7 @@ def parse(text: str) -> Node:
     root = Node(0)
     opened, key = [root], ""
     for match in TOKEN.finditer(text):
-        token, (start, end), parent = match[1], match.span(1), opened[-1]
+        token, (start, end), parent = match[0], match.span(), opened[-1]
         if token in ("}", "]"):
             opened.pop().end = end
             key = ""

@@ -1,8 +1,8 @@
 """Markdown (CommonMark, with tables and strikethrough): paragraphs, headings, list items and cells are units.
 
 Blocks, and the places of inline marks, come from markdown-it-py. Emphasis, links, code, images and line breaks are
-numbered tags of a unit; titles of links are translated with it. Code blocks, front matter, definitions of links and
-texts of images stay.
+numbered tags of a unit; titles of links and texts of images are translated with it. Code blocks, front matter and
+definitions of links stay.
 
 An answer is written as it is, if it means the same then; else its special characters are escaped; else its emphasis is
 written as tags of HTML, since "**" can't stand everywhere.
@@ -18,7 +18,7 @@ from typing import Any
 
 from nmt.documents import html
 from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document
-from nmt.documents.markdown_parser import TITLED, Piece, joined, make_parser, pieces_of
+from nmt.documents.markdown_parser import Piece, joined, make_parser, pieces_of, title_span
 from nmt.documents.txt import one_line
 from nmt.text.markup import read_tags
 
@@ -31,12 +31,13 @@ PREFIX = re.compile(r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|:::+[^\n]*\n?|\
 SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|]|\A[-+=:]")
 NUMBER = re.compile(r"\A(\d+)(?=[.)])")  # with which a list would begin
 LINK = re.compile(r'<a id="(\d+)" title="([^"]*)">')
+IMAGE = re.compile(r'<img id="(\d+)" alt="([^"]*)" ?/>')
 BREAK = re.compile(r'<br id="(\d+)')
 HTML_TAGS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del"}
 
 
 def read(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding)
+    source = decode(data, options.encoding, options.source)
     matter = FRONT_MATTER.match(source.text)
     return text_document(source, [*Body(source.text, matter.end() if matter else 0).slots()])
 
@@ -107,7 +108,9 @@ class Body:
         prefix = PREFIX.match(token.content)
         start = prefix.end() if prefix else 0
         pieces = pieces_of(token.children, token.content, start)
-        if not pieces or not has_words(" ".join(piece.text for piece in pieces if piece.kind == "words")):
+        if not pieces or not has_words(
+            " ".join(piece.text if piece.kind == "words" else piece.title for piece in pieces)
+        ):
             return
         begin, end = places[start], places[pieces[-1].end]
         for n, piece in enumerate(pieces):
@@ -154,7 +157,9 @@ def unit_text(pieces: Sequence[Piece]) -> str:
     """The pieces as mark-up. A break is <br>, which ends a segment; a link with a title has it."""
     parts, links = list[str](), set[int]()
     for piece, n in zip(pieces, numbers_of(pieces), strict=True):
-        if piece.kind == "opens" and piece.title:
+        if piece.kind == "mark" and piece.title:
+            parts.append(f'<img id="{n}" alt="{escape(piece.title)}"/>')
+        elif piece.kind == "opens" and piece.title:
             links.add(n)
             parts.append(f'<a id="{n}" title="{escape(piece.title)}">')
         else:
@@ -175,13 +180,16 @@ def answer_pieces(answer: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
             yield Piece("words", unescape(answer[position : tag.start]))
         position = tag.end
         raw = answer[tag.start : tag.end]
-        found = BREAK.match(raw)
+        found, image = BREAK.match(raw), IMAGE.fullmatch(raw)
         name, title = found[1] if found else tag.name, ""
         if tag.name == "a":
             link = (links.pop() if links else None) if tag.closes else LINK.fullmatch(raw)
             links += [] if tag.closes else [link]
             name, title = (link[1], link[2]) if link else (name, "")
-        mark = marks.get((name, tag.closes), Piece("html", raw))
+        mark = marks.get((image[1] if image else name, tag.closes), Piece("html", raw))
+        if image and mark.kind == "mark":
+            text = re.sub(r"[\\\[\]*_`&<>!~]", r"\\\g<0>", unescape(image[2]))
+            mark = replace(mark, text=f"![{text}{mark.text[2 + len(mark.title) :]}")
         yield replace(mark, title=unescape(title)) if tag.closes else mark
     if position < len(answer):
         yield Piece("words", unescape(answer[position:]))
@@ -205,9 +213,9 @@ def part(piece: Piece, n: int, *, is_escaped: bool, has_html: bool) -> str:
 
 def titled(piece: Piece) -> Piece:
     """The closing mark of a link with its new title."""
-    match = TITLED.fullmatch(piece.text) if piece.title else None
-    if not match:
+    start, end = title_span(piece.text) if piece.title else (0, 0)
+    if not start:
         return piece
-    quotes = piece.text[match.end(1)], piece.text[match.start(5) - 1]
-    title = re.sub(rf"[\\&{''.join(map(re.escape, quotes))}]", r"\\\g<0>", piece.title)
-    return replace(piece, text=f"{match[1]}{quotes[0]}{title}{quotes[1]}{match[5]}")
+    quotes = re.escape(piece.text[start - 1] + piece.text[end])
+    title = re.sub(rf"[\\&{quotes}]", r"\\\g<0>", piece.title)
+    return replace(piece, text=piece.text[:start] + title + piece.text[end:])

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import groupby
 from typing import Any, Literal
 
 from nmt.extras import package
@@ -17,9 +18,8 @@ KINDS: dict[str, Kind] = {
     "softbreak": "words",
     "text_special": "words",
 }
+BLANKS = re.compile("[ \t\n]+")
 FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,99}\]")
-# What ends a link with a title.
-TITLED = re.compile(r"""(\]\(.*[ \t\n])(?:"(.*)"|'(.*)'|\((.*)\))([ \t\n]*\))""", re.DOTALL)
 Rule = Callable[[Any, bool], bool]
 
 
@@ -35,7 +35,7 @@ class Piece:
     end: int = 0
     title: str = ""
     """A title in the mark, which is translated too; empty if it has escapes. The opening mark of a link has that of the
-    file, the closing mark that of the translation."""
+    file, the closing mark that of the translation. Of an image, its text."""
 
 
 @cache
@@ -45,11 +45,10 @@ def make_parser() -> Any:
     rules = package("markdown_it.rules_inline", "documents")
     parser = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["text_join", "fragments_join"])
-    located = {
-        name: getattr(rules, name) for name in ("newline", "escape", "entity", "image", "html_inline", "autolink")
-    }
+    located = {name: getattr(rules, name) for name in ("newline", "escape", "entity", "html_inline", "autolink")}
     for name, rule in (located | {"backticks": rules.backtick}).items():
         parser.inline.ruler.at(name, partial(locate, rule, note_mark))
+    parser.inline.ruler.at("image", partial(locate, rules.image, note_image))
     parser.inline.ruler.at("link", partial(locate, rules.link, note_link))
     for name in ("emphasis", "strikethrough"):
         parser.inline.ruler.at(name, partial(locate, getattr(rules, name).tokenize, note_delimiters))
@@ -76,9 +75,24 @@ def note_mark(state: Any, start: int, tokens: list[Any]) -> None:
 def note_link(state: Any, start: int, tokens: list[Any]) -> None:
     opening = next(token for token in tokens if token.type == "link_open" and not token.meta)
     label_end = state.md.helpers.parseLinkLabel(state, start, True)
-    titled, title = TITLED.fullmatch(state.src, label_end, state.pos), opening.attrs.get("title", "")
-    opening.meta = {"span": (start, start + 1), "title": title if titled and title in titled.groups()[1:4] else ""}
+    closing, title = state.src[label_end : state.pos], opening.attrs.get("title", "")
+    opening.meta = {"span": (start, start + 1), "title": title if title == closing[slice(*title_span(closing))] else ""}
     tokens[-1].meta = {"span": (label_end, state.pos), "label": state.src[start + 1 : label_end]}
+
+
+def note_image(state: Any, start: int, tokens: list[Any]) -> None:
+    """Its text is translated too, if it is plain."""
+    text = tokens[-1].content
+    is_plain = not re.search(r"[\\\[\]*_`&<>!~|\n]", text) and state.src.startswith(f"{text}]", start + 2)
+    tokens[-1].meta = {"span": (start, state.pos), "title": text if is_plain else ""}
+
+
+def title_span(closing: str) -> tuple[int, int]:
+    """Where the title is in what ends a link, `](url "title")`; (0, 0) if there is none."""
+    end = len(closing[:-1].rstrip(" \t\n")) - 1
+    opening = {'"': '"', "'": "'", ")": "("}.get(closing[end], "") if closing.startswith("](") and end > 2 else ""
+    start = closing.rfind(opening, 0, end) if opening else -1
+    return (start + 1, end) if start > 2 and closing[start - 1] in " \t\n" else (0, 0)
 
 
 def note_delimiters(state: Any, start: int, tokens: list[Any]) -> None:
@@ -113,11 +127,13 @@ def piece_of(token: Any, content: str) -> Piece | None:
     kind = KINDS.get(token.type) or ("mark" if is_auto else "opens" if token.nesting > 0 else "closes")
     if token.markup in ("**", "__") and kind in ("opens", "closes"):  # its other character is that of an empty token
         start, end = (start - 1, end) if kind == "opens" else (start, end + 1)
-    raw = content[start:end].replace("\n", " ")
+    raw, title = content[start:end].replace("\n", " "), token.meta.get("title", "")
+    if title and token.type == "image" and raw in (f"![{title}]", f"![{title}][]"):
+        raw = f"![{title}][{title}]"
     if raw in ("]", "][]"):  # the text of the link is its name, too
         raw = f"][{token.meta['label']}]"
     text = {"softbreak": " ", "text_special": token.content}.get(token.type, raw)
-    return None if is_auto and token.nesting < 0 else Piece(kind, text, start, end, token.meta.get("title", ""))
+    return None if is_auto and token.nesting < 0 else Piece(kind, text, start, end, title)
 
 
 def texts(text: str, start: int) -> Iterator[Piece]:
@@ -135,10 +151,10 @@ def texts(text: str, start: int) -> Iterator[Piece]:
 def joined(pieces: Sequence[Piece]) -> list[Piece]:
     """The pieces, with neighbouring words as one, and runs of blanks as one blank."""
     found = list[Piece]()
-    for piece in pieces:
-        if found and found[-1].kind == piece.kind == "words":
-            found[-1] = replace(found[-1], text=found[-1].text + piece.text, end=piece.end)
-        else:
-            found.append(piece)
-    blank = re.compile("[ \t\n]+")
-    return [replace(piece, text=blank.sub(" ", piece.text)) if piece.kind == "words" else piece for piece in found]
+    for kind, group in groupby(pieces, lambda piece: piece.kind):
+        some = [*group]
+        if kind == "words":
+            text = BLANKS.sub(" ", "".join(piece.text for piece in some))
+            some = [Piece("words", text, some[0].start, some[-1].end)]
+        found += some
+    return found

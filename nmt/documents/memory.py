@@ -19,6 +19,7 @@ from nmt.fields import require
 
 COMPARED = 20  # texts with the most words in common, which are compared by their characters
 THRESHOLD = 0.8  # least similarity
+LONGEST = 2_000  # characters of texts that are compared by characters, which takes the square of their number
 FREQUENT = 2_000  # words in more texts than this say little, and make the search slow
 
 
@@ -48,7 +49,7 @@ class Memory:
         text = tidied(text)
         if text in self.translations:
             return Answer(self.translations[text])
-        if threshold >= 1:
+        if threshold >= 1 or len(text) > LONGEST:
             return None
         matcher, best = SequenceMatcher(autojunk=False), (threshold, "")
         matcher.set_seq2(text)
@@ -63,7 +64,7 @@ class Memory:
         found = (self.places.get(word, ()) for word in words(text))
         shared = Counter(n for places in found if len(places) <= FREQUENT for n in places)
         most = nlargest(COMPARED, shared, key=lambda n: (shared[n], -abs(len(self.texts[n]) - len(text))))
-        return [self.texts[n] for n in most]
+        return [self.texts[n] for n in most if len(self.texts[n]) <= LONGEST]
 
 
 def tidied(text: str) -> str:

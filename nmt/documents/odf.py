@@ -25,16 +25,16 @@ def read(data: bytes, options: Options) -> Document:
     archive = Archive(data, options.zip)
     require("content.xml" in archive, "the file isn't an OpenDocument file: it lacks content.xml")
     if "META-INF/manifest.xml" in archive:
-        listed = Xml(archive.read("META-INF/manifest.xml"), "META-INF/manifest.xml").root.walk()
+        listed = archive.xml("META-INF/manifest.xml").root.walk()
         require(all(element.name != "manifest:encryption-data" for element in listed), ENCRYPTED)
     names = [name for name in ("content.xml", "styles.xml") if name in archive]
-    return archive_document(archive, {name: text_part(Xml(archive.read(name), name), options.target) for name in names})
+    return archive_document(archive, {name: text_part(archive.xml(name), options.target) for name in names})
 
 
 def text_part(xml: Xml, language: str) -> Document:
     unseen = {style.attributes.get("style:name", "") for style in xml.root.walk() if is_unseen(style)}
     found = (element for element in xml.root.walk(is_read) if element.name in ("text:p", "text:h") and is_read(element))
-    paragraphs = [Paragraph(xml, joined(xml, list(pieces(element, unseen)))) for element in found]
+    paragraphs = [Paragraph(xml, joined(xml, list(pieces(element, unseen))), within=element) for element in found]
     return xml_document(xml, paragraphs, changes(xml, language))
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import PurePath
 from typing import NamedTuple
+from xml.parsers import expat
 
 from nmt.documents.archive import Archive
 from nmt.documents.base import Answer, Document, Unit
@@ -37,7 +38,7 @@ def xml_document(xml: Xml, slots: Iterable[Slot | Paragraph], changes: Iterable[
         edits: list[Change] = [*changes, *((slot.start, partial(slot.put, answer)) for slot, answer in pairs)]
         for _, edit in sorted(edits, key=lambda edit: edit[0], reverse=True):
             edit()
-        return xml.result()
+        return still_xml(xml.data, xml.result(), xml.name)
 
     return Document(xml.data, [slot.unit for slot in slots if slot.unit], write)
 
@@ -50,11 +51,35 @@ def archive_document(archive: Archive, parts: Mapping[str, Document]) -> Documen
         for n, unit in enumerate(part.units, 1)
     ]
 
-    def write(answers: Sequence[Answer]) -> bytes:
-        rest = iter(answers)
-        return archive.result({name: part.write([next(rest) for _ in part.units]) for name, part in parts.items()})
+    notes = list[str]()
 
-    return Document(archive.data, units, write)
+    def write(answers: Sequence[Answer]) -> bytes:
+        rest, replaced = iter(answers), dict[str, bytes]()
+        for name, part in parts.items():
+            part.notes.clear()
+            written = part.write([next(rest) for _ in part.units])
+            replaced[name] = still_xml(part.data, written, name)
+            notes.extend(f"{PurePath(name).name}, {note}" for note in part.notes)
+        return archive.result(replaced)
+
+    return Document(archive.data, units, write, notes)
+
+
+def still_xml(before: bytes, after: bytes, name: str) -> bytes:
+    """The changed file, if it is as well-formed as it was; ValueError else: a broken file is never written."""
+    if after != before and (problem := xml_problem(after)) and not xml_problem(before):
+        raise ValueError(f"{name} would not be well-formed XML with its translations ({problem}), so nothing is "
+                         "written: please report this fault of nmt, with the file")  # fmt: skip
+    return after
+
+
+def xml_problem(data: bytes) -> str:
+    """What is wrong with a file of XML; empty if nothing is."""
+    try:
+        expat.ParserCreate(namespace_separator=" ").Parse(data, True)
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        return str(error)
+    return ""
 
 
 def attributes(xml: Xml, element: Element, values: Mapping[str, str | None]) -> Change:

@@ -35,11 +35,11 @@ def read_docx(data: bytes, options: Options) -> Document:
     """Text, headers, footers, footnotes, endnotes, comments, text boxes and charts; deleted text and instructions of
     fields stay. The target language becomes the default."""
     archive = Archive(data, options.zip)
-    files = {name: Xml(archive.read(name), name) for name in names_of_type(archive, *WORD)}
+    files = {name: archive.xml(name) for name in names_of_type(archive, *WORD)}
     require(any(xml.root.name == "w:document" for xml in files.values()), "the file isn't a Word document")
     parts = {name: text_part(xml, options.target) for name, xml in files.items()}
     for name in names_of_type(archive, WORD_STYLES) if options.target else ():
-        xml = Xml(archive.read(name), name)
+        xml = archive.xml(name)
         found = [element for element in xml.root.walk() if element.name == "w:lang" and "w:val" in element.attributes]
         changes = [attributes(xml, one, {written_attribute(xml, one, "val"): options.target}) for one in found]
         parts[name] = xml_document(xml, (), changes)
@@ -51,7 +51,7 @@ def read_pptx(data: bytes, options: Options) -> Document:
     archive = Archive(data, options.zip)
     require(bool(names_of_type(archive, *PRESENTATIONS)), "the file isn't a presentation")
     names = names_of_type(archive, *SLIDES)
-    return archive_document(archive, {name: text_part(Xml(archive.read(name), name), options.target) for name in names})
+    return archive_document(archive, {name: text_part(archive.xml(name), options.target) for name in names})
 
 
 def read_xlsx(data: bytes, options: Options) -> Document:
@@ -62,22 +62,20 @@ def read_xlsx(data: bytes, options: Options) -> Document:
     columns = {
         tidied(element.attributes["name"])
         for name in names_of_type(archive, *COLUMNS)
-        for element in Xml(archive.read(name), name).root.walk()
+        for element in archive.xml(name).root.walk()
         if "name" in element.attributes
     }
     # Sheets may have texts that are not among the shared ones; most are large and have none.
     sheets = [name for name in names_of_type(archive, SHEETS) if re.search(b"inlineStr|\0", archive.read(name))]
     names = [*names_of_type(archive, *CELLS), *sheets]
-    parts = {name: text_part(Xml(archive.read(name), name), options.target, columns) for name in names}
+    parts = {name: text_part(archive.xml(name), options.target, columns) for name in names}
     return archive_document(archive, parts)
 
 
 def names_of_type(archive: Archive, *types: str) -> list[str]:
     """The members whose content type ends with one of these, in the order of the file. Source: ECMA-376, part 2."""
     require("[Content_Types].xml" in archive, "the file isn't an Office Open XML file: it lacks [Content_Types].xml")
-    listed = [
-        element.attributes for element in Xml(archive.read("[Content_Types].xml"), "[Content_Types].xml").root.elements
-    ]
+    listed = [element.attributes for element in archive.xml("[Content_Types].xml").root.elements]
     found = {values.get("PartName", "").lstrip("/"): values.get("ContentType", "") for values in listed}
     return [name for name in archive.members if found.get(name, "").endswith(types)]
 

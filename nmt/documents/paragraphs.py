@@ -7,7 +7,7 @@ most words needs no tag. Whatever tags an answer has, each code of the file come
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape as escape_html
 from html import unescape
@@ -15,10 +15,11 @@ from itertools import accumulate, islice
 from typing import Literal
 
 from nmt.documents.base import Answer, Unit
-from nmt.documents.xml_splice import Xml, escape
+from nmt.documents.xml_splice import Element, Xml, escape
 
 TAG = re.compile(r"<(?P<end>/?)(?P<number>[0-9]{1,7})(?P<empty>/?)>|<br\s*/?>")
 BLANKS = " \t\r\n"
+DEEPEST = 40  # pairs of marks, and fields, in each other; deeper ones stay marks
 
 Spans = tuple[tuple[int, int], ...]
 """Parts of the file's bytes, one after the other."""
@@ -56,15 +57,24 @@ class Paragraph:
     """A part of an XML file that is translated as a whole. `unit` is None if it has no words."""
 
     def __init__(
-        self, xml: Xml, pieces: Sequence[Piece], place: str = "", write: Callable[[str], str] = escape
+        self,
+        xml: Xml,
+        pieces: Sequence[Piece],
+        place: str = "",
+        write: Callable[[str], str] = escape,
+        within: Element | None = None,
     ) -> None:
-        """`write`: words as they are written in the file."""
+        """`write`: words as they are written in the file. `within`: the element whose contents the pieces are, if some
+        tags in it are in no piece, and so are dropped with their partners."""
         self.xml, self.spell = xml, write
         self.start, self.end = (pieces[0].spans[0][0], pieces[-1].spans[-1][1]) if pieces else (0, 0)
+        if within:
+            self.start, self.end = within.inner, within.inner_end
         self.before, inner, self.after = trimmed(collapsed(list(pieces)))
         self.codes = dict[int, list[Piece]]()  # what a number stands for: a mark, or a pair of tags
         self.breaks = list[Piece]()
-        self.base, self.unit = main_style(inner), None
+        self.styles = main_styles(inner)
+        self.base, self.unit = self.styles[-1], None
         if inner:
             text = "".join(self.tagged(inner)) if len(inner) > 1 else inner[0].text
             self.unit = Unit(text.strip(BLANKS), len(inner) > 1, place)
@@ -94,7 +104,7 @@ class Paragraph:
                     lead, _, tail = piece.text.partition(words)
                     yield f"{lead}<{number}>{escape_html(words, quote=False)}</{number}>{tail}"
                 else:
-                    style = main_style(inside(pieces, n))
+                    style = self.styles[n]
                     self.codes[number] = [replace(piece, style=style)]
                     opened.append(number)
                     bases.append(style)
@@ -141,7 +151,7 @@ class Paragraph:
 
     def repaired(self, text: str) -> list[Piece]:
         """The pieces of an answer: each code once, nested, and lost ones at the end."""
-        found, opened, seen, breaks, position = list[Piece](), list[int](), set[int](), iter(self.breaks), 0
+        found, opened, seen, breaks, position = list[Piece](), dict[int, None](), set[int](), iter(self.breaks), 0
         for match in TAG.finditer(text):
             found.append(words_of(unescape(text[position : match.start()])))
             position = match.end()
@@ -151,11 +161,11 @@ class Paragraph:
                 found += islice(breaks, 1)
             elif match["end"]:
                 while number in opened:
-                    found.append(self.codes[opened.pop()][1])
+                    found.append(self.codes[opened.popitem()[0]][1])
             elif code and number not in seen:
                 seen.add(number)
                 found += code if match["empty"] else code[:1]
-                opened += [number] if code[1:] and not match["empty"] else []
+                opened |= {number: None} if code[1:] and not match["empty"] else {}
         found.append(words_of(unescape(text[position:])))
         found += (self.codes[number][1] for number in reversed(opened))
         for number, code in self.codes.items():
@@ -188,61 +198,97 @@ def nests(pieces: Sequence[Piece]) -> bool:
     return min(found) >= 0 and not found[-1]
 
 
-def inside(pieces: Sequence[Piece], n: int) -> Sequence[Piece]:
-    """The pieces between an opening tag and its closing tag."""
-    depth, end = 1, n
-    while depth:
-        end += 1
-        depth += (pieces[end].kind == "opens") - (pieces[end].kind == "closes")
-    return pieces[n + 1 : end]
+def partners(pieces: Sequence[Piece]) -> dict[int, int]:
+    """Where the closing tag of each opening tag is."""
+    found, opened = dict[int, int](), list[int]()
+    for n, piece in enumerate(pieces):
+        if piece.kind == "opens":
+            opened.append(n)
+        elif piece.kind == "closes":
+            found[opened.pop()] = n
+    return found
 
 
-def main_style(pieces: Sequence[Piece]) -> Style:
-    """The style that needs fewest tags for the others, then the plainest one: of the words that are in no pair of tags,
-    or of all words if there are none."""
-    numbers, styles = Counter[bytes](), dict[bytes, Style]()
-    words = [(piece, depth) for piece, depth in zip(pieces, depths(pieces), strict=True) if piece.kind == "words"]
-    outer = [piece for piece, depth in words if not depth]
-    for piece in outer or [piece for piece, _ in words]:
-        numbers[piece.style.key] += not is_punctuation(piece)
-        styles.setdefault(piece.style.key, piece.style)
-    return styles[max(numbers, key=lambda key: (numbers[key], -len(key)))] if styles else PLAIN
+def main_styles(pieces: Sequence[Piece]) -> dict[int, Style]:
+    """The style of the words in each pair of tags, by the place of its opening tag, and of all at -1.
+
+    It is the one that needs fewest tags for the others, then the plainest one: of the words that are in no inner pair,
+    or of all words if there are none.
+    """
+    found, styles = dict[int, Style](), dict[bytes, Style]()
+    # Of each pair around: where it opens; how often each style has words in it, and in its inner pairs.
+    open_pairs = [(-1, Counter[bytes](), Counter[bytes]())]
+    for n, piece in enumerate(pieces):
+        if piece.kind == "words":
+            open_pairs[-1][1][piece.style.key] += not is_punctuation(piece)
+            styles.setdefault(piece.style.key, piece.style)
+        elif piece.kind == "opens":
+            open_pairs.append((n, Counter(), Counter()))
+        elif piece.kind == "closes":
+            place, outer, inner = open_pairs.pop()
+            found[place] = most(outer or inner, styles)
+            for key, number in (*outer.items(), *inner.items()):
+                open_pairs[-1][2][key] += number
+    _, outer, inner = open_pairs[0]
+    return found | {-1: most(outer or inner, styles)}
+
+
+def most(numbers: Counter[bytes], styles: Mapping[bytes, Style]) -> Style:
+    return styles[max(numbers, key=lambda key: (numbers[key], -len(key)))] if numbers else PLAIN
 
 
 def spans_of(pieces: Iterable[Piece]) -> Spans:
-    """The bytes of pieces; words that were split at line breaks have the same bytes."""
-    return tuple(span for spans in dict.fromkeys(piece.spans for piece in pieces) for span in spans)
+    """The bytes of pieces; words that were split at line breaks have the same bytes. Neighbours become one."""
+    found = list[tuple[int, int]]()
+    for start, end in (span for spans in dict.fromkeys(piece.spans for piece in pieces) for span in spans):
+        if found and found[-1][1] == start:
+            start, _ = found.pop()
+        found.append((start, end))
+    return tuple(found)
 
 
 def collapsed(pieces: list[Piece]) -> list[Piece]:
     """The pieces with neighbouring words of one style together; a pair of tags without words is one mark,
     and a blank in it comes after it."""
     found, opened = list[Piece](), list[int]()
-    for piece in pieces:
-        last = found[-1] if found else None
+    for piece in grouped(pieces):
         if piece.kind == "opens":
             opened.append(len(found))
         elif piece.kind == "closes":
             n = opened.pop()
-            text = "".join(one.text for one in found[n:] if one.kind == "words")
-            if not any(map(str.isalnum, text)):
-                blanks = [replace(found[n + 1], spans=(), text=text)] if text and text.isspace() else []
+            if not any(one.kind == "words" and any(map(str.isalnum, one.text)) for one in found[n:]):
+                text = "".join(one.text for one in found[n:] if one.kind == "words")
+                words = next((one for one in found[n:] if one.kind == "words"), piece)
+                blanks = [replace(words, spans=(), text=text)] if text and text.isspace() else []
                 kept = [one for one in found[n:] if one.kind != "words" or not blanks]
                 found[n:] = [Piece("mark", spans_of([*kept, piece])), *blanks]
                 continue
-        elif last and look_alike(last, piece):
-            style = last.style if last.text.strip(BLANKS) else piece.style
-            found[-1] = replace(last, spans=last.spans + piece.spans, text=last.text + piece.text, style=style)
-            continue
         found.append(piece)
-    return found
+    return [*grouped(found)]
 
 
-def look_alike(first: Piece, second: Piece) -> bool:
-    """Whether both are words of one style; a blank takes the style of the words before it, which spares tags."""
-    if first.kind != "words" or second.kind != "words":
-        return False
-    return first.style.key == second.style.key or not first.text.strip(BLANKS) or not second.text.strip(BLANKS)
+def grouped(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The pieces with neighbouring words of one style together."""
+    group, key = list[Piece](), b""
+    for piece in (*pieces, None):
+        if piece and group and piece.kind == "words" and (is_blank(piece) or key in (b"\0", piece.style.key)):
+            key = piece.style.key if key == b"\0" and not is_blank(piece) else key
+            group.append(piece)
+            continue
+        if group:
+            style = next((one.style for one in group if not is_blank(one)), group[-1].style)
+            text, spans = "".join(one.text for one in group), tuple(span for one in group for span in one.spans)
+            yield replace(group[0], spans=spans, text=text, style=style)
+            group = []
+        if piece and piece.kind == "words":
+            group, key = [piece], b"\0" if is_blank(piece) else piece.style.key
+        elif piece:
+            yield piece
+
+
+def is_blank(piece: Piece) -> bool:
+    """Whether words are only blanks, which take the style of the words before them, else after them: it spares tags."""
+    return not piece.text.strip(BLANKS)
 
 
 def is_punctuation(piece: Piece) -> bool:
@@ -254,13 +300,13 @@ def trimmed(pieces: list[Piece]) -> tuple[list[Piece], list[Piece], list[Piece]]
     """The pieces before, in and after the part with words: it begins and ends with words, or inside a pair of tags."""
     if not any(any(map(str.isalpha, piece.text)) for piece in pieces if piece.kind == "words"):
         return pieces, [], []
-    start, end = 0, len(pieces)
+    start, end, closing = 0, len(pieces), partners(pieces)
     while True:
         if is_outer(pieces[start]):
             start += 1
         elif is_outer(pieces[end - 1]):
             end -= 1
-        elif pieces[start].kind == "opens" and len(inside(pieces, start)) == end - start - 2:
+        elif closing.get(start) == end - 1:
             start, end = start + 1, end - 1
         else:
             return pieces[:start], pieces[start:end], pieces[end:]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nmt.documents.paragraphs import Piece, Spans, Style, lines, nests, spans_of
+from nmt.documents.paragraphs import DEEPEST, Piece, Spans, Style, lines, nests, spans_of
 from nmt.documents.xml_splice import Element, Xml
 
 # Elements whose contents are words of the paragraph around them.
@@ -125,8 +125,8 @@ def fields(pieces: list[Piece]) -> list[Piece]:
         if piece.field != "end" or not begun:
             continue
         begin = begun.pop()
-        part = found[begin:]
-        if not nests(part):
+        part = found[begin:] if len(begun) < DEEPEST else []
+        if not part or not nests(part):
             continue
         instruction = "".join(one.text for one in part if one.field == "instruction")
         n = next((n for n, one in enumerate(part) if one.field == "separate"), 0)

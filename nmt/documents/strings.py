@@ -2,7 +2,7 @@
 
 import re
 
-from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
+from nmt.documents.base import Document, Options, Slot, decode, has_words, paired, text_document, text_unit
 
 SPACE = re.compile(r"(?>(?:\s++|/\*(?>(?:[^*]|\*(?!/))*)\*/|//[^\r\n]*+)*)")
 STRING = r'"((?>(?:[^"\\]|\\.)*))"'
@@ -23,7 +23,7 @@ def read(data: bytes, options: Options) -> Document:
         if not match:
             raise ValueError(f'{place} is not "key" = "value"; (a comment or quote may have no end)')
         position = match.end()
-        text = ESCAPE.sub(lambda escape: meaning(escape[1]), match[2] or "")
+        text = paired(ESCAPE.sub(lambda escape: meaning(escape[1]), match[2] or ""))
         if has_words(text):
             slots.append(Slot(*match.span(2), text_unit(text, place), escaped))
 

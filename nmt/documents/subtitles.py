@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, count
 
 from nmt.documents.base import Document, Options, Slot, Unit, decode, splice, text_document
 from nmt.documents.html import same_tags
@@ -50,7 +50,7 @@ class Part:
 
 
 def read(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding)
+    source = decode(data, options.encoding, options.source)
     is_vtt = source.text.startswith("WEBVTT")
     found = re.search(r"\r\n?|\n", source.text)
     notes = list[str]()
@@ -130,8 +130,8 @@ class Writer:
         start, end, place = parts[0].start, parts[-1].end, parts[0].place
         text = " ".join(part.text for part in parts)
         stamps = STAMP.findall(text) if self.is_vtt else []
-        for n, stamp in enumerate(stamps, 1):
-            text = text.replace(stamp, f"<{n}/>", 1)
+        numbers = count(1)
+        text = STAMP.sub(lambda stamp: f"<{next(numbers)}/>", text) if stamps else text
         has_markup = ("<" in text or "&" in text) if self.is_vtt else "<" in text and is_markup(text, "auto")
         unit = Unit(text, has_markup, place)
         return Slot(start, end, unit, partial(self.write, parts, unit, stamps))
@@ -141,8 +141,8 @@ class Writer:
         answer = " ".join(one_line(answer).split())
         if unit.markup:
             answer = same_tags(unit.text, answer)
-            for n, stamp in enumerate(stamps, 1):
-                answer = answer.replace(f"<{n}/>", stamp, 1)
+            written = {f"<{n}/>": stamp for n, stamp in enumerate(stamps, 1)}
+            answer = re.sub("<[0-9]{1,9}/>", lambda tag: written.get(tag[0], tag[0]), answer) if stamps else answer
         elif self.is_vtt:
             answer = html.escape(answer, quote=False)
         if self.is_vtt:
@@ -196,11 +196,11 @@ def wrap(words: Sequence[str], most: int, width: int) -> list[str]:
 
 def fill(words: Sequence[str], sizes: Sequence[int], width: int) -> list[str]:
     """Lines with as many words as go into this width."""
-    lines, length = [""], 0
+    lines, length = [list[str]()], 0
     for word, size in zip(words, sizes, strict=True):
         if lines[-1] and length + size > width:
-            lines.append("")
+            lines.append([])
             length = 0
-        lines[-1] += word
+        lines[-1].append(word)
         length += size
-    return lines
+    return ["".join(line) for line in lines]

@@ -22,7 +22,7 @@ class Cell:
 
 
 def read(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding)
+    source = decode(data, options.encoding, options.source)
     first = re.sub('"[^"]*+"', "", source.text[:10_000]).partition("\n")[0]
     delimiter = "\t" if "\t" in first else max(",;|", key=first.count)
     cells = [*read_cells(source, delimiter)]

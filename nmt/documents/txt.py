@@ -9,7 +9,7 @@ BREAKS = re.compile(r"[\n\r\x0b\x0c\x85\u2028\u2029]+")
 
 
 def read(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding)
+    source = decode(data, options.encoding, options.source)
     slots = list[Slot]()
     for match in LINE.finditer(source.text):
         if line := match[0].strip():

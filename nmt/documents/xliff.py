@@ -11,6 +11,8 @@ from nmt.documents.base import Answer, Document, Options
 from nmt.documents.codes import content, insert_after, written
 from nmt.documents.office import Change, Slot, attributes, xml_document
 from nmt.documents.paragraphs import Paragraph
+from nmt.documents.plurals import with_forms
+from nmt.documents.runs import written_attribute
 from nmt.documents.xml_splice import Element, Xml
 from nmt.fields import require
 
@@ -25,7 +27,7 @@ def read(data: bytes, options: Options) -> Document:
     )
     segments = [element for element in xml.root.walk(is_entered) if element.name in SEGMENTS and is_translated(element)]
     slots = [slot for element in segments if (slot := slot_of(xml, element, options))]
-    return xml_document(xml, slots, languages(xml, options.target))
+    return with_forms(xml_document(xml, slots, languages(xml, options.target)), options)
 
 
 def is_translated(element: Element) -> bool:
@@ -71,3 +73,6 @@ def put(paragraph: Paragraph, segment: Element, source: Element, target: Element
     if segment.name == "x2:segment":
         state = {"state": "translated"} | ({"subState": "nmt:needs-review"} if answer.flags else {})
         xml.replace(segment.start, segment.inner, xml.with_attributes(segment, state))
+    if "mq:status" in segment.attributes:  # of memoQ
+        values = {written_attribute(xml, segment, "status"): "PartiallyEdited" if answer.flags else "Pretranslated"}
+        xml.replace(segment.start, segment.inner, xml.with_attributes(segment, values))

@@ -24,6 +24,7 @@ PREFIXES = {
     "urn:oasis:names:tc:xliff:document:1.1": "x1",
     "urn:oasis:names:tc:xliff:document:2.0": "x2",
     "urn:oasis:names:tc:xliff:document:2.2": "x2",
+    "MQXliff": "mq",
     "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0": "fo",
     "http://purl.org/dc/elements/1.1/": "dc",
     "http://www.idpf.org/2007/opf": "opf",
@@ -100,16 +101,25 @@ class Element:
 
 
 Node = Element | Text | Other
+NONE: dict[str, str] = {}  # the attributes of most elements
+
+
+class Nodes:
+    """How many nodes a file may still have: what takes memory is their number, not that of bytes."""
+
+    def __init__(self) -> None:
+        self.left = NODES
 
 
 class Xml:
     """An XML file: its tree, and its edits."""
 
-    def __init__(self, data: bytes, name: str = "the file") -> None:
-        """Raises ValueError for a broken or hostile file; `name` says which one."""
+    def __init__(self, data: bytes, name: str = "the file", nodes: "Nodes | None" = None) -> None:
+        """Raises ValueError for a broken or hostile file; `name` says which one. `nodes`: what is left for the parts of
+        a file that has several."""
         if len(data) > BYTES:
             raise ValueError(f"{name} has {len(data):,} bytes of XML: at most {BYTES:,} are read")
-        self.data = data
+        self.data, self.name, self.nodes = data, name, nodes or Nodes()
         self.encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "utf-8")
         self.root = Reader(self, name).root
         self.edits: list[tuple[int, int, bytes]] = []  # sorted from the end of the file to its beginning
@@ -176,7 +186,8 @@ class Reader:
     """Makes the tree of a file. Its nodes are side by side: each ends where the next one begins."""
 
     def __init__(self, xml: Xml, name: str) -> None:
-        self.xml, self.name, self.n_nodes, self.depth, self.in_cdata = xml, name, 0, 0, False
+        self.xml, self.name, self.depth, self.in_cdata = xml, name, 0, False
+        self.parts = list[str]()  # of the text that is read
         self.at = whole = Element("", {}, 0, None)
         self.names: dict[str, str] = {}
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
@@ -211,21 +222,31 @@ class Reader:
         raise ValueError(f"{self.name} declares an entity, which may be an attack and is not read: remove it")
 
     def add(self, node: Node) -> None:
-        self.n_nodes += 1
-        if self.n_nodes > NODES:
-            raise ValueError(f"{self.name} has more than {NODES:,} elements and texts: split the file")
+        self.finish_text()
+        self.xml.nodes.left -= 1
+        if self.xml.nodes.left < 0:
+            raise ValueError(f"{self.name}: the file has more than {NODES:,} elements and texts: split it")
         self.at.children.append(node)
+
+    def finish_text(self) -> None:
+        """Join the parts of the last text: the parser gives each line and each entity as one."""
+        if self.parts:
+            last = self.at.children[-1]
+            assert isinstance(last, Text)
+            last.value = "".join(self.parts)
+            self.parts.clear()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self.depth += 1
         if self.depth > DEPTH:
             raise ValueError(f"{self.name} has elements nested in more than {DEPTH} others: it isn't read")
-        named = {self.short(key): value for key, value in attributes.items()}
+        named = {self.short(key): value for key, value in attributes.items()} if attributes else NONE
         element = Element(self.short(name), named, self.parser.CurrentByteIndex, self.at)
         self.add(element)
         self.at = element
 
     def end(self, name: str) -> None:
+        self.finish_text()
         self.close(self.at, self.parser.CurrentByteIndex)
         assert self.at.parent
         self.at = self.at.parent
@@ -240,10 +261,9 @@ class Reader:
 
     def characters(self, value: str) -> None:
         last = self.at.children[-1] if self.at.children else None
-        if isinstance(last, Text) and last.cdata == self.in_cdata:
-            last.value += value
-        else:
-            self.add(Text(self.parser.CurrentByteIndex, value))
+        if not isinstance(last, Text) or last.cdata != self.in_cdata:
+            self.add(Text(self.parser.CurrentByteIndex, ""))
+        self.parts.append(value)
 
     def start_cdata(self) -> None:
         self.add(Text(self.parser.CurrentByteIndex, "", cdata=True))

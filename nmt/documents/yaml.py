@@ -6,13 +6,14 @@ have it. With columns, only the values of keys with these names are units.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import yaml
 
 from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
 from nmt.fields import require
+from nmt.text.edits import Edit
 
 DEEPEST = 100
 PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag
@@ -25,9 +26,9 @@ RESOLVER = yaml.SafeLoader("")
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
-    slots = list[Slot]()
+    slots, roots = list[Slot](), list[yaml.ScalarEvent]()
     try:
-        for event, key, in_flow in scalars(source.text):
+        for event, key, in_flow in scalars(source.text, roots):
             value = event.value.rstrip("\n") if event.style in ("|", ">") else event.value
             if is_string(event) and has_words(value) and (not options.columns or key in options.columns):
                 start, end = event.start_mark.index, event.end_mark.index
@@ -39,7 +40,16 @@ def read(data: bytes, options: Options) -> Document:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1} is" if mark else "the file is"
         raise ValueError(f"{place} not valid YAML: {getattr(error, 'problem', None) or 'wrong characters'}") from None
-    return text_document(source, slots)
+    return text_document(source, slots, [*root_edits(roots, options)] if len(roots) == 1 else ())
+
+
+def root_edits(roots: Sequence[yaml.ScalarEvent], options: Options) -> Iterator[Edit]:
+    """The only key of a file that is its language, as those of Rails are, becomes the target language."""
+    (root,), source, target = roots, options.source.replace("_", "-").lower(), options.target
+    if source and target and root.value.replace("_", "-").lower() in (source, source.partition("-")[0]):
+        is_string = RESOLVER.resolve(yaml.ScalarNode, target, (True, False)).endswith(":str")  # no is a truth value
+        quote = root.style or ("" if is_string else '"')
+        yield root.start_mark.index, root.end_mark.index, f"{quote}{target}{quote}"
 
 
 def is_string(event: yaml.ScalarEvent) -> bool:
@@ -48,8 +58,9 @@ def is_string(event: yaml.ScalarEvent) -> bool:
     return not event.implicit[0] or RESOLVER.resolve(yaml.ScalarNode, event.value, (True, False)).endswith(":str")
 
 
-def scalars(text: str) -> Iterator[tuple[yaml.ScalarEvent, str, bool]]:
-    """The values that aren't collections, with their keys, and whether they are in brackets."""
+def scalars(text: str, roots: list[yaml.ScalarEvent]) -> Iterator[tuple[yaml.ScalarEvent, str, bool]]:
+    """The values that aren't collections, with their keys, and whether they are in brackets. `roots` gets the keys of
+    the outermost mapping."""
     # Of each collection around: whether it is a mapping, whether it is written in brackets, the last key.
     opened: list[tuple[bool, bool, str | None]] = []
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
@@ -58,6 +69,7 @@ def scalars(text: str) -> Iterator[tuple[yaml.ScalarEvent, str, bool]]:
             opened.pop()
         elif isinstance(event, yaml.ScalarEvent) and is_mapping and key is None:
             opened[-1] = is_mapping, in_flow, event.value
+            roots += [event] if len(opened) == 1 else []
         elif isinstance(event, yaml.NodeEvent):
             if is_mapping:
                 opened[-1] = is_mapping, in_flow, "" if key is None else None

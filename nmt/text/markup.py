@@ -39,6 +39,13 @@ ATTRIBUTE = re.compile(
     r"(?P<name>[^\s/<>\"'=]++)\s*+(?:=\s*+(?:\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)'|[^\s\"'<>]++))?"
 )
 READ = frozenset(("alt", "aria-label", "placeholder", "title"))  # attributes of HTML elements that are text for readers
+# Others that readers see: the label of an option, the value of a button, what search engines and others show of a page.
+LABELLED = frozenset(("option", "optgroup", "track"))
+BUTTON = re.compile(r"\stype\s*+=\s*+[\"']?(?:submit|button|reset)[\"'\s/>]", re.IGNORECASE)
+SHOWN = re.compile(
+    r"\s(?:name|property)\s*+=\s*+[\"']?(?:description|(?:og|twitter):(?:title|description|image:alt))[\"'\s/>]",
+    re.IGNORECASE,
+)
 CDATA, CDATA_END = "<![CDATA[", "]]>"
 NO_TRANSLATION = re.compile(
     r"\stranslate\s*+=\s*+[\"']?no\b|\sclass\s*+=\s*+(?:\"[^\"]*?\bnotranslate\b|'[^']*?\bnotranslate\b|notranslate\b)",
@@ -142,12 +149,22 @@ def inner_segments(text: str, own: OwnItems) -> Iterator[Segment]:
         if raw.startswith(CDATA) and raw.endswith(CDATA_END):
             yield from cdata_segments(text, tag.start + len(CDATA), tag.end - len(CDATA_END), own)
         elif tag.name in ELEMENTS and not tag.closes and not NO_TRANSLATION.search(raw):
+            names = read_names(tag.name, raw)
             for match in ATTRIBUTE.finditer(text, tag.start + 1 + len(tag.name), tag.end):
                 side = "double" if match["double"] else "single"
-                if match[side] and match["name"].lower() in READ:
+                if match[side] and match["name"].lower() in names:
                     segment = make_segment(text, *match.span(side), [], own)
                     quote, entity = ('"', "&quot;") if side == "double" else ("'", "&#39;")
                     yield replace(segment, spellings={quote: entity} | segment.spellings)
+
+
+def read_names(name: str, raw: str) -> frozenset[str]:
+    """The attributes of a tag that readers see."""
+    if name in LABELLED:
+        return READ | {"label"}
+    if name == "input" and BUTTON.search(raw):
+        return READ | {"value"}
+    return READ | {"content"} if name == "meta" and SHOWN.search(raw) else READ
 
 
 def cdata_segments(text: str, start: int, end: int, own: OwnItems) -> Iterator[Segment]:

@@ -8,8 +8,8 @@ from nmt.fields import require
 
 STRING = r'"((?:[^"\\\r\n]|\\[^\r\n])*+)"'
 LINE = re.compile(
-    r"[ \t]*(?:(?P<comment>#[^\r\n]*+)|(?:(?P<name>msg[a-z_]+)(?:\[(?P<index>\d{1,2})\])?[ \t]*)?"
-    rf"(?P<string>{STRING}))?[ \t]*(?:\r\n?|\n|\Z)"
+    r"[ \t]*+(?:(?P<comment>#[^\r\n]*+)|(?:(?P<name>msg[a-z_]++)(?:\[(?P<index>\d{1,2})\])?[ \t]*+)?"
+    rf"(?P<string>{STRING}))?[ \t]*+(?:\r\n?|\n|\Z)"
 )
 ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
@@ -26,6 +26,8 @@ class Entry:
     is_fuzzy: bool = False
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    """Of the texts, by line."""
 
     @property
     def answers(self) -> list[str]:
@@ -61,13 +63,14 @@ def read_entries(text: str) -> Iterator[Entry]:
             require(bool(name), f"line {number}: a string without a keyword such as msgid")
             start, _ = entry.spans.get(name, match.span("string"))
             entry.spans[name] = start, match.end("string")
-            entry.texts[name] = entry.texts.get(name, "") + unescape(match[5])
+            entry.parts.setdefault(name, []).append(unescape(match[5]))
     if entry.spans:
         yield finished(entry)
 
 
 def finished(entry: Entry) -> Entry:
     require("msgid" in entry.spans and bool(entry.answers), f"line {entry.line}: an entry needs msgid and msgstr")
+    entry.texts = {name: "".join(parts) for name, parts in entry.parts.items()}
     return entry
 
 

@@ -204,6 +204,22 @@ EPUB = {
     'xml:lang="de"><body><p>Der <b>große</b> Hund<br/>bellt &amp; läuft.</p><img src="x" alt="Ein Bild"/></body>'
     "</html>",
 }  # fmt: skip
+QT = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de_DE"><context><name>Main</name>
+<message><source>Die Datei &amp;öffnen</source><translation type="unfinished"></translation></message>
+<message numerus="yes"><source>%n Hunde</source><translation type="unfinished"><numerusform></numerusform>\
+<numerusform></numerusform></translation></message>
+<message><source>Fertig</source><translation>Done</translation></message>
+<message><source>Alt</source><translation type="vanished">Old</translation></message></context></TS>
+"""
+STRINGSDICT = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0"><dict><key>dogs</key><dict><key>NSStringLocalizedFormatKey</key><string>%#@n@</string><key>n</key>
+<dict><key>NSStringFormatSpecTypeKey</key><string>NSStringPluralRuleType</string>
+  <key>one</key><string>Ein Hund</string>
+  <key>other</key><string>%d Hunde</string></dict></dict></dict></plist>
+"""
 POWERPOINT = "openxmlformats-officedocument.presentationml."
 FILES: dict[tuple[str, str], tuple[bytes, list[str]]] = {
     **{("docx", name): made for name, made in WORD.items()},
@@ -226,6 +242,8 @@ FILES: dict[tuple[str, str], tuple[bytes, list[str]]] = {
         ANDROID.encode(),
         ["Geht's <1>gut</1>, <2/>?<br/>Ja", '<a href="x">Hier</a> & da', "Ein Hund", "%d Hunde", "Zwei  Wörter"],
     ),
+    ("qt", "messages"): (QT.encode(), ["Die Datei &öffnen", "1 Hunde", "2 Hunde"]),
+    ("stringsdict", "plurals"): (STRINGSDICT.encode(), ["Ein Hund", "%d Hunde"]),
     ("resx", "resources"): (RESX.encode("utf-8-sig"), ["Guten Tag<br/>{0}!"]),
     ("epub", "book"): (
         zipped(EPUB),

@@ -203,6 +203,11 @@ SAMPLES: dict[str, Sample] = {
         '/* Kommentar "x" = "y"; */\n"key" = "Der \\"Hund\\"\\n%@"; // x\nfoo = "Ja";\nbar;\n'.encode("utf-16"),
         ['Der "Hund"\n%@', "Ja"],
     ),
+    "properties": Sample(
+        "properties",
+        b"# Kommentar\r\na.b = Der \\u00fcble Hund\\\r\n    bellt\r\n!x\r\nc:Heut' {0}\r\nd\r\n\r\ne=12\r\nf\\ g  Ja",
+        ["Der übler Hund bellt".replace("übler", "üble").replace(" bellt", "bellt"), "Heut' {0}", "Ja"],
+    ),
     "xcstrings": Sample("xcstrings", XCSTRINGS.encode(), ["Der Hund", "%lld Datei"], Options(source="de", target="en")),
     "csv": Sample(
         "csv",

@@ -29,6 +29,7 @@ def test_strings_come_back_with_their_escapes() -> None:
         ('"a  b\n c"', "a  b\n c"),
         ("a \n\t b", "a b"),
         (r"\u00fcb\n\t\\ \@ \?", "üb\n\t\\ @ ?"),
+        (r"\ud83d\ude00 \ud83d", "\U0001f600 \ufffd"),
         ("\\", "\\"),
     ],
 )

@@ -5,11 +5,13 @@ import contextlib
 import html
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt.documents import xml_splice
 from nmt.documents.base import (
     FORMATS,
     Answer,
@@ -22,8 +24,9 @@ from nmt.documents.base import (
     units_translator,
 )
 from nmt.translation.translator import Translator
-from tests.documents.office_samples import FILES
+from tests.documents.office_samples import FIELD, FILES, W, docx, run
 from tests.documents.samples import SAMPLES, identity
+from tests.documents.test_any_document import epub, tmx, xliff
 from tests.tiny import SHORT
 
 OFFICE = {name for name, _ in FILES}  # in these formats, a translated file also changes its language
@@ -32,7 +35,7 @@ CASES = pytest.mark.parametrize("name", SAMPLES)
 MONOLINGUAL = [
     name
     for name, sample in SAMPLES.items()
-    if sample.format not in ("po", "mo", "xcstrings", "xliff", "tmx") and sample.texts
+    if sample.format not in ("po", "mo", "xcstrings", "xliff", "tmx", "qt") and sample.texts
 ]
 SIGNS = [
     *"\\\"'`*_[](){}<>&#~!|%$=:;,-+.?@/ \n\r\tÄx1日",
@@ -121,12 +124,62 @@ def test_a_hostile_file_takes_linear_time(name: str, part: str) -> None:
     assert time.process_time() - started < 5
 
 
+CUE = "WEBVTT\n\n00:01.000 --> 00:02.000\n"
+LONG: dict[str, Callable[[int], tuple[str, bytes]]] = {  # files of n parts
+    "lines of XML": lambda n: ("xliff", xliff(chr(10) * n)),
+    "codes": lambda n: ("tmx", tmx('a<bpt i="1"/>' * (n // 20) + 'b<ept i="1"/>' * (n // 20))),
+    "codes that cross": lambda n: ("tmx", tmx("".join(f'<bpt i="{i}"/>b<ept i="{i - 9}"/>' for i in range(n // 40)))),
+    "runs": lambda n: ("docx", docx(run("Wort") * (n // 80))),
+    "fields": lambda n: (
+        "docx",
+        docx((FIELD.format("begin") + run("a")) * (n // 160) + FIELD.format("end") * (n // 160)),
+    ),
+    "stamps": lambda n: ("vtt", (CUE + "<00:01.000>Wort " * (n // 20)).encode()),
+    "words of a cue": lambda n: ("vtt", (CUE + "Wort " * (n // 20)).encode()),
+    "blanks of PO": lambda n: ("po", b'msgid "a"\nmsgstr ""\n' + b" " * n + b"x"),
+    "strings of PO": lambda n: ("po", b'msgid ""\n' + b'"Wort Wort"\n' * (n // 12) + b'msgstr ""\n'),
+    "escapes of Markdown": lambda n: ("md", b"a \\* " * (n // 40)),
+    "titles of Markdown": lambda n: ("md", b"[a](b" + b' "' * (n // 20) + b")"),
+    "blanks of JSON": lambda n: ("json", b'{"a": "Wort"}' + b" " * n),
+    "heads of books": lambda n: ("epub", epub("<html" * (n // 5))),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_time_grows_with_the_length_of_a_file(name: str) -> None:
+    def seconds(size: int) -> float:
+        form, data = LONG[name](size)
+        begun = time.process_time()
+        with contextlib.suppress(ValueError):
+            document = read_document(data, form, Options(target="en"))
+            document.join([Answer(unit.text.replace("Wort", "word")) for unit in document.units])
+        return time.process_time() - begun
+
+    seconds(1000)
+    least, most = (min(seconds(size) for _ in range(2)) for size in (60_000, 240_000))
+    assert most < max(0.3, 9 * least)  # linear: 4 times; quadratic: 16 times
+
+
+def test_the_parts_of_a_file_share_the_limit_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [*(f"header{n}" for n in range(3))]
+    file = docx(run("a"), **dict.fromkeys(parts, f"<w:hdr {W}>{'<w:p/>' * 30}</w:hdr>"))
+    monkeypatch.setattr(xml_splice, "NODES", 130)
+    assert read_document(file, "docx", Options()).units
+    monkeypatch.setattr(xml_splice, "NODES", 90)
+    with pytest.raises(ValueError, match="the file has more than 90 elements"):
+        read_document(file, "docx", Options())
+
+
 def test_every_format_has_a_sample_and_is_found_by_its_suffixes() -> None:
     assert {sample.format for sample in SAMPLES.values()} == set(FORMATS)
     for name, has in FORMATS.items():
         assert all(format_of(f"a/Letter{suffix.upper()}") == name for suffix in has.suffixes)
     with pytest.raises(ValueError, match=r"letter\.xyz: .* known are .*\.txt"):
         format_of("letter.xyz")
+    with pytest.raises(ValueError, match=r"a\.pdf: .*save it as \.docx"):
+        format_of("a.pdf")
+    with pytest.raises(ValueError, match=r"\(\.docx\)"):
+        format_of("a.doc")
     with pytest.raises(ValueError, match="'pdf' is not a format"):
         read_document(b"", "pdf", Options())
 

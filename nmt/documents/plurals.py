@@ -1,0 +1,201 @@
+"""Plural forms: messages flow in; a text for each form of the target language flows out, and the message again.
+
+The classes of a language ("one", "few" …) are those of CLDR, by the package babel. A form is translated with a number
+of its class in place of the sign for the number ("# Hunde" as "3 Hunde" for a "few"), so that the words agree with it.
+Sources: Unicode CLDR, "Language Plural Rules"; ICU, "Formatting Messages".
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+from nmt.documents.base import Answer, Document, Options, Unit, has_words
+from nmt.documents.codes import insert_after
+from nmt.documents.office import Slot
+from nmt.documents.paragraphs import Paragraph
+from nmt.documents.xml_splice import Element
+from nmt.extras import package
+from nmt.fields import require
+
+CLASSES = ("zero", "one", "two", "few", "many", "other")
+MOST = 64  # forms of a message, and choices around them
+HEAD = re.compile(r"\{\s*+[\w.]++\s*+,\s*+(plural|selectordinal|select)\s*+,\s*+(?:offset:\d++\s*+)?")
+KEY = re.compile(r"\s*+(=\d++|[\w-]++)\s*+\{")
+END = re.compile(r"\s*+\}")
+BRACE = re.compile("[{}]")
+SIGN = re.compile(r"%(?:\d\$)?(?:l{0,2}|h{1,2}|q|z)[diu]|%n|%@")  # of the number, in programs
+
+
+@cache
+def numbers(language: str, ordinal: bool = False) -> dict[str, int]:
+    """The classes of a language, with a number of each; those of English if CLDR doesn't know it."""
+    babel = package("babel", "documents")
+    try:
+        locale = babel.Locale.parse(language.replace("-", "_"))
+    except (ValueError, babel.UnknownLocaleError):
+        locale = babel.Locale("en")
+    rule = locale.ordinal_form if ordinal else locale.plural_form
+    found = {rule(number): number for number in (0, *range(200, 0, -1))}
+    found |= {"other": next((number for number in range(2, 200) if rule(number) == "other"), 2)}
+    return {name: found[name] for name in CLASSES if name in found}
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A form without other choices in it."""
+
+    source: str
+    text: str
+    """With a number in place of the sign."""
+    number: str = ""
+    sign: str = "#"
+
+    def write(self, answer: str) -> str:
+        """An answer as it is written in the message; ValueError if a number or a placeholder is lost."""
+        if self.number:
+            parts = re.split(rf"(?<!\d){self.number}(?!\d)", answer)
+            require(len(parts) == 2, f"the translation of a plural form hasn't the number {self.number} once")
+            answer = self.sign.join(parts)
+        same = all(answer.count(brace) == self.source.count(brace) for brace in "{}")
+        require(same and bool(answer.strip()), "the translation of a plural form hasn't the placeholders of the text")
+        return answer if "'" in self.source else re.sub("'(?=[{}#])", "’", answer)  # which would begin a quotation
+
+
+@dataclass(frozen=True)
+class Choice:
+    head: str
+    """What stands before the forms: "{count, plural, "."""
+    forms: "Mapping[str, Choice | Leaf]"
+
+
+def leaf(text: str, number: int | str, sign: str) -> Leaf:
+    """A form with this number, if it has the sign once and the number not yet."""
+    is_fit = bool(sign and number != "") and text.count(sign) == 1 and str(number) not in text
+    return Leaf(text, text.replace(sign, str(number)), str(number), sign) if is_fit else Leaf(text, text)
+
+
+def read_message(text: str, language: str, left: list[int], number: int | str = "") -> Choice | Leaf:
+    """A message with the forms of the target language. Text around a choice goes into each form. `left`: how many forms
+    the message may still have; ValueError if it has more, or is no message."""
+    head = HEAD.search(text)
+    left[0] -= 1
+    require(left[0] >= 0, "too many forms")
+    if not head:
+        return leaf(text, number, "#" if "'#" not in text else "")
+    forms, position = dict[str, str](), head.end()
+    while key := KEY.match(text, position):
+        position = closing(text, key.end())
+        forms[key[1]] = text[key.end() : position - 1]
+    end = END.match(text, position)
+    require(bool(end) and "other" in forms, "no choice of ICU")
+    assert end
+    before, after = text[: head.start()], text[end.end() :]
+    require(before.count("{") == before.count("}") and (head[1] == "select" or "#" not in before + after), "cut off")
+    wanted: dict[str, int | str] = {name: name[1:] if name[0] == "=" else number for name in forms}
+    if head[1] != "select":
+        known = numbers(language, head[1] == "selectordinal") if language else dict.fromkeys(forms, "")
+        wanted = {**{name: value for name, value in wanted.items() if name[0] == "="}, **known}
+    whole = {name: before + forms.get(name, forms["other"]) + after for name in wanted}
+    return Choice(head[0], {name: read_message(whole[name], language, left, wanted[name]) for name in wanted})
+
+
+def closing(text: str, position: int) -> int:
+    """Where the brace that is open ends; ValueError if nowhere."""
+    depth = 1
+    for brace in BRACE.finditer(text, position):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return brace.end()
+    raise ValueError("no choice of ICU")
+
+
+def leaves(tree: Choice | Leaf) -> Iterator[Leaf]:
+    if isinstance(tree, Leaf):
+        yield tree
+    else:
+        for form in tree.forms.values():
+            yield from leaves(form)
+
+
+def written(tree: Choice | Leaf, answers: Iterator[Answer | None]) -> str:
+    """The message with these answers, one for each leaf; None for one that stays."""
+    if isinstance(tree, Leaf):
+        answer = next(answers)
+        return tree.write(answer.text) if answer else tree.source
+    return tree.head + " ".join(f"{name} {{{written(form, answers)}}}" for name, form in tree.forms.items()) + "}"
+
+
+def has_text(text: str) -> bool:
+    """Whether there is something to translate, in the forms of a message too."""
+    return has_words(text) or bool(HEAD.search(text))
+
+
+def message(text: str, language: str) -> Choice | None:
+    """The choice in a text; None if there is none that can be translated."""
+    try:
+        tree = read_message(text, language, [MOST]) if HEAD.search(text) else None
+        return tree if isinstance(tree, Choice) else None
+    except ValueError as error:
+        if "package" in str(error):
+            raise
+        return None
+
+
+def with_forms(document: Document, options: Options) -> Document:
+    """A document whose messages with choices are translated form by form."""
+    trees = [message(unit.text, options.target) for unit in document.units]
+    kept = [not tree and bool(HEAD.search(unit.text)) for unit, tree in zip(document.units, trees, strict=True)]
+    asked = list[list[Unit | None]]()
+    for unit, tree, is_kept in zip(document.units, trees, kept, strict=True):
+        texts = [one.text for one in leaves(tree)] if tree else [] if is_kept else [unit.text]
+        asked.append([replace(unit, text=text) if not tree or has_words(text) else None for text in texts])
+
+    def joined(unit: Unit, tree: Choice | None, texts: Sequence[Unit | None], rest: Iterator[Answer]) -> Answer:
+        answers = [next(rest) if text else None for text in texts]
+        flags = tuple(dict.fromkeys(flag for answer in answers if answer for flag in answer.flags))
+        changed = any(a and t and a.text != t.text for a, t in zip(answers, texts, strict=True))
+        try:
+            if not tree:
+                return answers[0] if answers and answers[0] else Answer(unit.text)
+            return Answer(written(tree, iter(answers)) if changed else unit.text, flags)
+        except ValueError as error:
+            document.notes.append(f"{unit.place}: {error}, so the text stays as it is")
+            return Answer(unit.text)
+
+    def write(answers: Sequence[Answer]) -> bytes:
+        rest = iter(answers)
+        parts = zip(document.units, trees, asked, strict=True)
+        whole = [joined(unit, tree, texts, rest) for unit, tree, texts in parts]
+        for unit, is_kept in zip(document.units, kept, strict=True):
+            if is_kept:
+                document.notes.append(f"{unit.place}: a message of ICU that isn't understood, so it stays as it is")
+        return document.write(whole)
+
+    units = [unit for texts in asked for unit in texts if unit]
+    return Document(document.data, units, write, document.notes)
+
+
+def added_forms(items: Mapping[str, tuple[Element, Paragraph]], language: str, shape: str) -> Iterator[Slot]:
+    """The slots of forms that the target language has more than the file, after the last one. `items`: the elements of
+    the forms, in order; `shape`: the new ones, with their class and text."""
+    *_, (last, _) = items.values()
+    other = items["other"][1] if "other" in items else None
+    if not other or not other.unit or other.unit.markup or not language:
+        return
+    for name, number in reversed(numbers(language).items()):
+        if name not in items:
+            sign = SIGN.search(other.unit.text)
+            form = leaf(other.unit.text, number, sign[0] if sign else "")
+            unit = replace(other.unit, text=form.text, place=f"{other.unit.place}, {name}")
+            yield Slot(last.end, unit, partial(put_form, other, last, form, shape.replace("NAME", name)))
+
+
+def put_form(other: Paragraph, last: Element, form: Leaf, shape: str, answer: Answer) -> None:
+    """Add a form; if its number is lost, the program takes the form for all other numbers."""
+    try:
+        text = form.write(answer.text) if answer.text != form.text else ""
+    except ValueError:
+        return
+    if text:
+        insert_after(other.xml, last, other.xml.encode(shape.replace("TEXT", other.spell(text))))

@@ -1,0 +1,51 @@
+"""Texts of Java programs and of Mozilla, .properties: values are units; keys, comments and all layout stay.
+
+In values with arguments ({0}), an apostrophe is two, as Java's MessageFormat reads them. A file of ASCII stays one.
+Source: the documentation of java.util.Properties.load.
+"""
+
+import re
+from functools import partial
+
+from nmt.documents.base import Document, Options, Slot, decode, paired, text_document, text_unit
+from nmt.documents.plurals import has_text, with_forms
+from nmt.documents.strings import meaning
+
+BREAK = r"(?:\r\n?|\n)"
+BLANKS = rf"(?:[ \t\f]|\\{BREAK})*+"
+LINE = re.compile(
+    rf"[ \t\f]*+(?:[#!][^\r\n]*+|(?P<key>(?:[^\\\s:=]|\\(?:\r\n|.))++){BLANKS}(?:[:=]{BLANKS})?"
+    rf"(?P<value>(?:[^\\\r\n]|\\(?:\r\n|.)|\\\Z)*+)|[:=][^\r\n]*+)?(?:{BREAK}|\Z)",
+    re.DOTALL,
+)
+ESCAPE = re.compile(rf"\\(u[0-9a-fA-F]{{4}}|{BREAK}[ \t\f]*+|.)", re.DOTALL)
+ARGUMENT = re.compile(r"\{\d")
+
+
+def read(data: bytes, options: Options) -> Document:
+    source = decode(data, options.encoding, options.source)
+    slots, position = list[Slot](), 0
+    while position < len(source.text) and (match := LINE.match(source.text, position)):
+        text, place = read_value(match["value"] or ""), source.place(position)
+        position = match.end()
+        if match["key"] and has_text(text) and (not options.columns or match["key"] in options.columns):
+            write = partial(written, match["value"], source.text.isascii())
+            slots.append(Slot(*match.span("value"), text_unit(text, place), write))
+    return with_forms(text_document(source, slots), options)
+
+
+def read_value(value: str) -> str:
+    text = paired(ESCAPE.sub(lambda escape: "" if escape[1][0] in "\r\n" else meaning(escape[1]), value))
+    return text.replace("''", "'") if ARGUMENT.search(text) else text
+
+
+def written(value: str, is_ascii: bool, text: str) -> str:
+    """A text as it is written in place of a value."""
+    text = text.replace("'", "''") if ARGUMENT.search(value) else text
+    text = (
+        text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t").replace("\f", "\\f")
+    )
+    text = f"\\{text}" if text[:1] == " " else text
+    units = text.encode("utf-16-be", "surrogatepass") if is_ascii else b""
+    codes = (int.from_bytes(units[n : n + 2]) for n in range(0, len(units), 2))
+    return "".join(chr(code) if code < 127 else f"\\u{code:04x}" for code in codes) if is_ascii else text

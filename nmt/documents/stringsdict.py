@@ -1,0 +1,38 @@
+"""Plurals of iOS and macOS programs, .stringsdict: the forms of each variable are units, and those that the target
+language has more are added. Source: developer.apple.com, "Localizing strings that contain plurals"."""
+
+import re
+from collections.abc import Iterator
+
+from nmt.documents.base import Document, Options, has_words
+from nmt.documents.codes import content
+from nmt.documents.office import Slot, xml_document
+from nmt.documents.paragraphs import Paragraph
+from nmt.documents.plurals import CLASSES, added_forms
+from nmt.documents.xml_splice import Element, Xml
+from nmt.fields import require
+
+FORMAT, VARIABLE = "NSStringLocalizedFormatKey", re.compile(r"%(?:\d\$)?#@\w++@")
+
+
+def read(data: bytes, options: Options) -> Document:
+    xml = Xml(data)
+    require(xml.root.name == "plist", "the file isn't one of Apple's plurals: its first element is not <plist>")
+    return xml_document(
+        xml, [slot for one in xml.root.walk() if one.name == "dict" for slot in slots(xml, one, options)]
+    )
+
+
+def is_text(key: str, text: str) -> bool:
+    """Whether a text with variables (%#@name@) has words beside them."""
+    return key == FORMAT and has_words(VARIABLE.sub("", text))
+
+
+def slots(xml: Xml, element: Element, options: Options) -> Iterator[Slot | Paragraph]:
+    parts = element.elements
+    pairs = {key.text: value for key, value in zip(parts[::2], parts[1::2], strict=False) if value.name == "string"}
+    found = {name: (value, Paragraph(xml, content(value), f"form {name}")) for name, value in pairs.items()}
+    yield from (one for name, (value, one) in found.items() if name in CLASSES or is_text(name, value.text))
+    forms = {name: item for name, item in found.items() if name in CLASSES}
+    if forms:
+        yield from added_forms(forms, options.target, "<key>NAME</key><string>TEXT</string>")

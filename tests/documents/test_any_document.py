@@ -1,0 +1,200 @@
+"""Any document, with any answers, gives a well-formed file; what its units don't hold is kept."""
+
+import io
+import zipfile
+from xml.parsers import expat
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.documents.base import Answer, read_document
+from nmt.documents.office import still_xml, xml_document
+from nmt.documents.xml_splice import Xml
+from tests.documents.office_samples import (
+    BOLD,
+    EPUB,
+    FIELD,
+    HEAD,
+    INSTRUCTION,
+    LINK,
+    OPTIONS,
+    POWERPOINT,
+    SPREADSHEET,
+    TEXT_BOX,
+    WORKBOOK,
+    A,
+    X,
+    docx,
+    office,
+    run,
+    zipped,
+)
+from tests.documents.office_samples import CONTENT as ODF_CONTENT
+from tests.documents.test_office import ANSWERS, parsed, xml_files
+
+WORDS = st.sampled_from(["Wort", "zwei Wörter", " ", "x &amp; y", "1 &lt; 2", "", ".", "\n", "日本", "Ende."])
+Strings = st.SearchStrategy[str]
+
+
+def inline(leaves: Strings, *around: str) -> Strings:
+    """Any nesting of these leaves in these elements; "{}" is where their contents are."""
+
+    def wrapped(inner: Strings) -> Strings:
+        return st.builds(
+            lambda shape, parts: shape.replace("{}", "".join(parts)),
+            st.sampled_from(around),
+            st.lists(inner, max_size=4),
+        )
+
+    return st.lists(st.recursive(leaves, wrapped, max_leaves=8), max_size=5).map("".join)
+
+
+def runs(*others: str) -> Strings:
+    some = st.builds(run, WORDS, st.sampled_from(["", BOLD, LINK, '<w:lang w:val="de"/>']))
+    return some | st.sampled_from(others)
+
+
+NOTE = "<text:note><text:note-body><text:p>Note {}</text:p></text:note-body></text:note>"
+ODF = inline(
+    WORDS
+    | st.sampled_from(
+        [
+            '<text:s text:c="3"/>',
+            "<text:s/>",
+            "<text:tab/>",
+            "<text:line-break/>",
+            "<text:soft-page-break/>",
+            "<!-- c -->",
+            '<text:bookmark-start text:name="a"/>',
+            NOTE.format("x"),
+            "<text:page-number>3</text:page-number>",
+            "<text:span/>",
+        ]
+    ),
+    *(f'<text:span text:style-name="T{n}">{{}}</text:span>' for n in (1, 2, 3)),
+    '<text:a href="x">{}</text:a>',
+    NOTE,
+    "<text:meta>{}</text:meta>",
+)
+WORD = inline(
+    runs(
+        '<w:bookmarkStart w:id="1"/>',
+        '<w:r><w:footnoteReference w:id="2"/></w:r>',
+        TEXT_BOX,
+        "<w:proofErr/>",
+        *(FIELD.format(kind) for kind in ("begin", "separate", "end")),
+        INSTRUCTION.format('HYPERLINK "x"'),
+        "<w:r><w:tab/><w:t>a</w:t><w:br/><w:t>b</w:t></w:r>",
+        "<w:del><w:r><w:delText>x</w:delText></w:r></w:del>",
+    ),
+    '<w:hyperlink r:id="1">{}</w:hyperlink>',
+    "<w:ins>{}</w:ins>",
+    "<w:sdt><w:sdtPr/><w:sdtContent>{}</w:sdtContent></w:sdt>",
+)
+SLIDES = st.lists(
+    st.builds('<a:r><a:rPr lang="de"{}/><a:t>{}</a:t></a:r>'.format, st.sampled_from(["", ' b="1"']), WORDS)
+    | st.sampled_from(["<a:br/>", '<a:fld type="slidenum"><a:t>3</a:t></a:fld>', "<a:r><a:t>x</a:t></a:r>"]),
+    max_size=6,
+).map("".join)
+CODES = inline(
+    WORDS
+    | st.sampled_from(
+        ['<x id="1"/>', '<bpt id="1">&lt;b></bpt>', '<ept id="1"/>', '<bpt id="1"/>', '<ept id="2"/>', "<!-- c -->"]
+    ),
+    '<g id="3">{}</g>',
+    '<mrk mtype="seg" mid="1">{}</mrk>',
+    '<mrk mtype="protected">{}</mrk>',
+    '<ph id="4">{}</ph>',
+)
+ANDROID = inline(
+    WORDS
+    | st.sampled_from(
+        [r"\'", r"\n", r"\u00fc", r"\ud83d\ude00", '"  "', "@", "<![CDATA[<b>x</b> y]]>", "<br/>", "%1$s"]
+    ),
+    "<b>{}</b>",
+    '<a href="x">{}</a>',
+    "<g>{}</g>",
+)
+XHTML = inline(
+    WORDS | st.sampled_from(["<br/>", '<img src="x" alt="Bild"/>', "<code>a b</code>", "&#160;", "<!-- c -->"]),
+    "<b>{}</b>",
+    "<p>{}</p>",
+    '<a title="Titel" href="x">{}</a>',
+    '<span class="notranslate">{}</span>',
+)
+
+
+def odt(text: str) -> bytes:
+    body = f"<office:body><text:p>{text}</text:p></office:body></office:document-content>"
+    return zipped({"mimetype": "x", "content.xml": HEAD + ODF_CONTENT.partition("<office:body>")[0] + body})
+
+
+def pptx(text: str) -> bytes:
+    slide = f"<p:sld xmlns:p='p' {A}><a:p>{text}<a:endParaRPr/></a:p></p:sld>"
+    return office({"ppt/p.xml": (f"{POWERPOINT}presentation.main", "<p/>"), "s.xml": (f"{POWERPOINT}slide", slide)})
+
+
+def xlsx(text: str) -> bytes:
+    cells = text.replace("a:", "").replace("<br/>", "")
+    return office({**WORKBOOK, "s.xml": (f"{SPREADSHEET}sharedStrings", f"<sst {X}><si>{cells}</si></sst>")})
+
+
+def xliff(text: str) -> bytes:
+    unit = f'<trans-unit id="1"><source>{text}</source></trans-unit>'
+    return f'<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2"><file><body>{unit}</body></file></xliff>'.encode()
+
+
+def tmx(text: str) -> bytes:
+    return f'<tmx><body><tu><tuv xml:lang="de"><seg>{text}</seg></tuv></tu></body></tmx>'.encode()
+
+
+def epub(text: str) -> bytes:
+    return zipped({**EPUB, "O/a b.xhtml": f"<html><body>{text}</body></html>"})
+
+
+MADE = {
+    "odt": st.builds(odt, ODF),
+    "docx": st.builds(docx, WORD, WORD),
+    "pptx": st.builds(pptx, SLIDES),
+    "xlsx": st.builds(xlsx, SLIDES),
+    "xliff": st.builds(xliff, CODES),
+    "tmx": st.builds(tmx, CODES),
+    "android": st.builds(lambda text: f'<resources><string name="a">{text}</string></resources>'.encode(), ANDROID),
+    "resx": st.builds(lambda text: f'<root><data name="a"><value>{text}</value></data></root>'.encode(), WORDS),
+    "epub": st.builds(epub, XHTML),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_any_document_with_any_answers_is_well_formed(name: str, data: st.DataObject) -> None:
+    made = data.draw(MADE[name])
+    document = read_document(made, name, OPTIONS)
+    units = document.units
+    assert document.join([Answer(unit.text) for unit in units]) == made
+    shouted = [Answer(unit.text if "<" in unit.text else unit.text.replace("&amp;", "und").upper()) for unit in units]
+    for answers in (shouted, [Answer(data.draw(ANSWERS)) for _ in units]):
+        for member in xml_files(document.join(answers)).values():
+            parsed(member)
+    if not any("<" in unit.text or "&" in unit.text for unit in units) and name in ("odt", "docx", "pptx"):
+        again = [unit.text for unit in read_document(document.join(shouted), name, OPTIONS).units]
+        assert [*map(str.split, again)] == [answer.text.split() for answer in shouted]
+
+
+def test_a_file_that_would_be_broken_is_refused() -> None:
+    xml = Xml(b"<a>b</a>", "content.xml")
+    document = xml_document(xml, (), [(3, lambda: xml.replace(3, 4, b"</c>"))])
+    with pytest.raises(ValueError, match=r"content\.xml would not be well-formed XML .*mismatched tag.*nothing is"):
+        document.write([])
+    assert still_xml(b"<a>", b"<b>", "x.html") == b"<b>"  # it was no XML before
+
+
+def test_a_span_that_changes_nothing_goes_with_its_partner() -> None:
+    file = odt('<text:span text:style-name="T1">Der</text:span> Hund')
+    result = read_document(file, "odt", OPTIONS).join([Answer("The dog")])
+    with zipfile.ZipFile(io.BytesIO(result)) as archive:
+        content = archive.read("content.xml")
+    assert b"<text:p>The dog</text:p>" in content
+    expat.ParserCreate().Parse(content, True)

@@ -1,0 +1,74 @@
+"""A translated file states its new language, keeps its encoding, and what only some readers see is translated too."""
+
+import pytest
+
+from nmt.documents.base import Answer, Document, Options, read_document
+
+TO_NORWEGIAN = Options(source="de", target="no")
+
+
+def shouted(data: bytes, form: str, options: Options) -> tuple[str, Document]:
+    document = read_document(data, form, options)
+    written = document.join(
+        [Answer(unit.text.upper() if "<" not in unit.text else unit.text + " X") for unit in document.units]
+    )
+    return written.decode("latin-1"), document
+
+
+@pytest.mark.parametrize(
+    ("form", "before", "after"),
+    [
+        ("json", '{"@@locale": "de", "a": "Hund"}', '{"@@locale": "no", "a": "HUND"}'),
+        ("yaml", "de:\n  a: Hund\n", 'no:\n  a: HUND\n'.replace("no", '"no"')),
+        ("yaml", "'de':\n  a: Hund\n", "'no':\n  a: HUND\n"),
+        ("yaml", "de: Hund\nen: Hut\n", "de: HUND\nen: HUT\n"),
+        ("html", '<html class=x lang="de"><p>Hund', '<html class=x lang="no"><p>HUND'),
+        ("html", "<html lang=de xml:lang='de'><p lang=de>Hund", '<html lang="no" xml:lang="no"><p lang=de>HUND'),
+        ("html", '<meta name="description" content="Hund">', '<meta name="description" content="HUND">'),
+        ("html", "<meta content='Hund' property=og:title>", "<meta content='HUND' property=og:title>"),
+        ("html", '<meta name="viewport" content="Hund"><p>x', '<meta name="viewport" content="Hund"><p>X'),
+        ("html", "<select><optgroup label='Hund'>", "<select><optgroup label='HUND'>"),
+    ],
+)  # fmt: skip
+def test_the_language_and_what_is_seen_elsewhere(form: str, before: str, after: str) -> None:
+    assert shouted(before.encode(), form, TO_NORWEGIAN)[0] == after
+    if "lang" in before or "de" in before[:8]:
+        assert shouted(before.encode(), form, Options())[0].replace("HU", "Hu") != after
+
+
+def test_the_value_of_a_button_may_change_and_that_of_other_fields_may_not() -> None:
+    document = read_document(b'<p>Hund <input type="submit" value="Los"> <input value="Los">', "html", Options())
+    answer = document.units[0].text.replace('submit" value="Los', 'submit" value="Go')
+    assert b'<input type="submit" value="Go"> <input value="Los">' in document.join([Answer(answer)])
+    hostile = answer.replace('<input value="Los', '<input value="Go')
+    assert b'value="Go"' not in document.join([Answer(hostile)])
+
+
+@pytest.mark.parametrize(
+    ("before", "unit", "answer", "after"),
+    [
+        ("![Hund](a.png)", '<img id="1" alt="Hund"/>', '<img id="1" alt="Dog [1]"/>', r"![Dog \[1\]](a.png)"),
+        ("Der ![Hund]\n\n[Hund]: a.png", 'Der <img id="1" alt="Hund"/>', 'The <img id="1" alt="dog"/>',
+         "The ![dog][Hund]\n\n[Hund]: a.png"),
+        ("Der ![*Hund*](a.png)", "Der <1/>", "The <1/>", "The ![*Hund*](a.png)"),
+    ],
+)  # fmt: skip
+def test_texts_of_images_in_markdown(before: str, unit: str, answer: str, after: str) -> None:
+    document = read_document(before.encode(), "md", Options())
+    assert [one.text for one in document.units] == [unit]
+    assert document.join([Answer(answer)]).decode() == after
+
+
+@pytest.mark.parametrize(
+    ("language", "encoding", "text"),
+    [("de", "cp1252", "Grüße"), ("cs", "cp1250", "Žluťoučký kůň"), ("ru", "cp1251", "Привет, мир"),
+     ("ru", "koi8-r", "Привет, мир"), ("ja", "cp932", "日本語です"), ("de", "utf-16-le", "Hallo")],
+)  # fmt: skip
+def test_encodings_are_detected_kept_and_told(language: str, encoding: str, text: str) -> None:
+    document = read_document(text.encode(encoding), "txt", Options(source=language))
+    assert [unit.text for unit in document.units] == [text]
+    assert document.join([Answer(f"x {text}")]) == f"x {text}".encode(encoding)
+    assert f"in the encoding {encoding}" in document.notes[0]
+    if encoding == "cp1252":
+        assert document.join([Answer("я")]) == b"?"
+        assert "has no я" in document.notes[1]

@@ -1,0 +1,154 @@
+"""Plural forms: each form of the target language is translated, with a number of its class that comes back."""
+
+import json
+import re
+from collections.abc import Callable
+
+import polib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt.documents.base import Answer, Document, Options, read_document
+from nmt.documents.plurals import message, numbers
+from tests.documents.office_samples import ANDROID, QT, STRINGSDICT, XLIFF_1
+from tests.documents.samples import PO
+
+PLURAL = "{n, plural, =0{keine Hunde} one{# Hund} other{# Hunde mit {name}}}"
+TO_POLISH = Options(source="de", target="pl")
+
+
+def texts(document: Document) -> list[str]:
+    return [unit.text for unit in document.units]
+
+
+def answered(document: Document, answer: Callable[[str], str] = lambda text: f"x {text}") -> str:
+    return document.join([Answer(answer(unit.text)) for unit in document.units]).decode()
+
+
+def in_json(text: str, options: Options = TO_POLISH) -> Document:
+    return read_document(json.dumps({"a": text}).encode(), "json", options)
+
+
+def test_classes_are_those_of_cldr() -> None:
+    assert [*numbers("pl")] == ["one", "few", "many", "other"]
+    assert numbers("pl")["few"] == 2
+    assert numbers("ja") == {"other": 2}
+    assert [*numbers("ar-EG")] == ["zero", "one", "two", "few", "many", "other"]
+    assert [*numbers("en", ordinal=True)] == ["one", "two", "few", "other"]
+    assert [*numbers("xx")] == ["one", "other"]
+
+
+def test_a_message_gets_the_forms_of_the_target_language() -> None:
+    document = in_json(f"Da sind {PLURAL}.")
+    assert texts(document)[:3] == ["Da sind keine Hunde.", "Da sind 1 Hund.", "Da sind 2 Hunde mit {name}."]
+    written = json.loads(answered(document))["a"]
+    assert written.startswith("{n, plural, =0 {x Da sind keine Hunde.} one {x Da sind # Hund.} few {x Da sind # Hunde")
+    assert [*re.findall(r"(\w+) \{x", written)] == ["0", "one", "few", "many", "other"]
+    assert document.join([Answer(text) for text in texts(document)]) == document.data
+
+
+def test_selects_and_nested_choices() -> None:
+    text = "{sex, select, male{Er hat {n, plural, one{# Hund} other{# Hunde}}} other{Sie ruft}}"
+    document = in_json(text, Options(target="en"))
+    assert texts(document) == ["Er hat 1 Hund", "Er hat 2 Hunde", "Sie ruft"]
+    written = json.loads(answered(document))["a"]
+    assert written == (
+        "{sex, select, male {{n, plural, one {x Er hat # Hund} other {x Er hat # Hunde}}} other {x Sie ruft}}"
+    )
+
+
+@pytest.mark.parametrize("answer", ["Hunde", "2 2 Hunde {name}", "2 Hunde", "2 Hunde {name} {", ""])
+def test_a_message_whose_number_or_placeholder_is_lost_stays(answer: str) -> None:
+    document = in_json("{n, plural, other{# Hunde mit {name}}}", Options(target="en"))
+    assert document.join([Answer(answer) for _ in document.units]) == document.data
+    assert any("stays as it is" in note for note in document.notes)
+
+
+@pytest.mark.parametrize(
+    "text", ["{n, plural, one{a}}", "{n, plural, other{a}", "{n, plural,}", "{a, select, " * 99, "a {n, plural, # } b"]
+)
+def test_what_is_no_message_stays_with_a_remark(text: str) -> None:
+    document = in_json(text)
+    assert texts(document) == []
+    assert document.join([]) == document.data
+
+
+def test_too_many_forms_are_not_translated() -> None:
+    assert message("{a, select, " + " ".join(f"k{n} {{x}}" for n in range(70)) + " other {x}}", "en") is None
+    assert message("{n, plural, one{a} other{b}}" * 6, "en") is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["{n, plural, ", "one{", "other{", "}", "# a", "{x}", "'", "{s, select, ", "few {"]),
+        max_size=12,
+    )
+)
+def test_any_text_of_braces_is_read_and_stays(parts: list[str]) -> None:
+    document = in_json("".join(parts))
+    assert document.join([Answer(text) for text in texts(document)]) == document.data
+    json.loads(answered(document))
+
+
+def test_arb_xliff_and_properties_have_messages() -> None:
+    arb = read_document(json.dumps({"@@locale": "de", "a": PLURAL, "@a": {"x": "Hund"}}).encode(), "json", TO_POLISH)
+    assert json.loads(answered(arb))["@@locale"] == "pl"
+    assert len(texts(arb)) == 5
+    xliff = read_document(XLIFF_1.replace("Neu<", f"{PLURAL}<").encode(), "xliff", TO_POLISH)
+    assert "few {x # Hunde mit {name}}" in answered(xliff)
+    java = read_document(f"a={PLURAL}".encode(), "properties", TO_POLISH)
+    assert "few {x # Hunde mit {name}}" in answered(java)
+
+
+def test_forms_that_android_and_apple_lack_are_added() -> None:
+    android = answered(read_document(ANDROID.encode(), "android", TO_POLISH))
+    assert '<item quantity="other">x %d Hunde</item><item quantity="few">x %d Hunde</item>' in android
+    assert android.count("<item quantity=") == 4
+    apple = answered(read_document(STRINGSDICT.encode(), "stringsdict", TO_POLISH))
+    assert "<key>few</key><string>x %d Hunde</string>" in re.sub(r">\s+<", "><", apple)
+    assert apple.count("<key>many</key>") == 1
+
+
+def test_messages_of_qt_are_filled_and_finished() -> None:
+    written = answered(read_document(QT.encode(), "qt", Options(target="en")))
+    assert "<translation>x Die Datei &amp;öffnen</translation>" in written
+    assert "<numerusform>x %n Hunde</numerusform><numerusform>x %n Hunde</numerusform>" in written
+    assert 'language="en">' in written
+    assert '<translation type="vanished">Old</translation>' in written
+    polish = QT.replace("<numerusform></numerusform>", "<numerusform/>", 1)
+    assert read_document(polish.encode(), "qt", TO_POLISH).units
+
+
+def test_a_catalogue_gets_the_header_and_the_forms_of_its_language() -> None:
+    template = PO.replace(r'"Plural', '"Language: \\\\n"\n"Plural'.replace("\\\\", "\\")).replace(
+        "Die _Hunde", "%d Hunde"
+    )
+    document = read_document(template.encode(), "po", TO_POLISH)
+    assert texts(document)[1:4] == ["Hund", "2 Hunde", "5 Hunde"]
+    catalogue = polib.pofile(answered(document))
+    assert catalogue.metadata["Language"] == "pl"
+    assert catalogue.metadata["Plural-Forms"].startswith("nplurals=3; plural=(n==1 ? 0 :")
+    entry = catalogue.find("Hund")
+    assert entry.msgstr_plural == {0: "x Hund", 1: "x %d Hunde", 2: "x %d Hunde"}
+    assert not entry.fuzzy
+    japanese = polib.pofile(answered(read_document(template.encode(), "po", Options(target="ja"))))
+    assert japanese.find("Hund").msgstr_plural == {0: "x %d Hunde"}
+    same = read_document(template.replace("Language: ", "Language: pl").encode(), "po", TO_POLISH)
+    assert "nplurals=2" in answered(same)
+
+
+def test_properties_keep_escapes_and_apostrophes() -> None:
+    document = read_document(b"a=Heut'' {0}\r\nb=\\u00fc", "properties", Options())
+    assert document.join([Answer("it's {0}"), Answer("\U0001f600 \\ \n")]) == (
+        b"a=it''s {0}\r\nb=\\ud83d\\ude00 \\\\ \\n"
+    )
+    utf8 = read_document("a=ü\n".encode(), "properties", Options())
+    assert utf8.join([Answer("ö")]).decode() == "a=ö\n"
+
+
+def test_a_segment_of_memoq_has_its_status() -> None:
+    file = XLIFF_1.replace("<xliff ", '<xliff xmlns:mq="MQXliff" ').replace('id="3"', 'id="3" mq:status="NotStarted"')
+    written = answered(read_document(file.encode(), "xliff", Options(target="en")))
+    assert '<trans-unit id="3" mq:status="Pretranslated">' in written
