@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.server.glossaries import Dictionary, Glossaries, read_entries, write_entries
+from nmt.server.store.glossaries import Dictionary, Glossaries, read_entries, write_entries
 
 TERMS = Dictionary("de", "en", {"Hund": "dog|hound"})
 
@@ -53,7 +53,7 @@ def test_the_last_glossary_with_a_name_counts(tmp_path: Path) -> None:
 def test_glossaries_that_cannot_be_used_are_refused(tmp_path: Path, entries: dict[str, str], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         Glossaries(tmp_path).create("me", "x", [Dictionary("de", "en", entries)])
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.glob("*.json"))
 
 
 def test_entries_are_read_as_they_are_written() -> None:
