@@ -10,6 +10,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -79,11 +80,14 @@ def make_app(service: Service) -> Starlette:
 
 
 async def show_http_error(request: Request, error: Exception) -> Response:
-    """An error of Starlette itself, such as 404 or 405, as JSON: clients of all APIs expect it."""
+    """An error of Starlette itself, 404 or 405, as JSON: clients of all APIs expect it. It comes from the folder of the
+    page, which answers to all paths that no route takes."""
     assert isinstance(error, HTTPException)
     if request.url.path.startswith(("/v2/", "/v3/")):  # DeepL's clients know no 405
         return deepl.show(Refused("Not found", status=404))
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+    is_known = any(isinstance(route, Route) and route.path == request.url.path for route in request.app.routes)
+    status = HTTPStatus.METHOD_NOT_ALLOWED if is_known else HTTPStatus.NOT_FOUND
+    return JSONResponse({"error": status.phrase}, status)
 
 
 class Outer:

@@ -6,6 +6,7 @@ The processes are forks of one that has loaded the readers and has no threads, w
 
 import logging
 import multiprocessing
+import signal
 import time
 import traceback
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.decode.stop import Stop
+from nmt.fields import require
 
 try:
     import resource
@@ -25,7 +27,7 @@ POLL = 0.05  # seconds between two looks whether the work was stopped
 HAS_FORKS = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORKS else "spawn")
 SPARE, GROWTH = 64 << 20, 20  # bytes above what an idle process has, and for each byte of the unpacked file
-TOO_LARGE = "the file needs too much memory to be read: split it into smaller ones"
+TOO_LARGE = "the file needs too much memory to be read: split it"
 
 
 def prepare(*modules: str) -> None:
@@ -43,17 +45,18 @@ def in_process(stop: Stop, seconds: float, function: Callable[..., Any], *argume
     process takes too long or too much memory."""
     receiver, sender = CONTEXT.Pipe(duplex=False)
     process = CONTEXT.Process(target=run, args=(sender, seconds, function, arguments), daemon=True)
-    end = time.monotonic() + seconds
+    end, too_slow = time.monotonic() + seconds, f"the file takes more than {seconds:g} s to be read: split it"
     try:
         process.start()
         sender.close()
         while not receiver.poll(POLL):
             stop.check()
-            if time.monotonic() > end:
-                raise EOFError
+            require(time.monotonic() < end, too_slow)
         kind, value = receiver.recv()
     except EOFError:
-        raise ValueError(f"the file takes more than {seconds:g} s to be read: split it into smaller ones") from None
+        process.join(1)
+        require(process.exitcode != -signal.SIGXCPU if resource else True, too_slow)
+        kind, value = "ended", f"exit status {process.exitcode}"
     finally:
         receiver.close()
         process.kill()
