@@ -293,3 +293,14 @@ async def test_no_request_is_taken_while_draining(engine: Engine, ask: Ask) -> N
     engine.draining = True
     with pytest.raises(Draining):
         await ask("one")
+
+
+async def test_batches_are_small_only_while_several_owners_ask(engine: Engine, slow: Slow) -> None:
+    engine.speed = 100.0
+    for key in ("one", "one"):
+        await engine.translate(Work("", key), slow, [Request(key)], slow.search)
+        assert engine.most_pieces() == engine.config.batch_tokens
+    engine.speed = 100.0
+    await engine.translate(Work("", "two"), slow, [Request("two")], slow.search)
+    engine.speed = 100.0
+    assert engine.most_pieces() == 50

@@ -163,7 +163,8 @@ class Engine:
         self.running = 0
         self.speed = 0.0  # pieces a second, of all workers under load; 0: not measured yet
         self.draining = self.is_due = False
-        self.newest, self.shared_until = "", 0.0  # the owner that asked last; until when several count as asking
+        self.newest: str | None = None  # the owner that asked last
+        self.shared_until = 0.0  # when several owners no longer count as asking
         self.expected, self.patient_until = 0, 0.0  # lines that clients may send after the batch that ended last
         metrics.gauges |= {
             "waiting_lines": lambda: self.waiting,
@@ -248,8 +249,9 @@ class Engine:
         if not has_room:
             self.metrics.count("refused_lines", len(items))
             raise Busy(max(1.0, expected - self.config.longest_wait / 2))
-        if owner != self.newest:
-            self.newest, self.shared_until = owner, time.monotonic() + SHARED
+        if owner != self.newest:  # the first one is alone
+            self.shared_until = time.monotonic() + SHARED if self.newest is not None else 0.0
+            self.newest = owner
         self.queues.setdefault(owner, deque()).extend(items)
         self.wake()
 
