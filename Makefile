@@ -5,12 +5,14 @@ RUN := $(VENV)/bin/python
 CORE := $(VENV)/.core-installed
 DEV := $(VENV)/.dev-installed
 SERVE := $(VENV)/.serve-installed
+INSTALL = $(RUN) -m pip install --disable-pip-version-check --editable
+TORCH_INDEX := https://download.pytorch.org/whl/cpu
 # Bytecode is kept even where the environment says otherwise: else each start rewrites the assertions of all tests anew.
 PYTEST = HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest --numprocesses auto --maxprocesses 8 \
 	--dist loadfile --no-loadscope-reorder
 
 .PHONY: help serve lint lint-format lint-style lint-types lint-layers test test-all quick test-quick test-doors \
-	test-services tensorboard benchmark-setup report pictures clean
+	test-services test-pythons release lock tensorboard benchmark-setup report pictures clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --keep-going  # of several checks, all are made, and make fails in the end
 
@@ -20,25 +22,38 @@ help:  ## list the targets
 	@echo '                  CORPUS: multi30k, phrasebook, or a folder that holds train, val and test* files'
 	@echo '                  ARGS: settings, e.g. ARGS="--training.max_steps 500"'
 	@echo 'make student-SOURCE-TARGET TEACHER=runs/NAME [ARGS=…]'
-	@echo '                  distil the translator of a finished run into a smaller, faster one, and compare both; again: go on'
+	@echo '                  distil the translator of a finished run into a smaller, faster one, and measure both; again: go on'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "make %-16s %s\n", $$1, $$2}'
 
-# The stamp, not bin/python, says that the environment is whole: venv makes that file before it installs pip.
+# An environment that make did not make is never changed but by installing; .by-make tells which one it made. The stamp
+# .made says that pip is there too: venv makes bin/python before it.
 $(VENV)/.made:
-	@# An environment that works is kept: its user may have chosen a build of PyTorch.
-	@$(RUN) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@if [ -d $(VENV) ] && [ ! -e $(VENV)/.by-make ]; then \
+		$(RUN) -m pip --version >/dev/null 2>&1 || { echo '$(VENV) has no pip, and make did not make it (uv venv' \
+		'makes such ones). Give it pip (uv venv --seed), or move it away: then make makes its own' >&2; exit 1; }; \
+	else mkdir -p $(VENV) && touch $(VENV)/.by-make && $(PYTHON) -m venv $(VENV); fi
 	@touch $@
 
-$(CORE): pyproject.toml | $(VENV)/.made
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable .
+# PyTorch's build for CPUs where there is no GPU, unless PyTorch is there: the usual build for Linux brings 4 GB of CUDA.
+# If its index can't be reached, the usual index is asked, as for all else.
+$(VENV)/.torch: pyproject.toml | $(VENV)/.made
+	@echo 'Installing into $(VENV), once: some minutes, 1.5 GB without a GPU'
+	@[ "$$(uname)" != Linux ] || nvidia-smi -L >/dev/null 2>&1 || \
+		$(RUN) -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)' || \
+		$(RUN) -m pip install --disable-pip-version-check --retries 0 --timeout 15 --index-url $(TORCH_INDEX) \
+		"$$(sed -n 's/^ *"\(torch[<>=].*\)",/\1/p' pyproject.toml)" 2>/dev/null || true
 	@touch $@
 
-$(SERVE): pyproject.toml | $(VENV)/.made
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
-	@touch $@ $(CORE)
+$(CORE): pyproject.toml | $(VENV)/.torch
+	@$(INSTALL) '.[hub,tensorboard]'
+	@touch $@
 
-$(DEV): pyproject.toml | $(VENV)/.made
-	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(SERVE): pyproject.toml | $(CORE)
+	@$(INSTALL) '.[serve]'
+	@touch $@
+
+$(DEV): pyproject.toml | $(VENV)/.torch
+	@$(INSTALL) '.[dev]'
 	@touch $@ $(CORE) $(SERVE)
 
 # A language code, with a script or region that begins with a capital letter or a digit: de, pt-BR, zh_Hans, es-419.
@@ -64,7 +79,7 @@ student-%: $(CORE)
 	@$(RUN) -m nmt.train --resume $(LANGUAGES) --data.corpus '$(TEACHER)-distilled' --config recipes/student.yaml \
 		--name '$(STUDENT)' --tokenizer.folder '$(TEACHER)' --training.start_from '$(TEACHER)' \
 		--training.teacher '$(TEACHER)' $(ARGS)
-	@$(RUN) -m benchmarks.students --teacher '$(TEACHER)' --student 'runs/$(STUDENT)' --json 'runs/$(STUDENT)/students.jsonl'
+	@for model in '$(TEACHER)' 'runs/$(STUDENT)'; do echo "$$model:"; $(RUN) -m nmt.evaluate --model "$$model" || exit 1; done
 
 serve: $(SERVE)  ## translate for programs and people at http://127.0.0.1:5000 [MODEL="runs/de-en …"]
 	@$(RUN) -m nmt.serve $(MODEL) $(ARGS)
@@ -90,8 +105,21 @@ test-quick: $(DEV)
 test-services: $(DEV)  ## tests of the service with browsers, npm and load; each says what it misses
 	HF_HUB_OFFLINE=1 $(RUN) -m pytest -m services -rs $(ARGS)
 
+test-pythons:  ## all tests with each Python from 3.11 to 3.14 that is here, in environments in build/
+	@failed=; for version in 3.11 3.12 3.13 3.14; do \
+		python$$version -c '' 2>/dev/null || { echo "Python $$version is not on this machine"; continue; }; \
+		$(MAKE) test-all VENV=build/python-$$version PYTHON=python$$version || failed="$$failed $$version"; \
+	done; [ -z "$$failed" ] || { echo "Tests failed with Python$$failed"; exit 1; }
+
 test-doors: $(DEV)  ## compare models with what other libraries make of them [MODEL=runs/de-en-multi30k]
 	HF_HUB_OFFLINE=1 $(RUN) -m benchmarks.doors --model '$(or $(MODEL),runs/de-en-multi30k)' $(ARGS)
+
+release: lint  ## build the last commit for the package index, check and describe it: dist/
+	$(RUN) .ci/release.py
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest tests/test_install.py
+
+lock: $(DEV)  ## write the versions of the packages of the container: docs/serving/requirements.txt
+	$(RUN) .ci/release.py lock
 
 tensorboard: $(CORE)  ## watch all runs in a browser
 	$(RUN) -m tensorboard.main --logdir runs

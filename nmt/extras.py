@@ -1,7 +1,41 @@
-"""Packages that the core install lacks: imported when they are needed, with an error that says how to get them."""
+"""What is typed here: the commands of nmt in this installation, and those that install optional packages."""
 
 import importlib
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
 from typing import Any
+
+DISTRIBUTION = "bitext-nmt"  # the name on the package index
+CLONE = Path(__file__).parents[1]
+
+
+def is_clone() -> bool:
+    """Whether nmt runs from its repository, and not from an installed package."""
+    return (CLONE / "pyproject.toml").is_file()
+
+
+def python() -> str:
+    """The Python that runs, as it can be typed in the current folder."""
+    path = Path(sys.executable)
+    return shlex.quote(os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path))
+
+
+def typed(command: str) -> str:
+    """How a command of nmt is typed here: `nmt train` where the shell finds it, else with the Python that runs."""
+    script = shutil.which("nmt")
+    ours = script and Path(script).parent.resolve() == Path(sys.executable).parent.resolve()
+    return f"nmt {command}" if ours else f"{python()} -m nmt.{command}"
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra of nmt here."""
+    if not is_clone():
+        return f"{python()} -m pip install '{DISTRIBUTION}[{extra}]'"
+    place = "." if Path.cwd() == CLONE else str(CLONE)
+    return f"{python()} -m pip install --editable '{place}[{extra}]'"
 
 
 def package(name: str, extra: str) -> Any:
@@ -10,4 +44,4 @@ def package(name: str, extra: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         problem = f"this needs the package {name.split('.')[0]}, which can't be imported ({error})"
-        raise ValueError(f"{problem}: in nmt's folder, pip install --editable '.[{extra}]'") from error
+        raise ValueError(f"{problem}: {install(extra)}") from error

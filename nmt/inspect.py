@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.commands.options import Options, Parser, run_command
+from nmt.extras import package
 from nmt.fields import require
 from nmt.messages import say
 
@@ -92,6 +93,7 @@ def compare(folder: Path, exported: Path) -> "BackendSpeed":
 
 def draw(folder: Path, options: Options) -> None:
     """Write the picture of the attention of a sentence."""
+    package("PIL", "pictures")
     from nmt.translation.pictures import write_attention
     from nmt.translation.translator import Translator
 

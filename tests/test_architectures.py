@@ -19,7 +19,7 @@ from nmt.translation.inspection import list_parts
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "architectures.md").read_text(encoding="utf8")
 BASE = load_config(ROOT / "recipes" / "paper-base.yaml")
-V, KEYS = BASE.tokenizer.vocab_size, 20
+V, KEYS = int(BASE.tokenizer.vocab_size), 20
 
 
 def table(first: str) -> list[list[str]]:

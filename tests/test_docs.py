@@ -17,7 +17,7 @@ import torch
 import yaml
 
 import nmt
-from nmt import augment, convert, evaluate, export, generate, inspect, keys, prepare, serve, translate
+from nmt import augment, convert, doctor, evaluate, export, generate, inspect, keys, prepare, serve, translate
 from nmt.commands.options import make_run_parser
 from nmt.config import Config, DataConfig, LoraConfig, ObjectiveName, SearchConfig
 from nmt.config.names import setting_types
@@ -38,19 +38,26 @@ from tests.documents.office_samples import TMX, docx, run
 from tests.tiny import PAIRS, TINY, save_scorer
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "recipes" / "README.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "recipes" / "README.md",
+]
 TEXTS = {page: page.read_text(encoding="utf8").replace("\\\n", " ") for page in PAGES}
 
 # Commands that are not run here, and why.
 EXEMPT = {
     "make tensorboard": "it serves until it is stopped",
     "make test": "it runs these tests",
+    "make report": "it writes into the repository",
     "make quick": "it runs these tests",
     "make lint": "make test has run it",
     "make serve": "it serves until it is stopped",
     "-m nmt.serve": "it serves until it is stopped",
     "make student-": "its commands stand below it, and are run",
-    "python3 -m venv": "it needs the network",
+    "python translate.py": "tests/interop/test_export.py runs it",
+    "pip install": "it needs the network",
     "convert_hf_to_gguf.py": "it is a program of llama.cpp",
     "-m pytest": "it runs these tests",
 }
@@ -59,9 +66,9 @@ FOREIGN = {
     "torchrun": {"nproc-per-node", "nnodes", "rdzv-backend", "rdzv-endpoint", "max-restarts"},
     "sacrebleu": {"input", "metrics", "paired-bs", "format"},
     "pip": {"editable"},
+    "uv": {"seed"},
     "pytest": {"auto"},
     "tensorboard": {"logdir", "port"},
-    "benchmarks.students": {"teacher", "student"},
     "llama.cpp": {"outfile", "outtype", "force"},
 }
 SMALL = (
@@ -283,6 +290,7 @@ def test_links_resolve() -> None:
 def test_pages_are_short() -> None:
     for page, most in {**dict.fromkeys(PAGES, 150), PAGES[0]: 100, PAGES[-1]: 60}.items():
         assert page.read_text(encoding="utf8").count("\n") <= most, page
+    assert len(TEXTS[ROOT / "README.md"].split()) <= 900
 
 
 def test_every_page_is_in_the_index() -> None:
@@ -295,7 +303,12 @@ def known_options() -> set[str]:
     parsers: list[Any] = [make_run_parser("nmt.train", ""), translate.make_translate_parser()]
     parsers += [evaluate.make_evaluate_parser(), augment.make_augment_parser(), generate.make_generate_parser()]
     parsers += [inspect.make_inspect_parser(), convert.make_convert_parser(), export.make_export_parser()]
-    parsers += [keys.make_keys_parser(), serve.make_serve_parser(), prepare.make_prepare_parser()]
+    parsers += [
+        doctor.make_doctor_parser(),
+        keys.make_keys_parser(),
+        serve.make_serve_parser(),
+        prepare.make_prepare_parser(),
+    ]
     names = [name.lstrip("-") for p in parsers for action in p._actions for name in action.option_strings]
     names += ["resume", *(name for names in FOREIGN.values() for name in names)]
     return {name.replace("-", "_") for full in names for name in (full, full.rpartition(".")[2])}
@@ -344,5 +357,6 @@ def test_citation_and_changelog_are_of_this_version() -> None:
 def test_only_named_things_stand_at_the_top() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = {"pyproject.toml", "README.md", "CHANGELOG.md", "CITATION.cff", "Makefile", "LICENSE", ".gitignore"}
+    files |= {"CONTRIBUTING.md", "MANIFEST.in", ".dockerignore"}
     folders = {".ci", "nmt", "recipes", "tokenizers", "tests", "benchmarks", "docs"}
     assert {line.split("/")[0] for line in tracked.splitlines()} <= files | folders | {".pre-commit-config.yaml"}

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from nmt.commands.streams import read_chunks
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.extras import typed
 from nmt.reading.request import Request
 from nmt.translate import main
 from nmt.translation.formats import Text
@@ -289,7 +290,7 @@ def test_without_a_model_the_newest_finished_run_is_taken_and_named(
     assert capfd.readouterr().err == (
         "nmt.translate: no model is given and runs/ has no finished run with "
         "training.objective translation: give one with "
-        "--model DIR, or train one with python -m nmt.train\n"
+        f"--model DIR, or train one: {typed('train')}\n"
     )
     (tmp_path / "runs" / "tiny").mkdir(parents=True)
     (tmp_path / "runs" / "tiny" / "report.json").write_text("{}")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin
 
 from nmt.config import Backend, Config, DecodingPrecision, SearchConfig
 from nmt.config.names import explain_unknown, first_sentence, long_help, sections, setting_types, short_help
+from nmt.extras import typed
 from nmt.fields import MAY_CHANGE, Metavar, WrongTypeError, annotations, fit, read_value, require
 from nmt.messages import say, show_value
 from nmt.upgrade import without_removed_in_entries
@@ -94,10 +95,10 @@ class Parser(ArgumentParser):
     """
 
     def __init__(self, prog: str, description: str, examples: str = "", usage: str = "[options]") -> None:
-        """`examples`: command lines for the end of --help."""
-        lines = [f"  {line}" for line in examples.strip().splitlines()]
+        """`examples`: command lines for the end of --help, which shows `python -m nmt.X` as it is typed here."""
+        lines = [f"  {line}" for line in examples.replace("python -m nmt.", typed("")).strip().splitlines()]
         super().__init__(
-            prog=f"python -m {prog}",
+            prog=typed(prog.removeprefix("nmt.")),
             usage=f"%(prog)s {usage}",
             description=textwrap.fill(description, shutil.get_terminal_size().columns - 2),
             epilog="\n".join(["Examples:", *lines]) if lines else None,
@@ -209,7 +210,8 @@ def make_run_parser(
     text = "Show all settings and exit."
     parser.group.add_argument("--help-all", action=HelpOfAll, nargs=0, default=SUPPRESS, help=text)
     text = (
-        "YAML file with settings that differ from the defaults. Without it, recipes/CORPUS.yaml is used if it exists."
+        "YAML file with settings that differ from the defaults, or the name of a recipe of nmt, such as modern. "
+        "Without it, the recipe with the name of the corpus is used if there is one."
     )
     parser.add("--config", "FILE", text)
     parser.add_table(options or {})

@@ -21,7 +21,7 @@ PROFILES: dict[Profile, dict[str, Any]] = {"none": {}, "gentle": GENTLE, "crawle
 @dataclass(frozen=True, kw_only=True)
 class CleaningConfig:
     """Filters of training text, beside those of data.*; what is set replaces what the profile says. Dropped pairs are
-    counted by cause; python -m nmt.prepare --explain N shows some of each."""
+    counted by cause; nmt.prepare --explain N shows some of each."""
 
     profile: Profile = "none"
     """Filters that are on, as docs/cleaning.md shows; gentle suits careful translations."""

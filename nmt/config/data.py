@@ -185,8 +185,9 @@ class TokenizerConfig:
     kind: Literal["unigram", "bpe"] = "unigram"
     """Algorithm: unigram (Kudo 2018) or bpe (Sennrich et al. 2016)."""
 
-    vocab_size: int = 8000
-    """Number of pieces in the vocabulary; fewer, with a message, if the text is too small."""
+    vocab_size: int | Literal["auto"] = "auto"
+    """Number of pieces in the vocabulary; fewer, with a message, if the text is too small. With auto, it grows with the
+    number of sentence pairs, from 1,000 to 32,000."""
 
     joint: bool = True
     """Whether both languages share one vocabulary, and don't have a tokenizer each."""
@@ -210,7 +211,8 @@ class TokenizerConfig:
         symbols, setting = self.user_defined_symbols, "tokenizer.user_defined_symbols"
         floor = FIRST_PIECE + 256 * self.byte_fallback + len(symbols) + 1
         size = self.vocab_size
-        require(size >= floor, f"tokenizer.vocab_size is {size}: the special pieces alone need {floor}")
+        fits = size == "auto" or size >= floor
+        require(fits, f"tokenizer.vocab_size is {size}: the special pieces alone need {floor}")
         check_bounds("tokenizer", self)
         for symbol in symbols:
             is_word = re.fullmatch(r"[^\s\u2581]+", symbol) is not None

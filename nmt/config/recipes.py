@@ -14,6 +14,16 @@ from nmt.config.names import explain_unknown, sections, setting_types
 from nmt.fields import read_value, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
+RECIPES = Path(__file__).parents[1] / "recipes"
+
+
+def find_recipe(given: str) -> Path:
+    """The file that is given or, if there is none, the recipe of nmt with that name: modern, modern.yaml or
+    recipes/modern.yaml. So the commands of the documentation work in every folder."""
+    path = Path(given)
+    own = RECIPES / f"{path.stem}.yaml"
+    return path if path.exists() or str(path.parent) not in (".", "recipes") or not own.is_file() else own
+
 
 def make_config(given: Mapping[str, Any], recipe: Path | None = None) -> Config:
     """The settings of a recipe and a command line, which has precedence.

@@ -201,7 +201,8 @@ class TrainingConfig:
     stay equal. It takes less memory, and a step takes about a third longer."""
 
     threads: Annotated[Count, MAY_CHANGE] = 0
-    """Number of CPU threads; 0 takes one for each core."""
+    """Number of CPU threads; 0 takes one for each core that other programs leave free, and may change during a run.
+    Results are equal to the last bit only with the same number."""
 
     log_every: Annotated[Size, MAY_CHANGE] = 50
     """Number of steps between two records of loss, speed and gradient norm."""

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Config
-from nmt.config.recipes import make_config
+from nmt.config.names import setting_types
+from nmt.config.recipes import RECIPES, find_recipe, make_config
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.messages import say
-
-RECIPES = Path(__file__).parents[2] / "recipes"
 
 
 @dataclass(frozen=True)
@@ -20,6 +19,8 @@ class ResolvedRun:
     config: Config
     corpus: Corpus | None
     """The corpus, if data.corpus was `auto`: then it was read to choose one. None: not read yet."""
+    given: Mapping[str, Any] | None = None
+    """The settings of the command line, if there is no recipe: others are chosen (`nmt.training.choice`)."""
 
     @property
     def folder(self) -> Path:
@@ -27,12 +28,13 @@ class ResolvedRun:
 
 
 def resolve(given: Mapping[str, Any]) -> ResolvedRun:
-    """Decide the settings, the corpus and the name of a run; without --config, `recipes/CORPUS.yaml` is used.
+    """Decide the settings, the corpus and the name of a run; without --config, the recipe CORPUS.yaml of nmt is used if
+    there is one.
 
-    `given`: the settings of a command line by their dotted names, and config, the path of a recipe. Raises ValueError
-    if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
+    `given`: the settings of a command line by their dotted names, and config, a recipe (see `find_recipe`). Raises
+    ValueError if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
     """
-    recipe = Path(given["config"]) if given.get("config") else None
+    recipe = find_recipe(given["config"]) if given.get("config") else None
     data = make_config(given, recipe).data
     corpus = load_corpus(data) if data.corpus == "auto" else None
     name = corpus.name if corpus else str(corpus_name(data))
@@ -44,4 +46,5 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
     objective = config.training.objective
     parts = [*config.data.languages, name, *([] if objective == "translation" else [objective])]
-    return ResolvedRun(replace(config, data=data, name=config.name or "-".join(parts)), corpus)
+    known = None if recipe else {n: value for n, value in given.items() if n in setting_types()}
+    return ResolvedRun(replace(config, data=data, name=config.name or "-".join(parts)), corpus, known)

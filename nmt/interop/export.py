@@ -26,6 +26,7 @@ FORMATS = {
     "hf": "nmt.interop.huggingface",
     "onnx": "nmt.interop.onnx",
     "transformers.js": "nmt.interop.transformers_js",
+    "zip": "nmt.interop.archive",
 }
 MOST_LINES = 200  # of a file or a test set, that an export is checked with
 PHRASEBOOK = {"de": 0, "en": 1}  # the languages of the phrasebook, and their side of its pairs

@@ -4,6 +4,7 @@ import contextlib
 import re
 from pathlib import Path
 
+from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.foreign import PICKLED, PICKLED_INDEX, SAFE, SAFE_INDEX, SETTINGS, weight_files
 
@@ -23,6 +24,7 @@ def fetch(name: str, revision: str | None = None) -> tuple[Path, str]:
         return Path(name), name
     is_id = re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", name) is not None
     require(is_id, f"{name}: there is no such folder, and an id on the hub has the form OWNER/NAME")
+    package("huggingface_hub", "transformers")
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 

@@ -48,6 +48,8 @@ class Progress:
     """The value of training.best_metric at each validated step, as `signed` gives it."""
     batch_tokens: int = 0
     """training.batch_tokens, or the number found for auto."""
+    threads: int = 0
+    """Number of CPU threads, if `Threads` has changed it."""
 
     @property
     def place(self) -> tuple[int, int]:

@@ -5,7 +5,6 @@ A translator translates the test sets. Of other models, the losses on the test s
 """
 
 import math
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from nmt.data.cleaning import Pair
 from nmt.data.copies.lexicon import MOST_PAIRS
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.shortlist import learn_shortlist
+from nmt.extras import typed
 from nmt.files import write_lines
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -153,13 +153,13 @@ def lowest(values: Sequence[float]) -> float:
 
 
 EXAMPLES = 5  # sentences of each test set that are shown at the end
-START = ("Start from", "nmt.train --training.start_from {model} --tokenizer.folder {model}")
+START = ("Start from", "train --training.start_from {model} --tokenizer.folder {model}")
 NEXT: dict[ObjectiveName, tuple[str, str]] = {  # the command that uses a model, by what it was trained for
-    "translation": ("Translate", "nmt.translate --model {model}"),
-    "lm": ("Generate", "nmt.generate --model {model}"),
+    "translation": ("Translate", "translate --model {model}"),
+    "lm": ("Generate", "generate --model {model}"),
     "mlm": START,
     "denoise": START,
-    "pair": ("Score pairs", "nmt.translate --scorer {model} --force-decode --format tsv FILE"),
+    "pair": ("Score pairs", "translate --scorer {model} --force-decode --format tsv FILE"),
 }
 LOSSES = {  # names in the report, and how the user sees them
     "nll": "nll {:.3f}",
@@ -242,4 +242,4 @@ def describe(report: dict[str, Any], folder: Path) -> Iterator[str]:
     label, command = NEXT[report["settings"]["training"].get("objective", "translation")]
     several = report["settings"].get("data", {}).get("many_to_many")
     target = f" --to {several[0]}" if several else ""
-    yield f"{label + ':':<12}{sys.executable} -m {command.format(model=folder / 'model')}{target}"
+    yield f"{label + ':':<12}{typed(command.format(model=folder / 'model'))}{target}"

@@ -41,6 +41,7 @@ from nmt.training.memory import find_batch_tokens
 from nmt.training.monitor import Monitor, Window, drop_records_after
 from nmt.training.optim import learning_rate, make_optimizer, update_average
 from nmt.training.teacher import load_teacher
+from nmt.training.threads import Threads
 from nmt.training.validation import Validator
 
 TrainedBatch = tuple[PlannedBatch, Batch, Loss]
@@ -84,6 +85,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     if checkpoint:
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
+        trainer.threads.start(trainer.progress.threads)
     trainer.feed.go_to(trainer.progress.place, trainer.progress.step)
     return trainer
 
@@ -142,6 +144,8 @@ class Trainer:
         self.writer = Writer()
         self.progress = Progress(batch_tokens=int(config.batch_tokens))
         self.feed = Feed(data, self.model, config, processes, in_threads=self.numerics.device.type == "cuda")
+        is_chosen = config.threads > 0 or processes.size > 1 or self.numerics.device.type != "cpu"
+        self.threads = Threads(fixed=is_chosen)
         self.interrupted = False
         self.most_seconds = 60 * config.max_minutes or math.inf
         self.time_is_up = False
@@ -167,6 +171,9 @@ class Trainer:
                 self.writer.check()
                 self.step(window)
                 self.progress.seconds = time.perf_counter() - started
+                if threads := self.threads.adapt():
+                    self.progress.threads = threads
+                    say(f"step {self.progress.step}: {threads} threads now, the cores that other programs leave free")
                 if self.config.max_minutes:
                     over = self.processes.all_reduce_any(lambda: self.progress.seconds >= self.most_seconds)
                     self.time_is_up = over()

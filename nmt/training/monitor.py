@@ -14,7 +14,6 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from torch import Tensor
-from torch.utils.tensorboard import SummaryWriter
 
 from nmt.data.batches import Batch
 from nmt.files import naming, write_lines
@@ -88,7 +87,7 @@ class Monitor:
         self.file = folder / "metrics.jsonl"
         drop_records_after(self.file, step)
         with naming(folder / "tensorboard"):
-            self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+            self.writer = event_writer(folder / "tensorboard", step + 1)
         self.lost: set[str] = set()
         self.hook = threading.excepthook
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}")
@@ -105,7 +104,7 @@ class Monitor:
     def __exit__(self, *exception: object) -> None:
         self.bar.stop()
         with self.recording("tensorboard/"):
-            self.writer.close()
+            self.writer.close() if self.writer else None
         threading.excepthook = self.hook
 
     @contextlib.contextmanager
@@ -123,7 +122,7 @@ class Monitor:
         with self.recording("metrics.jsonl"):
             append_line(self.file, json.dumps({"step": step, **values}))
         with self.recording("tensorboard/"):
-            for tag, value in values.items():
+            for tag, value in values.items() if self.writer else ():
                 self.writer.add_scalar(tag, value, step)
 
     def expect(self, step: int, seconds_left: float = math.inf) -> None:
@@ -148,7 +147,16 @@ class Monitor:
         """Record the run's settings and results for TensorBoard's HPARAMS page."""
         plain = {k: v if isinstance(v, int | float | bool | str) else str(v) for k, v in settings.items()}
         with self.recording("tensorboard/"):
-            self.writer.add_hparams(plain, dict(results), run_name=".")
+            self.writer.add_hparams(plain, dict(results), run_name=".") if self.writer else None
+
+
+def event_writer(folder: Path, first: int) -> Any:
+    """The writer of TensorBoard's records from this step on; None if TensorBoard is not installed."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(str(folder), purge_step=first)
 
 
 def append_line(path: Path, line: str) -> None:

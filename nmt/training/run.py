@@ -7,15 +7,15 @@ stopped. Rank 0 does all stages; the other processes of torchrun only train (see
 import contextlib
 import json
 import platform
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from nmt.config import OBJECTIVES, Config, ModelConfig
+from nmt.config import OBJECTIVES, Config
 from nmt.config.names import describe_changes, fixed_settings, flatten
 from nmt.config.recipes import by_dotted_names, dump_config, load_config, make_config
 from nmt.data.cleaning import ledger_table
@@ -25,11 +25,13 @@ from nmt.data.resolve import resolve
 from nmt.data.store.prepared import Prepared, note_of_edits, require_own_run_folder
 from nmt.data.store.preparing import prepare, take_tokenizer
 from nmt.data.store.record import read_record
+from nmt.extras import install, python
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.messages import console, say
 from nmt.model.device import is_out_of_memory, let_segments_grow
 from nmt.training.checkpoint import choose_weights, signed
+from nmt.training.choice import choose, chosen_before
 from nmt.training.data import TrainingData
 from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.distributed import Processes, process_group
@@ -40,7 +42,6 @@ from nmt.training.teacher import check_teachers
 from nmt.translation.pair_scorer import load_scorer
 from nmt.version import __version__
 
-SMALL = 300_000  # pairs; a larger corpus may suit the default sizes
 HARMLESS = ("runs", "training.device", "training.threads", "training.log_every")  # settings that change no result
 
 
@@ -56,7 +57,9 @@ def carry_out(given: Mapping[str, Any], *, resume: bool) -> None:
         settings = processes.broadcast(asdict(resolved.config) if resolved else {}, group=processes.preparing)
         config = make_config(by_dotted_names(settings))
         require_fitting_text(config)
-        Run(config, resolved.corpus if resolved else None, processes).carry_out(resume)
+        run = Run(config, resolved.corpus if resolved else None, processes)
+        run.given = resolved.given if resolved else None
+        run.carry_out(resume)
 
 
 @contextlib.contextmanager
@@ -87,6 +90,9 @@ def recorded(file: Path) -> dict[str, Any]:
 class Run:
     """A run folder, and the stages that fill it."""
 
+    given: Mapping[str, Any] | None = None
+    """The settings of the command line, if there is no recipe, and others are still to be chosen."""
+
     def __init__(self, config: Config, corpus: Corpus | None, processes: Processes) -> None:
         """`corpus`: None to read it when it is needed."""
         self.config, self.corpus, self.processes = config, corpus, processes
@@ -97,6 +103,10 @@ class Run:
     def carry_out(self, resume: bool) -> None:
         """Do the stages that are not finished. Raises ValueError if the settings of a resumed run changed."""
         processes = self.processes
+        if self.given is not None:
+            self.config = chosen_before(self.given, self.config, self.folder)
+            if self.config_file.exists():
+                self.given = None
         if processes.broadcast(self.report_file.exists()):
             self.require_equal_settings()
             if processes.is_main and (note := note_of_edits(self.config, self.folder, read_record(self.folder) or {})):
@@ -108,6 +118,9 @@ class Run:
                 self.require_fitting_folder(resume)
                 with self.timed("prepare"):
                     prepared = prepare(self.corpus, self.config, self.folder, load_scorer)
+                    if self.given is not None:
+                        with enough_memory():
+                            self.config = choose(self.given, self.config, prepared)
                     # Only now: if preparing fails, a new folder stays empty, and is deleted.
                     write_text(self.config_file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
                     console().print(ledger_table(prepared.ledgers))
@@ -115,13 +128,19 @@ class Run:
                         say(warning)
                 if not processes.broadcast((self.folder / "model").exists(), group=processes.preparing):
                     with self.timed("train"):
+                        self.agree()
                         self.train(prepared)
                 self.evaluate(prepared)
         elif not processes.broadcast(False, group=processes.preparing):  # rank 0 says whether there is a model folder
+            self.agree()
             with contextlib.suppress(KeyboardInterrupt):  # rank 0 tells the user that training was stopped
                 self.train(Prepared.load(self.folder))
         if processes.is_main:
             self.print_report()
+
+    def agree(self) -> None:
+        """Take the settings of rank 0, which may have chosen some."""
+        self.config = make_config(by_dotted_names(self.processes.broadcast(asdict(self.config))))
 
     def require_equal_settings(self) -> None:
         """Raise ValueError if a finished run has other settings, which its scores would be taken for."""
@@ -195,11 +214,7 @@ class Run:
         n, unit = len(prepared.train), prepared.ledgers["train"].unit
         adapters = sum(p.numel() for p in trainer.model.parameters() if p.requires_grad)
         learned = f"adapters, {adapters:,} of " if config.lora.rank else ""
-        say(f"Training {learned}{parameters:,} parameters on {n:,} {unit}s: {where}; see it: make tensorboard")
-        if config.model == ModelConfig() and n < SMALL:
-            say(
-                "The model has the default sizes, for millions of pairs and a GPU; recipes/multi30k.yaml has small ones"
-            )
+        say(f"Training {learned}{parameters:,} parameters on {n:,} {unit}s: {where}")
         steps, warmup = config.training.max_steps, config.training.warmup_steps
         if 0 < steps <= warmup:
             problem = f"WARNING: training.max_steps is {steps:,} and training.warmup_steps {warmup:,}"
@@ -232,4 +247,5 @@ class Run:
         """Print examples, scores, and the commands to type next."""
         for line in describe(recorded(self.report_file), self.folder):
             say(line)
-        say(f"Watch:      {sys.executable} -m tensorboard.main --logdir {self.config.runs}")
+        watch = f"{python()} -m tensorboard.main --logdir {self.config.runs}"
+        say(f"Watch:      {watch if find_spec('tensorboard') else install('tensorboard')}")

@@ -23,7 +23,6 @@ from nmt.training.distributed import Processes
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Monitor
 from nmt.training.objectives import Objective
-from nmt.translation.pictures import attention_picture
 from nmt.translation.translator import Translator
 
 # Validation sentences shown in TensorBoard, and how many of them have a picture of their attention.
@@ -93,6 +92,10 @@ class Validator:
 
     def add_samples(self, translations: list[str], step: int, monitor: Monitor) -> None:
         """Add some validation sentences to TensorBoard: a table of translations, and pictures of cross-attention."""
+        if monitor.writer is None:
+            return
+        from nmt.translation.pictures import attention_picture  # only now: Pillow comes with TensorBoard
+
         n = len(translations)
         chosen = [i * n // SAMPLES for i in range(min(SAMPLES, n))]
         places = [(direction, n) for direction, rows in enumerate(self.rows) for n in self.translated(rows)]

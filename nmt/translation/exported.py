@@ -13,6 +13,7 @@ from nmt.config import DecodingPrecision
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import CTranslate2Engine, longest_sequence
 from nmt.decode.parallel import MOST_WORKERS
+from nmt.extras import typed
 from nmt.fields import require
 from nmt.files import SUMS, check_sums, locked, whole_folder
 from nmt.model.contract import GenerativeModel
@@ -28,7 +29,7 @@ def load_exported(
 ) -> tuple[CTranslate2Engine, Tokenizer, ModelInfo]:
     """Check and load an exported folder. ValueError if it is none, or damaged, or needs what is missing."""
     require(folder.is_dir(), f"{folder}: there is no such folder")
-    advice = "write one with python -m nmt.export MODEL OUT --to ctranslate2"
+    advice = f"write one with {typed('export')} MODEL OUT --to ctranslate2"
     require((folder / EXPORTED).is_file(), f"{folder} was not exported by nmt, it has no {EXPORTED}: {advice}")
     require((folder / "model.bin").is_file(), f"{folder} has no model.bin of CTranslate2: {advice}")
     check_sums(folder, EXPORTED, "config.json", "model.bin")

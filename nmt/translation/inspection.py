@@ -17,7 +17,7 @@ from torch import nn
 
 from nmt.config import Config
 from nmt.config.names import flatten
-from nmt.config.recipes import load_config, read_settings
+from nmt.config.recipes import find_recipe, load_config, read_settings
 from nmt.fields import require
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -39,6 +39,7 @@ from nmt.upgrade import take_format
 from nmt.vocabulary import SPECIAL_PIECES
 
 PAIRS, ROUNDS = 32, 3  # of `measure_speed`
+USUAL_PIECES = 8000  # of a recipe whose tokenizer.vocab_size is auto
 BACKEND_ROUNDS = 5  # in turn; that before them is not timed
 
 
@@ -154,6 +155,7 @@ class Report:
 def inspect(path: Path, pieces: int, *, measure: bool = False) -> Report:
     """The report of a model folder, of a run folder with a model, or of a recipe. `pieces`: the length of source and
     target that FLOPs are given for. Raises ValueError if the path is none of these, or damaged."""
+    path = find_recipe(str(path))
     require(path.exists(), f"{path}: there is no such model folder or recipe")
     model, settings, known = (read_folder if path.is_dir() else read_recipe)(path)
     defaults, positions = flatten(Config()), lengths(model, pieces, known["objective"])
@@ -195,7 +197,7 @@ def read_folder(folder: Path) -> Known:
 def read_recipe(recipe: Path) -> Known:
     require(bool(read_settings(recipe)), f"{recipe} has no settings: it is no recipe")
     config = load_config(recipe)
-    size = config.tokenizer.vocab_size
+    size = USUAL_PIECES if config.tokenizer.vocab_size == "auto" else config.tokenizer.vocab_size
     known: dict[str, Any] = dict.fromkeys(("facts", "format", "version"))
     known |= {"source": config.data.languages[0], "target": config.data.languages[-1], "corpus": config.data.corpus}
     known |= {"objective": config.training.objective, "vocabulary": {"source": size, "target": size}}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import SearchConfig
+from nmt.extras import package
 from nmt.fields import require
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term, Translation
 from nmt.text.items import NO_OWN
@@ -291,6 +292,7 @@ def make_job(
     glossary = Glossary.load(Path(options.glossary)) if "glossary" in options else None
     pictures = Path(options.pictures) if "pictures" in options else None
     if pictures:
+        package("PIL", "pictures")
         pictures.mkdir(parents=True, exist_ok=True)
     own = OwnItems.parse(options.item)
     return Translating(

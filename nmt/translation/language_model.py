@@ -128,7 +128,7 @@ class LanguageModel:
         keep_freed_memory()
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
         problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
-        hint = "; translate with python -m nmt.translate" if info.objective == "translation" else ""
+        hint = "; translate with nmt.translate" if info.objective == "translation" else ""
         require(info.objective == "lm", problem + hint)
         assert isinstance(model, PromptedModel)
         stored = replace(info.search, samples=max(1, info.search.samples), n_best=1, lm_weight=0.0)

@@ -17,6 +17,7 @@ from torch import Tensor
 from nmt.config import ModelConfig, ObjectiveName, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.shortlist import Shortlist
+from nmt.extras import typed
 from nmt.fields import NotNegative, Probability, Size, check_bounds, from_json, require
 from nmt.files import SUMS, check_sums, model_in, whole_folder
 from nmt.model.build import build_model
@@ -125,7 +126,7 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model,
 def require_model(folder: Path) -> Path:
     """The model folder that is given, or that of a run folder. Raises ValueError if there is none."""
     is_id = re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", str(folder))
-    hint = f"; if it is a model on the hub, convert it first: python -m nmt.convert {folder} OUT" if is_id else ""
+    hint = f"; if it is a model on the hub, convert it first: {typed('convert')} {folder} OUT" if is_id else ""
     require(folder.is_dir(), f"{folder}: there is no such folder{hint}")
     unfinished = (folder / "checkpoints").is_dir()
     folder = model_in(folder)
@@ -133,7 +134,7 @@ def require_model(folder: Path) -> Path:
     require(not (folder / EXPORTED).is_file(), problem)
     hint = " (its training has not finished)" if unfinished else ""
     if not hint and "model_type" in read_config(folder / "config.json"):
-        hint = f"; convert this model of transformers first: python -m nmt.convert {folder} OUT"
+        hint = f"; convert this model of transformers first: {typed('convert')} {folder} OUT"
     require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     return folder
 
@@ -178,7 +179,7 @@ def load_shortlist(folder: Path, tokenizer: Tokenizer) -> Shortlist | None:
 
 
 USES = {  # of a model that is no translator
-    "lm": "continue text with python -m nmt.generate, or start a decoder-only translator from it (training.start_from)",
+    "lm": "continue text with nmt.generate, or start a decoder-only translator from it (training.start_from)",
     "mlm": "start other models from its encoder (training.start_from)",
     "denoise": "start a translator from it (training.start_from)",
     "pair": "it estimates the quality of translations (--scorer), and filters training pairs (data.scorer)",

@@ -19,6 +19,7 @@ from nmt.decode.parallel import MOST_WORKERS, map_batches
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
+from nmt.extras import typed
 from nmt.fields import require
 from nmt.files import model_in
 from nmt.model.contract import GenerativeModel
@@ -64,7 +65,7 @@ def find_model(folder: str | None, objective: str | None = "translation") -> Pat
     configs = {report: read_config(file) for report, file in files.items() if file.is_file()}
     # A file that can't be read counts as a translator's, so that loading tells what is wrong with it.
     finished = [r for r, c in configs.items() if objective in (None, c.get("objective", "translation"))]
-    hint = "give one with --model DIR, or train one with python -m nmt.train"
+    hint = f"give one with --model DIR, or train one: {typed('train')}"
     kind = f" with training.objective {objective}" if objective else ""
     require(bool(finished), f"no model is given and runs/ has no finished run{kind}: {hint}")
     newest = max(finished, key=lambda report: report.stat().st_mtime)

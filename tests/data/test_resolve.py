@@ -36,7 +36,7 @@ def test_a_corpus_has_its_own_recipe_unless_another_is_named(corpus: Path, tmp_p
     assert run.config.name == "de-en-mine"
     (tmp_path / "other.yaml").write_text("training: {seed: 5}\n")
     run = resolved("--data.corpus", str(corpus), "--config", str(tmp_path / "other.yaml"), "--name", "x")
-    assert (run.config.tokenizer.vocab_size, run.config.training.seed) == (8000, 5)
+    assert (run.config.tokenizer.vocab_size, run.config.training.seed) == ("auto", 5)
     assert run.folder == Path("runs/x")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from nmt import convert, evaluate, train, translate
 from nmt.data.tokenizer import Tokenizer
+from nmt.extras import typed
 from nmt.interop.export import export
 from nmt.interop.foreign import licence_in
 from nmt.translation.model_folder import load_model, read_info
@@ -108,9 +109,9 @@ def test_a_shortlist_needs_languages_and_a_corpus_before_anything_is_written(
 def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian(folder / "marian")
     assert translate.main(["--model", "marian", "corpus/test.de"]) == 2
-    assert "convert this model of transformers first: python -m nmt.convert marian OUT" in capsys.readouterr().err
+    assert f"convert this model of transformers first: {typed('convert')} marian OUT" in capsys.readouterr().err
     assert translate.main(["--model", "Helsinki-NLP/opus-mt-de-en", "corpus/test.de"]) == 2
-    assert "python -m nmt.convert Helsinki-NLP/opus-mt-de-en OUT" in capsys.readouterr().err
+    assert f"{typed('convert')} Helsinki-NLP/opus-mt-de-en OUT" in capsys.readouterr().err
     assert convert.main(["corpus", "ours"]) == 2
     assert "corpus has no config.json: it is no model of transformers" in capsys.readouterr().err
     (folder / "corpus" / "config.json").write_text('{"model_type": "t5"}')

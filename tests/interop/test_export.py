@@ -1,9 +1,12 @@
 """Export: nothing that exists is touched, nothing half is left, and the card says how to run what was written."""
 
+import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -128,3 +131,33 @@ def test_lines_to_check_come_from_the_file_or_the_run_or_the_phrasebook(tmp_path
     file.write_text(" \n", encoding="utf8")
     with pytest.raises(ValueError, match="has no line of text"):
         real_lines(folder, INFO, file)
+
+
+def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_path: Path) -> None:
+    """Each line as nmt does without its guard; blank lines and lines that the model can't read come back."""
+    file = tmp_path / "new" / "mine.zip"
+    command = [str(model_folder), str(file), "--to", "zip", "--quantization", "float32", "--check", str(lines)]
+    assert main(command) == 0
+    with ZipFile(file) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "mine"
+    check_sums(folder, "translate.py", "translate.json", "LICENCE.txt", "README.md", "model.bin")
+    assert "python translate.py" in (folder / "README.md").read_text("utf8")
+    assert "three pairs" in (folder / "LICENCE.txt").read_text("utf8")
+    about = json.loads((folder / "translate.json").read_text("utf8"))
+    search = SearchConfig(beam_size=2, max_length=40, max_length_ratio=100, guard=False)
+    expected = Translator.load(folder, "cpu", search, backend="ctranslate2").translate(LINES[:2])
+    (folder / "translate.json").write_text(json.dumps(about | {"longest": 40, "length_ratio": 100}), "utf8")
+    program = [sys.executable, "-X", "importtime", "translate.py", "--beam-size", "2", "--threads", "1"]
+    text = "\n".join([*LINES[:2], "", "Hund " * 100])
+    done = subprocess.run(program, cwd=folder, input=text, capture_output=True, text=True, check=True)
+    assert not re.search(r"\| +(nmt|torch|transformers)$", done.stderr, re.MULTILINE)
+    assert "line 4 is too long for the model" in done.stderr
+    found = [tidy(line)[0] for line in done.stdout.splitlines()]
+    assert found == [*expected, "", tidy("Hund " * 100)[0]]
+    assert main(command) == 2, "the file exists"
+
+
+def test_a_zip_file_has_its_ending_and_nothing_else_is_touched(model_folder: Path, lines: Path, tmp_path: Path) -> None:
+    assert main([str(model_folder), str(tmp_path / "mine"), "--to", "zip", "--check", str(lines)]) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["lines.txt"]

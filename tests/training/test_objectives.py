@@ -19,6 +19,7 @@ from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, join
 from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
 from nmt.data.copies.noise import hidden_counts
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
+from nmt.extras import typed
 from nmt.model.contract import Model
 from nmt.training.data import TrainingData
 from nmt.training.delivery import describe, measure_tests, write_model
@@ -275,8 +276,8 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     assert f"val: nll {report['nll']:.3f}, perplexity" in said
     assert ("bits per character" in said) == (objective == "lm")
     assert ("accuracy" in said) == (objective in ("mlm", "pair"))
-    uses = {"lm": "nmt.generate --model", "pair": "nmt.translate --scorer"}
-    assert f"{uses.get(objective, 'nmt.train --training.start_from')} {tmp_path / 'model'}" in said
+    uses = {"lm": typed("generate --model"), "pair": typed("translate --scorer")}
+    assert f"{uses.get(objective, typed('train --training.start_from'))} {tmp_path / 'model'}" in said
     card = (tmp_path / "whole" / "model" / "README.md").read_text(encoding="utf8")
     assert ("nmt.translate --force-decode --scorer" in card) == (objective == "pair")
     assert "of reversal" in card

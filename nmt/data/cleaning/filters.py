@@ -14,6 +14,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 from nmt.config.cleaning import CleaningConfig
+from nmt.extras import install
 from nmt.text.items import find_items
 from nmt.text.languages import Identifier, identifier, scripts_of, share_in
 from nmt.text.scripts import UNSPACED
@@ -91,7 +92,7 @@ def language_identifier() -> Identifier:
     if found := identifier():
         return found
     problem = "cleaning.language needs the package eldc or py3langid, and neither can be imported"
-    raise ValueError(f"{problem}: in nmt's folder, pip install --editable '.[langid]', or set it to false")
+    raise ValueError(f"{problem}: {install('langid')}, or set it to false")
 
 
 def in_other_language(text: str, language: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from nmt.config import DataConfig
 from nmt.data.corpora.corpus import VAL_NAMES, Corpus, Split, assemble, require_german_and_english
 from nmt.data.corpora.tables import read_tables
+from nmt.extras import package
 from nmt.fields import require
 
 MULTI30K = "bentrevett/multi30k"
@@ -108,12 +109,11 @@ def load_dataset(place: Place) -> tuple[Any, str]:
 
     Raises ConnectionError if neither the hub nor the cache can be used, ValueError if the data set can't be loaded.
     """
+    datasets = package("datasets", "hub")
     local = local_folder(place.dataset)
     answer = Answer() if local else within_time(place)
     unknown = f"the data set {place.dataset} has no revision {place.revision!r}"
     require(not answer.lacks_revision, f"{unknown}: name a branch, a tag or a commit that the hub shows for it")
-    import datasets
-
     # Without a revision none is named, since `datasets` takes the types of columns from the hub only then.
     revision = (answer.commit or place.revision) if place.revision else None
     name, streaming = str(local or place.dataset), place.streamed and not answer.unreachable

@@ -11,7 +11,7 @@ from typing import Any
 from nmt.config import Config
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import describe_changes, fixed_settings
-from nmt.config.recipes import make_config
+from nmt.config.recipes import find_recipe, make_config
 from nmt.data.cleaning import Ledger, Pair, ledger_table
 from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
@@ -39,7 +39,7 @@ def train_named(given: Mapping[str, Any], folder: Path) -> None:
     given = {**given, "model.tied_embeddings": "none"}  # goes with every tokenizer
     if files:
         require("data.corpus" not in given, "--data.corpus and text files can't both be given: take one of them")
-        config = make_config(given, Path(given["config"]) if "config" in given else None)
+        config = make_config(given, find_recipe(given["config"]) if "config" in given else None)
     else:
         run = resolve(given)
         config, corpus = run.config, run.corpus

@@ -21,6 +21,7 @@ from nmt.data.store.record import RESTORE, data_settings, flat, read_ledgers, re
 from nmt.data.store.shards import stored_name
 from nmt.data.texts import Texts
 from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.extras import typed
 from nmt.fields import require
 from nmt.files import MARKER, SUMS, check_sums, iterate_lines
 from nmt.messages import say
@@ -49,7 +50,7 @@ class Prepared(Corpus):
     def load(cls, folder: Path, *, check: bool = True) -> "Prepared":
         """Read a run folder; ValueError if it isn't prepared, or was changed since (unless `check` is off)."""
         record = read_record(folder) or {}
-        require(bool(record), f"{folder} is not prepared: run python -m nmt.prepare")
+        require(bool(record), f"{folder} is not prepared: run {typed('prepare')}")
         data, sizes = folder / "data", record.get("shards", [])
         for part in ("data", "tokenizer"):
             if check and (folder / part / SUMS).exists():  # an older nmt wrote none
@@ -121,9 +122,10 @@ def load_finished(record: dict[str, Any], config: Config, folder: Path) -> Prepa
     now = flat(data_settings(config))
     try:
         before = upgrade_record(flat(record["settings"]))
-        # The name of the folder has the corpus that auto took.
-        if "auto" in (before["data.corpus"], now["data.corpus"]):
-            before["data.corpus"] = now["data.corpus"]
+        # The name of the folder has the corpus that auto took, and the tokenizer the number of pieces.
+        for name in ("data.corpus", "tokenizer.vocab_size"):
+            if "auto" in (before[name], now[name]):
+                before[name] = now[name]
         changed = describe_changes(before, now)
     except ValueError as error:
         changed = str(error)

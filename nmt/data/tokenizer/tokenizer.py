@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import TokenizerConfig
+from nmt.config.choice import vocabulary_for
 from nmt.data.cleaning import Pair
 from nmt.data.tokenizer.languages import Languages
 from nmt.data.tokenizer.mapped import PIECES, Mapped, MappedModel
@@ -48,6 +49,7 @@ STAND_IN = "\ufdd0"  # replaces ▁ while a text is encoded: a noncharacter, whi
 SURROGATE = re.compile("[\ud800-\udfff]")
 # Characters that must not become pieces. SentencePiece marks unknown text with U+2585 and skips sentences that have it.
 NO_PIECE = re.compile(f"[{SPACE}{STAND_IN}\u2585]")
+TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")  # in a message of SentencePiece
 MAX_BYTES = 1 << 16  # longest training sentence; SentencePiece's default, 4,192, would skip longer ones silently
 
 
@@ -342,10 +344,12 @@ def train_tokenizer(
     The first pairs are used, up to `config.sample_characters`. `languages`: those of the source and the target or, for
     pairs without sources, those of the texts, or of pairs in several directions. `tags`: pieces that no text becomes,
     not even one that is written so; their ids are put before sources. A vocabulary larger than the text supports is
-    reduced, with a note. Raises ValueError if `config.vocab_size` is too small for the characters that need a piece.
+    reduced, with a note. Raises ValueError if `config.vocab_size` is a number too small for the characters that need a
+    piece.
     """
     notes: list[str] = []
     chosen = sample(pairs, config, notes)
+    usual = vocabulary_for(len(chosen))
     is_paired = chosen[0][0] != ""
     require(
         config.joint or is_paired, "tokenizer.joint is false, which needs a corpus with two languages: set it to true"
@@ -355,11 +359,11 @@ def train_tokenizer(
         distinct = (
             dict.fromkeys(texts) if is_paired and len(languages) > 2 else texts
         )  # a text is in several directions
-        src_model = tgt_model = train_model(distinct, config, " and ".join(languages), notes, tags)
+        src_model = tgt_model = train_model(distinct, config, usual, " and ".join(languages), notes, tags)
     else:
         source, target = languages
-        src_model = train_model((src for src, _ in chosen), config, source, notes)
-        tgt_model = train_model((tgt for _, tgt in chosen), config, target, notes)
+        src_model = train_model((src for src, _ in chosen), config, usual, source, notes)
+        tgt_model = train_model((tgt for _, tgt in chosen), config, usual, target, notes)
     tokenizer = Tokenizer(src_model, tgt_model, notes)
     tokenizer.save(folder)
     return tokenizer
@@ -381,25 +385,35 @@ def sample(pairs: Iterable[Pair], config: TokenizerConfig, notes: list[str]) -> 
 
 
 def train_model(
-    texts: Iterable[str], config: TokenizerConfig, languages: str, notes: list[str], tags: Sequence[str] = ()
+    texts: Iterable[str],
+    config: TokenizerConfig,
+    usual: int,
+    languages: str,
+    notes: list[str],
+    tags: Sequence[str] = (),
 ) -> Any:
-    """Train one model, with fewer pieces if the text has too few: SentencePiece's error says how many it has."""
+    """Train one model, with fewer pieces if the text has too few: SentencePiece's error says how many it has. `usual`:
+    the size for `auto`, which is doubled as long as the characters alone, such as those of Japanese, need more."""
     sentences = [NO_PIECE.sub(" ", text) for text in texts]
-    size = wanted = config.vocab_size
+    is_auto = config.vocab_size == "auto"
+    size = wanted = usual if config.vocab_size == "auto" else config.vocab_size
     while True:
         try:
             model = run_trainer(iter(sentences), config, size, tags)
             break
         except RuntimeError as error:
-            size = supported_size(str(error), size, languages)
-    if size < wanted:
+            if is_auto and TOO_SMALL.search(str(error)):
+                size *= 2
+            else:
+                size = supported_size(str(error), size, languages)
+    if size < wanted and not is_auto:
         notes.append(f"The text in {languages} supports {size:,} pieces, fewer than tokenizer.vocab_size, {wanted:,}.")
     return model
 
 
 def supported_size(message: str, size: int, languages: str) -> int:
     """The vocabulary size that an error message of SentencePiece suggests; ValueError if it suggests none."""
-    if too_small := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+    if too_small := TOO_SMALL.search(message):
         least = f"the characters of the text in {languages} need at least {too_small[1]}"
         raise ValueError(f"tokenizer.vocab_size is {size}: {least}; raise it, or lower tokenizer.character_coverage")
     too_high = re.search(r"Please set it to a value <= (\d+)", message)

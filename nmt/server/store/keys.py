@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+from nmt.extras import typed
 from nmt.fields import Range, check_bounds, from_json, require
 from nmt.files import write_json
 from nmt.server.errors import Refused
@@ -131,7 +132,7 @@ def read_keys(file: Path) -> list[Key]:
         require(isinstance(values, list), "it must be a list")
         return [from_json(Key, value) for value in values]
     except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{file} is no file of keys: {error}; make one with python -m nmt.keys") from error
+        raise ValueError(f"{file} is no file of keys: {error}; make one with {typed('keys')}") from error
 
 
 def make_key(file: Path, name: str, requests: int = 0, characters: int = 0) -> str:

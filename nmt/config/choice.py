@@ -1,0 +1,81 @@
+"""The choice of settings for a corpus without a recipe: the number of its pairs flows in; settings flow out.
+
+The table in docs/training.md shows what comes of it.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+MOST_PIECES = 32_000
+
+
+class Row(NamedTuple):
+    """A model that suits corpora of up to so many pairs."""
+
+    pairs: float
+    width: int
+    layers: int
+    dropout: float
+
+
+ROWS = (Row(5_000, 128, 4, 0.3), Row(60_000, 128, 4, 0.2), Row(400_000, 256, 4, 0.1), Row(math.inf, 512, 6, 0.1))
+# What all sizes share: what reaches a loss in the fewest steps, by the figures in recipes/README.md.
+COMMON = {
+    "model.positions": "rotary",
+    "model.norm_position": "pre",
+    "training.optimizer": "muon",
+    "training.schedule": "cosine",
+    "training.log_every": 100,
+}
+
+
+def vocabulary_for(pairs: int) -> int:
+    """The number of pieces for a corpus of so many pairs: 2,000 for 3,000 pairs, and twice as many for each ten times
+    as many pairs."""
+    size = 2000 * (max(pairs, 300) / 3000) ** math.log10(2)
+    return min(MOST_PIECES, round(size / 100) * 100)
+
+
+def passes_over(pairs: int) -> float:
+    """How often training should read a corpus of so many pairs: 40 times up to 10,000 pairs, 25 times 30,000, 6 times
+    a million."""
+    return max(3.0, 40 * (max(pairs, 10_000) / 10_000) ** -0.42)
+
+
+def usual_minutes(pairs: int) -> float:
+    """The most minutes of training that a user expects for so many pairs, if none are given."""
+    return max(3.0, 16 * (pairs / 30_000) ** (0.36 if pairs < 30_000 else 0.75))
+
+
+def choose_model(pairs: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings for a corpus of so many pairs that don't depend on the machine, by their dotted names; sizes that
+    follow from others follow those in `given`, which holds what the user has set."""
+    row = next(row for row in ROWS if pairs <= row.pairs)
+    width = given.get("model.d_model", row.width)
+    heads = next(n for n in (8, 4, 2, 1) if (width % (2 * n) == 0 and width >= 32 * n) or n == 1)
+    return COMMON | {
+        "model.d_model": width,
+        "model.n_heads": heads,
+        "model.d_ff": (2 if width < 256 else 4) * width,
+        "model.encoder_layers": row.layers,
+        "model.decoder_layers": row.layers,
+        "model.dropout": row.dropout,
+        "training.batch_tokens": 2048 if pairs <= 400_000 else 4096,
+        "training.learning_rate": float(f"{4e-3 * math.sqrt(128 / width):.1g}"),
+    }
+
+
+def choose_steps(pairs: int, steps_a_pass: float, fitting: float) -> int:
+    """The length of a training: as many passes as suit the corpus, but no more steps than fit in the time."""
+    steps = max(20, int(min(passes_over(pairs) * steps_a_pass, fitting)))
+    return steps // (unit := 10 ** max(0, len(str(steps)) - 2)) * unit
+
+
+def course_of(steps: int) -> dict[str, Any]:
+    """What follows from the number of steps."""
+    return {
+        "training.max_steps": steps,
+        "training.warmup_steps": steps // 14,
+        "training.validate_every": math.ceil(steps / 7),
+    }

@@ -1,0 +1,83 @@
+"""The choice of settings for a run without a recipe: prepared text and the machine flow in; settings flow out."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from nmt.config import Config
+from nmt.config.choice import choose_model, choose_steps, course_of, usual_minutes
+from nmt.config.names import flatten
+from nmt.config.recipes import load_config, make_config
+from nmt.data.store.prepared import Prepared
+from nmt.messages import say
+from nmt.training.data import TrainingData
+from nmt.training.loop import make_trainer
+from nmt.training.monitor import Window
+from nmt.translation.model_folder import read_info, require_model
+
+SLOW_STEPS, TIMED_STEPS = 3, 8  # the first steps of a process are slow
+STEPS_SHARE = 0.85  # of the minutes; the rest is for validations
+CHOSEN = ("model.", "training.", "tokenizer.vocab_size")
+
+
+def chosen_before(given: Mapping[str, Any], config: Config, folder: Path) -> Config:
+    """The settings of a run with what is chosen already: by the same run before, or by the model that it starts
+    from."""
+    chosen, start = dict[str, Any](), config.training.start_from
+    if (folder / "config.yaml").exists():
+        recorded = flatten(load_config(folder / "config.yaml"))
+        chosen = {name: value for name, value in recorded.items() if name.startswith(CHOSEN)}
+    elif start:
+        model = asdict(read_info(require_model(Path(start)) / "config.json")[0].model)
+        chosen = {f"model.{name}": value for name, value in model.items() if name != "family"}
+    return make_config(flatten(config) | chosen | {**given})
+
+
+def choose(given: Mapping[str, Any], config: Config, prepared: Prepared) -> Config:
+    """The settings of a run: those in `given`, by their dotted names, and for the others what suits the corpus and the
+    machine. `config`: the settings that the text was prepared with."""
+    pairs = prepared.ledgers["train"].kept
+    # What the text was prepared with stays: it may come from more than `given`, such as the corpus that auto took.
+    settings, chosen_now = flatten(config), choose_model(pairs, given)
+    if config.training.start_from:
+        chosen_now = {name: value for name, value in chosen_now.items() if not name.startswith("model.")}
+    settings |= chosen_now | {"tokenizer.vocab_size": prepared.tokenizer.src_vocab_size}
+    if config.training.objective == "translation":
+        settings["training.best_metric"] = "chrf"  # BLEU of little text is near 0, and needs words between blanks
+    course = "as many steps as you say"
+    if "training.max_steps" not in given:
+        minutes = config.training.max_minutes or usual_minutes(pairs)
+        seconds, steps_a_pass = time_steps(make_config(settings | {**given}), TrainingData.load(prepared, config.data))
+        steps = choose_steps(pairs, steps_a_pass, 60 * STEPS_SHARE * minutes / seconds)
+        settings |= course_of(steps)
+        course = f"{steps:,} steps, {steps / steps_a_pass:.1f} passes over the text, in about "
+        course += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
+    chosen = make_config(settings | {**given})
+    model, unit = chosen.model, prepared.ledgers["train"].unit
+    layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
+    pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"
+    say(f"Chosen for {pairs:,} {unit}s: {pieces}, {layers}, dropout {model.dropout:g}; {course}")
+    return chosen
+
+
+def time_steps(config: Config, data: TrainingData) -> tuple[float, float]:
+    """The seconds of a step on this machine, and the steps of a pass over the text."""
+    with TemporaryDirectory() as folder:
+        trainer = make_trainer(config, data, Path(folder))
+        times = list[float]()
+        for _ in range(SLOW_STEPS + TIMED_STEPS):
+            started = time.perf_counter()
+            trainer.step(Window())
+            times.append(time.perf_counter() - started)
+            trainer.threads.adapt()
+        torch.set_num_threads(trainer.threads.most)
+        parts = [trainer.model.sequence_lengths(*part) for part in trainer.data.lengths()]
+    positions = sum(int(torch.stack(lengths).amax(0).sum()) for lengths in parts)
+    budget = data.objective.budget(int(trainer.config.batch_tokens), len(parts[0])) * config.training.accumulate
+    return median(times[SLOW_STEPS:]), max(1.0, positions / budget)

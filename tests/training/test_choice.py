@@ -1,0 +1,96 @@
+"""Without a recipe, a run chooses its settings by its corpus and its machine, once."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nmt.config.choice import choose_model, choose_steps, passes_over, usual_minutes, vocabulary_for
+from nmt.config.recipes import load_config, make_config
+from nmt.train import main
+from nmt.training import choice as module
+from tests.data.corpus_files import write_corpus
+from tests.test_train import SENTENCES
+
+TINY = ["--tokenizer.byte_fallback", "false", "--tokenizer.vocab_size", "60", "--model.d_model", "16"]
+TINY += ["--model.encoder_layers", "1", "--model.decoder_layers", "1", "--training.threads", "1"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 2.0)
+    return write_corpus(tmp_path / "houses", train=SENTENCES[:20], val=SENTENCES[20:22], test_a=SENTENCES[22:])
+
+
+def train(corpus: Path, *more: str) -> int:
+    return main(["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), *TINY, *more])
+
+
+@pytest.mark.parametrize("pairs", [1, 500, 3_000, 30_000, 300_000, 3_000_000, 10**9])
+def test_every_corpus_has_settings(pairs: int) -> None:
+    config = make_config(choose_model(pairs, {}))
+    assert config.model.d_head % 2 == 0
+    assert 1000 <= vocabulary_for(pairs) <= 32_000
+    assert choose_steps(pairs, steps_a_pass=1, fitting=1e9) >= 20
+    assert choose_steps(pairs, steps_a_pass=1e6, fitting=777) == 770, "no more than fit, in two figures"
+
+
+@pytest.mark.parametrize("width", [2, 6, 16, 96, 100, 128, 384, 1024])
+def test_a_width_that_the_user_gives_has_fitting_heads(width: int) -> None:
+    given = {"model.d_model": width}
+    assert make_config(choose_model(30_000, given) | given).model.d_head % 2 == 0
+
+
+def test_larger_corpora_get_larger_models() -> None:
+    sizes = [(vocabulary_for(n), choose_model(n, {})["model.d_model"]) for n in (1_000, 10_000, 100_000, 10**6, 10**7)]
+    assert sizes == sorted(sizes)
+    assert choose_model(3_000, {})["model.dropout"] > choose_model(300_000, {})["model.dropout"]
+
+
+def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(corpus) == 0
+    run = corpus.parent / "runs" / "de-en-houses"
+    assert "Chosen for 20 pairs: 38 pieces, 1+1 layers of width 16, dropout 0.3; 20 steps" in capsys.readouterr().err
+    config = load_config(run / "config.yaml")
+    assert (config.training.max_steps, config.training.best_metric, config.training.optimizer) == (20, "chrf", "muon")
+    assert (config.tokenizer.vocab_size, config.model.d_ff, config.model.positions) == (60, 32, "rotary")
+    (run / "report.json").unlink()
+    assert train(corpus, "--resume") == 0
+    assert "Chosen for" not in capsys.readouterr().err, "a run that goes on keeps its settings"
+    assert train(corpus, "--model.dropout", "0.4") == 2
+    assert "trained with other settings: model.dropout was 0.3, is 0.4" in capsys.readouterr().err
+    assert train(corpus) == 0
+
+
+def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
+    assert train(corpus, "--training.max_steps", "3", "--training.optimizer", "adamw", "--model.dropout", "0") == 0
+    config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
+    assert (config.training.max_steps, config.training.optimizer, config.model.dropout) == (3, "adamw", 0)
+
+
+def test_minutes_limit_the_steps(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "time_steps", lambda config, data: (1.0, 1000.0))
+    monkeypatch.setattr("nmt.training.run.Run.train", lambda run, prepared: None)
+    monkeypatch.setattr("nmt.training.run.Run.evaluate", lambda run, prepared: None)
+    monkeypatch.setattr("nmt.training.run.Run.print_report", lambda run: None)
+    assert train(corpus, "--training.max_minutes", "2") == 0
+    config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
+    assert config.training.max_steps == 100
+
+
+def test_the_page_shows_what_is_chosen() -> None:
+    page = (Path(module.__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf8")
+    rows = re.findall(
+        r"^\| ([\d,]+)( million)? \| ([\d,]+) \| (\d)\+\4, (\d+) \| ([\d.]+) \| (\d+) \| (\d+)( hours)? \|$", page, re.M
+    )
+    assert len(rows) == 4
+    for number, million, *shown, minutes, hours in rows:
+        pairs = int(number.replace(",", "")) * (10**6 if million else 1)
+        chosen = choose_model(pairs, {})
+        found = [chosen["model.encoder_layers"], chosen["model.d_model"], chosen["model.dropout"]]
+        assert [float(value.replace(",", "")) for value in shown] == [
+            vocabulary_for(pairs),
+            *found,
+            round(passes_over(pairs)),
+        ]
+        assert float(minutes) * (60 if hours else 1) == pytest.approx(usual_minutes(pairs), rel=0.08)
