@@ -20,7 +20,7 @@ EXTRAS = {  # what each extra is for, and its packages
     "serve": ("the service and its page", "starlette uvicorn python-multipart httptools uvloop"),
     "cleaning": ("all filters for a crawled corpus", "ftfy"),
     "langid": ("telling languages from each other", "eldc" if sys.version_info < (3, 14) else "py3langid"),
-    "documents": ("Markdown files and plural forms", "markdown-it-py"),
+    "documents": ("Markdown files and plural forms", "markdown-it-py babel"),
     "onnx": ("exports to ONNX and transformers.js", "onnx onnxruntime onnxscript"),
     "transformers": ("models of the hub, and exports to transformers", "transformers huggingface_hub"),
     "ray": ("preparing a corpus on several machines", "ray"),

@@ -32,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Options) -> int:
-    from nmt.server.keys import make_key, read_keys, remove_key
+    from nmt.server.store.keys import make_key, read_keys, remove_key
 
     file = Path(options.file)
     if options.action == "add":

@@ -34,7 +34,7 @@ NOT_IMPORTED = {
     "setuptools",
 }
 # Imported where they are installed, by tests that are left out elsewhere.
-PEERS = {"eole", "joeynmt", "onmt", "sockeye", "peft", "playwright", "ray", "tokenizers"}
+PEERS = {"eole", "joeynmt", "onmt", "sockeye", "peft", "playwright", "ray", "tokenizers", "lxml"}
 
 
 def packages(lines: list[str]) -> set[str]:

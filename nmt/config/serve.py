@@ -20,7 +20,8 @@ class ServeConfig:
     """Whether a model is loaded with the first request for it, instead of at the start."""
 
     workers: Count = 0
-    """Number of batches that are translated at the same time; 0 takes one for each core, up to 8, and one on a GPU."""
+    """Number of batches that are translated at the same time; 0 takes one for each core, from 2 to 8, and one on a GPU.
+    With one alone, a long search lets others wait."""
 
     batch_tokens: Size = 4096
     """Maximum size of a batch: sentences times the pieces of the longest one, as estimated from its length."""
@@ -30,7 +31,7 @@ class ServeConfig:
     about 60 MB."""
 
     queue_sentences: Size = 5_000
-    """Maximum number of lines that wait to be translated."""
+    """Maximum number of lines that wait to be translated; a client has at most as many as it leaves free."""
 
     queue_tokens: Size = 1_000_000
     """Maximum number of pieces, as estimated, that wait to be translated."""
@@ -41,6 +42,12 @@ class ServeConfig:
 
     body_bytes: Size = 2**20
     """Maximum size of the body of a request, in bytes; files have a limit of their own."""
+
+    request_seconds: Positive = 60.0
+    """Maximum time, in seconds, of a request without a file; then its searches end, and it is answered with 504."""
+
+    head_seconds: Positive = 10.0
+    """Maximum time, in seconds, that the head of a request may take to arrive."""
 
     body_seconds: Positive = 30.0
     """Maximum time, in seconds, that the body of a request may take to arrive."""
@@ -57,6 +64,9 @@ class ServeConfig:
     file_bytes: Size = 20 * 2**20
     """Maximum size of a file to translate, in bytes."""
 
+    file_seconds: Positive = 60.0
+    """Maximum time, in seconds, that reading or writing a file may take."""
+
     unpacked_bytes: Size = 200 * 2**20
     """Maximum size of an office file or book when it is unpacked, in bytes."""
 
@@ -67,13 +77,24 @@ class ServeConfig:
     """How many times as long a part of an office file or book, of more than 1 MiB, may become when it is unpacked."""
 
     files: Count = 50
-    """Maximum number of translated files that are kept, and of those in work; 0 switches files off."""
+    """Maximum number of translated files that are kept, and of those in work; 0 switches files off. Those in work of a
+    client are at most as many as it leaves free."""
 
     file_minutes: Positive = 60.0
-    """Time, in minutes, after which a translated file is deleted."""
+    """Time, in minutes, after which a translated file is deleted; and maximum time of its translation."""
 
     keys: Annotated[str, Metavar("FILE")] = ""
     """File of API keys, made by nmt.keys; empty lets everybody use the service who can reach it."""
+
+    client_requests: Count = 0
+    """Maximum number of requests of an address in a minute, in a service without keys; 0: no limit."""
+
+    client_characters: Count = 0
+    """Maximum number of characters of an address in a minute, in a service without keys; 0: no limit."""
+
+    names: str = ""
+    """Names by which browsers call a service without keys, separated by commas, besides localhost and addresses: pages
+    of these names may use glossaries and documents."""
 
     glossaries: Folder = "glossaries"
     """Folder of the glossaries that users store; it is made with the first one."""

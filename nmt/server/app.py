@@ -1,14 +1,16 @@
 """The service: models and settings flow in, a Starlette application flows out, with all APIs, the page and metrics.
 
-An API is a module with `routes(service)`. Every response, whatever made it, passes through `Outer`: it gets the headers
-for security, a request id, a line in the log, and its place in the metrics.
+Every request becomes a `Work`. Every response, whatever made it, passes through `Outer`: it gets the headers for
+security, a request id, a line in the log, and its place in the metrics.
 """
 
+import asyncio
 import contextlib
 import logging
 import secrets
 import time
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -21,8 +23,11 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from nmt.server import deepl, libretranslate, own
-from nmt.server.service import Record, Service
+from nmt.server.apis.deepl import texts as deepl
+from nmt.server.errors import Refused
+from nmt.server.service import Service
+from nmt.server.work.owners import Work, owner_of
+from nmt.server.work.processes import prepare
 
 LOG = logging.getLogger("nmt.server")
 PAGE = Path(__file__).parent / "page"
@@ -57,27 +62,32 @@ def routes(service: Service) -> list[BaseRoute]:
 
     state: list[BaseRoute] = [Route("/health", health), Route("/metrics", figures)]
     page = Mount("/", StaticFiles(directory=PAGE, html=True, check_dir=False))
-    return [*state, *(route for api in (libretranslate, deepl, own) for route in api.routes(service)), page]
+    return [*state, *service.routes(), page]
 
 
 def make_app(service: Service) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         service.models.start()
+        if service.config.files:
+            await asyncio.to_thread(prepare, "nmt.server.apis.documents")
         yield
-        service.engine.draining = True
-        service.files.close()
-        service.engine.close()
+        service.close()
 
     app = Starlette(routes=routes(service), lifespan=lifespan, middleware=[Middleware(Outer, service=service)])
     app.add_exception_handler(HTTPException, show_http_error)
     return app
 
 
-async def show_http_error(_: Request, error: Exception) -> Response:
-    """An error of Starlette itself, such as 404 or 405, as JSON: clients of all APIs expect it."""
+async def show_http_error(request: Request, error: Exception) -> Response:
+    """An error of Starlette itself, 404 or 405, as JSON: clients of all APIs expect it. It comes from the folder of the
+    page, which answers to all paths that no route takes."""
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+    if request.url.path.startswith(("/v2/", "/v3/")):  # DeepL's clients know no 405
+        return deepl.show(Refused("Not found", status=404))
+    is_known = any(isinstance(route, Route) and route.path == request.url.path for route in request.app.routes)
+    status = HTTPStatus.METHOD_NOT_ALLOWED if is_known else HTTPStatus.NOT_FOUND
+    return JSONResponse({"error": status.phrase}, status)
 
 
 class Outer:
@@ -90,7 +100,7 @@ class Outer:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        record = scope["nmt.record"] = Record(secrets.token_hex(8))
+        work = scope["nmt.work"] = Work(secrets.token_hex(8), owner_of((scope.get("client") or ("",))[0]))
         started, status = time.perf_counter(), 499
 
         async def send_on(message: Message) -> None:
@@ -100,7 +110,7 @@ class Outer:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers["X-Request-ID"] = record.id
+                headers["X-Request-ID"] = work.id
             await send(message)
 
         try:
@@ -109,14 +119,14 @@ class Outer:
             else:
                 await self.app(scope, receive, send_on)
         finally:
-            self.note(scope, record, status, time.perf_counter() - started)
+            self.note(scope, work, status, time.perf_counter() - started)
 
-    def note(self, scope: Scope, record: Record, status: int, seconds: float) -> None:
+    def note(self, scope: Scope, work: Work, status: int, seconds: float) -> None:
         """Count and log a request."""
         # The function, not the path: only the functions are few.
         name = getattr(scope.get("endpoint"), "__name__", "none")
         self.service.metrics.count("requests", endpoint=name, status=str(status))
         self.service.metrics.time("request", seconds, endpoint=name)
-        fields = {"request": record.id, "method": scope["method"], "endpoint": name, "status": status}
-        fields |= {"seconds": round(seconds, 4), "texts": record.texts, "characters": record.characters}
-        LOG.info("request", extra={"fields": fields | {"key": record.key}})
+        fields = {"request": work.id, "method": scope["method"], "endpoint": name, "status": status}
+        fields |= {"seconds": round(seconds, 4), "texts": work.texts, "characters": work.characters}
+        LOG.info("request", extra={"fields": fields | {"key": work.key.name}})

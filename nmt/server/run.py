@@ -1,8 +1,10 @@
-"""Listens until it is told to end. After SIGTERM: says that it isn't ready, waits, answers what is in work, closes."""
+"""Listens until it is told to end. After SIGTERM: says that it isn't ready, waits, answers what is in work, closes; the
+process ends when its time is over, whatever runs."""
 
 import asyncio
 import json
 import logging
+import os
 import signal
 import socket
 import sys
@@ -10,6 +12,7 @@ import time
 from types import FrameType
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nmt.server.app import make_app
 from nmt.server.service import Service
@@ -17,6 +20,8 @@ from nmt.server.service import Service
 # Seconds after which a thread that waits for Python's lock gets it. A worker needs the lock for each operation of the
 # model, and would stand still for most of Python's 5 ms whenever the event loop has answers to send.
 SWITCH_INTERVAL = 0.0002
+MOST_HEAD, MOST_PIPELINED = 2**16, 16  # bytes of the head of a request; requests sent before they are answered
+GRACE = 2  # seconds after the end of all requests, in which the process must end
 
 
 class Lines(logging.Formatter):
@@ -38,6 +43,47 @@ def set_up() -> None:
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # its warnings have parts of bodies
 
 
+class Bounded(HttpToolsProtocol):
+    """The connection of a client, which ends if the head of a request is too large or takes too long."""
+
+    head_seconds = 10.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.begin_head()
+
+    def begin_head(self) -> None:
+        self.head_size = 0
+        self.late: asyncio.TimerHandle | None = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def end_head(self) -> None:
+        if self.late:
+            self.late.cancel()
+            self.late = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.end_head()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self.head_size += len(data)
+        if self.late and self.head_size > MOST_HEAD and not self.transport.is_closing():
+            self.send_400_response("The head of the request is too large.")
+
+    def on_message_begin(self) -> None:
+        self.end_head()
+        self.begin_head()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self.end_head()
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > MOST_HEAD or len(self.pipeline) >= MOST_PIPELINED:  # answered with 400
+            raise ValueError("the head is too large, or too many requests come at once")
+        super().on_headers_complete()
+
+
 class Server(uvicorn.Server):
     """uvicorn, which by itself refuses new connections at once after SIGTERM."""
 
@@ -47,6 +93,8 @@ class Server(uvicorn.Server):
             make_app(service),
             host=config.host,
             port=config.port,
+            http=type("Connection", (Bounded,), {"head_seconds": config.head_seconds}),
+            ws="none",
             log_config=None,
             access_log=False,  # it would have the query, which has texts
             proxy_headers=bool(config.forwarded),
@@ -56,9 +104,16 @@ class Server(uvicorn.Server):
         )
         super().__init__(options)
         self.service = service
+        self.is_alone = False
+        """Whether the process is the server's, and may be ended with it."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A first SIGTERM begins the end; Ctrl-C, or a second signal, ends at once."""
+        if self.is_alone and hasattr(signal, "setitimer"):
+            # The system ends the process then, even if a thread never lets go of Python's interpreter.
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            most = self.service.config.ready_seconds + self.service.config.drain_seconds + GRACE
+            signal.setitimer(signal.ITIMER_REAL, most)
         if sig != signal.SIGTERM or self.service.ending:
             super().handle_exit(sig, frame)
             return
@@ -89,4 +144,19 @@ def serve(service: Service, listener: socket.socket) -> None:
     """Run the service until it is told to end."""
     set_up()
     sys.setswitchinterval(SWITCH_INTERVAL)
-    Server(service).run([listener])
+    allow_connections()
+    server = Server(service)
+    server.is_alone = True
+    server.run([listener])
+    logging.shutdown()
+    os._exit(0)  # threads may compute what nobody waits for
+
+
+def allow_connections() -> None:
+    """Allow as many open files as the system lets this process have: each connection is one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

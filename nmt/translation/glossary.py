@@ -110,15 +110,24 @@ def make_entry(source: str, target: str) -> Entry | None:
 
 
 def add_terms(
-    glossary: Glossary, request: Request, translator: "Translator", search: SearchConfig, markup: Mode
+    glossary: Glossary,
+    request: Request,
+    translator: "Translator",
+    search: SearchConfig,
+    markup: Mode,
+    most: int | None = None,
 ) -> tuple[Request, str]:
-    """The request with the terms that can be met; the note says why terms were left out (else empty)."""
-    terms, constraints = glossary.terms_in(read_text(request.text, translator, markup)), request.constraints
+    """The request with the terms that can be met, and of these the first `most`; the note says why terms were left out
+    (else empty)."""
+    found, constraints = glossary.terms_in(read_text(request.text, translator, markup)), request.constraints
+    terms = found[:most]
     problem = translator.compiler.problem(constraints.joined(Constraints(must=terms)), search) if terms else ""
     for term in terms:
         more = constraints.joined(Constraints(must=(term,)))
         if not problem or not translator.compiler.problem(more, search):
             constraints = more
+    if len(terms) < len(found):
+        problem = f"the text has {len(found):,} of them, and at most {most} are used"
     note = f"without some terms of the glossary: {problem}" if problem else ""
     return replace(request, constraints=constraints), note
 

@@ -87,14 +87,20 @@ class PairScorer:
                 scores[i] = quality
         return scores
 
-    def rate(self, lines: Sequence[str], n_best: Sequence[Sequence[Translation]], markup: Mode = "none") -> Lists:
+    def rate(
+        self,
+        lines: Sequence[str],
+        n_best: Sequence[Sequence[Translation]],
+        markup: Mode = "none",
+        stop: Stop | None = None,
+    ) -> Lists:
         """The translations of each line, in their order, with their `quality`; that of a blank line is 1. Of lines that
-        are mark-up (`markup`: which are) only the text is read."""
+        are mark-up (`markup`: which are) only the text is read. Raises Stopped as `stop` says."""
         pairs = list[tuple[str, str]]()
         for line, found in zip(lines, n_best, strict=True):
             mode = markup if is_markup(line, markup) else "none"
             pairs += [(visible(line, mode), visible(translation.text, mode)) for translation in found]
-        scores = iter(self.score(pairs))
+        scores = iter(self.score(pairs, stop))
         rated = [[(translation, next(scores)) for translation in found] for found in n_best]
         return [[replace(t, quality=quality if t.parts else 1.0) for t, quality in found] for found in rated]
 

@@ -14,7 +14,8 @@ from nmt.documents.base import Unit, units_translator
 from nmt.reading.request import Constraints, Request, Term
 from nmt.scoring.evaluation import evaluate
 from nmt.server.metrics import Metrics
-from nmt.server.queue import Engine
+from nmt.server.work.owners import Places, Work
+from nmt.server.work.queue import Engine
 from nmt.text.markup import is_markup, visible
 from nmt.text.tokens import tokenize
 from nmt.text.words import Words
@@ -96,10 +97,10 @@ def test_one_line_has_one_translation_wherever_it_is_translated(reader: Translat
     assert output == [expected[n] for n in single]
 
     async def ask(mode: str) -> list[str]:
-        engine = Engine(ServeConfig(workers=1), Metrics())
+        engine = Engine(ServeConfig(workers=1), Metrics(), Places(2, "other"))
         try:
             requests = [Request(line) for line in lines]
-            return [best.text for best, *_ in await engine.translate(reader, requests, SEARCH, markup=mode)]  # type: ignore[arg-type]
+            return [best.text for best, *_ in await engine.translate(Work(""), reader, requests, SEARCH, markup=mode)]  # type: ignore[arg-type]
         finally:
             engine.close()
 

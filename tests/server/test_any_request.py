@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from nmt.server.own_bodies import LIMITS, PutGlossary, Translate, WordAlternatives
+from nmt.server.apis.native.bodies import LIMITS, PutGlossary, Translate, WordAlternatives
 
 TEXTS = st.sampled_from(["", "a", "en", "de", "auto", "Hund", "\ud800", "\0", "<b>", "\n", "text", "html", "true", "1"])
 VALUES = st.recursive(

@@ -5,29 +5,32 @@ import asyncio
 import pytest
 
 from nmt.config.serve import ServeConfig
-from nmt.server.document_files import File, Files
 from nmt.server.errors import Busy, Refused
+from nmt.server.store.document_files import File, Files
+from nmt.server.work.owners import Work
 
 pytestmark = pytest.mark.anyio
 
 
-async def made(file: File) -> bytes:
+ME, YOU = Work("", "me"), Work("", "you")
+
+
+async def made(file: File) -> None:
     file.done = file.of = 1
-    return b"text"
+    (file.folder / "result").write_bytes(b"text")
 
 
 async def test_a_document_is_kept_for_a_while() -> None:
     now = 0.0
     files = Files(ServeConfig(file_minutes=1), lambda: now)
-    file, token = files.start("a.txt", "text/plain", made)
+    file, token = files.start(ME, "a.txt", "text/plain", made)
     assert file.task
     await file.task
     assert files.get(file.id, token) is file
-    assert files.path(file).read_bytes() == b"text"
     for identity, wrong in ((file.id, ""), (file.id, token + "x"), ("x", token)):
         with pytest.raises(Refused, match="no such document"):
             files.get(identity, wrong)
-    path, now = files.path(file), 61.0
+    path, now = file.folder, 61.0
     with pytest.raises(Refused, match="after 1 minutes"):
         files.get(file.id, token)
     assert not path.exists()
@@ -38,18 +41,17 @@ async def test_a_document_is_kept_for_a_while() -> None:
 async def test_the_oldest_result_makes_room_but_not_what_is_in_work() -> None:
     files, gate = Files(ServeConfig(files=2)), asyncio.Event()
 
-    async def wait(_: File) -> bytes:
+    async def wait(_: File) -> None:
         await gate.wait()
-        return b""
 
-    first, token = files.start("a", "text/plain", made)
+    first, token = files.start(ME, "a", "text/plain", made)
     assert first.task
     await first.task
-    waiting = [files.start("b", "text/plain", wait)[0] for _ in range(2)]
+    waiting = [files.start(owner, "b", "text/plain", wait)[0] for owner in (ME, YOU)]
     with pytest.raises(Refused):
         files.get(first.id, token)
     with pytest.raises(Busy):
-        files.start("c", "text/plain", made)
+        files.start(Work("", "other"), "c", "text/plain", made)
     files.close()
     await asyncio.sleep(0)
     assert all(file.task and (file.task.cancelled() or file.task.cancelling()) for file in waiting)
@@ -57,11 +59,11 @@ async def test_the_oldest_result_makes_room_but_not_what_is_in_work() -> None:
 
 @pytest.mark.parametrize(("error", "message"), [(ValueError("broken"), "broken"), (OSError("secret"), "has failed")])
 async def test_what_went_wrong_is_told(error: Exception, message: str) -> None:
-    async def fail(_: File) -> bytes:
+    async def fail(_: File) -> None:
         raise error
 
     files = Files(ServeConfig())
-    file, _ = files.start("a", "text/plain", fail)
+    file, _ = files.start(ME, "a", "text/plain", fail)
     assert file.task
     await file.task
     assert file.state == "error"
@@ -72,4 +74,39 @@ async def test_what_went_wrong_is_told(error: Exception, message: str) -> None:
 
 def test_files_can_be_switched_off() -> None:
     with pytest.raises(Refused, match="no files"):
-        Files(ServeConfig(files=0)).start("a", "text/plain", made)
+        Files(ServeConfig(files=0)).start(ME, "a", "text/plain", made)
+
+
+async def test_a_file_is_deleted_on_time_even_if_nobody_asks_for_one() -> None:
+    files = Files(ServeConfig(file_minutes=0.001))
+    file, _ = files.start(ME, "a.txt", "text/plain", made)
+    assert file.task
+    await file.task
+    assert file.folder.exists()
+    await asyncio.sleep(1.2)
+    assert not file.folder.exists()
+    files.close()
+
+
+async def test_one_client_leaves_room_for_the_files_of_others() -> None:
+    files, gate = Files(ServeConfig(files=8)), asyncio.Event()
+
+    async def wait(_: File) -> None:
+        await gate.wait()
+
+    for _ in range(4):
+        files.start(ME, "a", "text/plain", wait)
+    with pytest.raises(Busy):
+        files.start(ME, "a", "text/plain", wait)
+    mine, token = files.start(YOU, "b", "text/plain", made)
+    assert mine.task
+    await mine.task
+    gate.set()
+    while any(file.ended is None for file in files.known.values()):
+        await asyncio.sleep(0)
+    for _ in range(20):  # results of who has most make room
+        file, _ = files.start(ME, "a", "text/plain", made)
+        assert file.task
+        await file.task
+    assert files.get(mine.id, token) is mine
+    files.close()

@@ -1,11 +1,13 @@
 """Stored glossaries: whole files, which only their owner sees, and entries that can be used."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from nmt.server.glossaries import Dictionary, Glossaries, read_entries, write_entries
+from nmt.server.store import glossaries
+from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, new, read_entries, write_entries
 
 TERMS = Dictionary("de", "en", {"Hund": "dog|hound"})
 
@@ -53,7 +55,7 @@ def test_the_last_glossary_with_a_name_counts(tmp_path: Path) -> None:
 def test_glossaries_that_cannot_be_used_are_refused(tmp_path: Path, entries: dict[str, str], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         Glossaries(tmp_path).create("me", "x", [Dictionary("de", "en", entries)])
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.glob("*.json"))
 
 
 def test_entries_are_read_as_they_are_written() -> None:
@@ -68,3 +70,36 @@ def test_entries_are_read_as_they_are_written() -> None:
     ):
         with pytest.raises(ValueError, match=problem):
             read_entries(text, form)
+
+
+def test_parallel_changes_lose_nothing(tmp_path: Path) -> None:
+    """Of several threads, and of two stores, as two processes have them."""
+    stores = [Glossaries(tmp_path), Glossaries(tmp_path)]
+    made = stores[0].create("me", "x", [TERMS])
+
+    def add(n: int) -> None:
+        def change(stored: Stored | None) -> Stored:
+            assert stored
+            return stored.with_dictionary(Dictionary("de", "en", {**stored.dictionaries[0].entries, f"t{n}": "w"}))
+
+        stores[n % 2].change(lambda: stores[n % 2].get("me", made.id), change)
+
+    def put(n: int) -> None:
+        store = stores[n % 2]
+        store.change(lambda: store.named("me", "new"), lambda old: old or new("me", "new", [TERMS]))
+
+    with ThreadPoolExecutor(6) as pool:
+        [*pool.map(add, range(12)), *pool.map(put, range(12))]
+    assert len(stores[0].named("me", "x").dictionaries[0].entries) == 13  # type: ignore[union-attr]
+    assert [stored.name for stored in stores[1].all("me")] == ["x", "new"]
+
+
+def test_an_owner_has_so_many_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(glossaries, "MAX_TOTAL", 2)
+    store = Glossaries(tmp_path)
+    first = store.create("me", "x", [TERMS])
+    store.create("me", "y", [TERMS])
+    store.create("you", "x", [TERMS])
+    with pytest.raises(ValueError, match="3 entries: at most 2"):
+        store.create("me", "z", [TERMS])
+    assert store.change(lambda: first, lambda _: first) == first

@@ -7,7 +7,7 @@ import pytest
 
 from nmt import keys as command
 from nmt.server.errors import Refused
-from nmt.server.keys import NO_KEY, Key, Keys, hash_of, make_key
+from nmt.server.store.keys import MOST_OWNERS, NO_KEY, Key, Keys, hash_of, make_key
 
 
 def test_the_command_makes_lists_and_removes_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,18 +53,36 @@ def test_a_key_has_its_share_of_each_minute() -> None:
     keys = Keys(clock=lambda: now)
     few, short = Key(name="few", hash="1", requests=2), Key(name="short", hash="2", characters=10)
     for _ in range(2):
-        keys.charge(few, 1000)
-    now = 110.0
-    with pytest.raises(Refused) as refused:
-        keys.charge(few, 0)
-    assert (refused.value.status, refused.value.retry_after) == (429, 50)
-    keys.charge(short, 25)  # more than a minute allows: alone
-    with pytest.raises(Refused, match="10 characters"):
-        keys.charge(short, 1)
-    now = 170.0
-    keys.charge(few, 0)
-    keys.charge(short, 9)
-    keys.charge(short, 1)
+        keys.admit("1", few)
+        keys.charge("1", few, 1000)
+    with pytest.raises(Refused, match="2 requests") as refused:
+        keys.admit("1", few)
+    assert (refused.value.status, refused.value.retry_after) == (429, 30)
+    now = 130.0
+    keys.admit("1", few)
     with pytest.raises(Refused):
-        keys.charge(short, 1)
-    assert keys.uses["2"].characters == 35
+        keys.admit("1", few)
+    keys.admit("2", short)
+    keys.charge("2", short, 25)  # more than a minute allows, and the rest is owed
+    with pytest.raises(Refused, match="10 characters") as refused:
+        keys.admit("2", short)
+    assert refused.value.retry_after == 90
+    now = 219.0
+    with pytest.raises(Refused):
+        keys.admit("2", short)
+    now = 221.0
+    keys.admit("2", short)
+    assert keys.use("2", short).used == 25
+
+
+def test_addresses_have_limits_in_a_service_without_keys_and_are_forgotten() -> None:
+    now = 0.0
+    keys = Keys(None, Key(name="", hash="", requests=1), clock=lambda: now)
+    assert keys.find("anything") == keys.anyone
+    for n in range(MOST_OWNERS):
+        keys.admit(f"a{n}", keys.anyone)
+    with pytest.raises(Refused, match="your address may have 1 requests"):
+        keys.admit("a7", keys.anyone)
+    now = 61.0
+    keys.admit("new", keys.anyone)
+    assert [*keys.uses] == ["new"]

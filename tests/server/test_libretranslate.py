@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -11,8 +12,8 @@ from starlette.testclient import TestClient
 
 from nmt.server.app import make_app
 from nmt.server.detect import by_script
-from nmt.server.keys import make_key
 from nmt.server.service import Service
+from nmt.server.store.keys import make_key
 from nmt.translation.translator import Translator
 from tests.documents.office_samples import docx
 from tests.server.conftest import GERMAN, make_service
@@ -227,7 +228,8 @@ def test_spec_describes_paths_that_exist(client: TestClient) -> None:
 def test_a_long_queue_is_told_so_that_clients_slow_down(
     client: TestClient, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service.engine, "waiting_tokens", 1000)
+    monkeypatch.setattr(service.engine.pieces, "used", 1000)
+    monkeypatch.setattr(service.engine.pieces, "held", Counter(testclient=1000))
     monkeypatch.setattr(service.engine, "speed", 100.0)
     response = ask(client, q="Ein anderer neuer Satz")
     message = "Slowdown: too much waits to be translated: try again in 6 seconds"

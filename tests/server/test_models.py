@@ -8,7 +8,7 @@ import pytest
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.serve import read_adapters
-from nmt.server.asking import find_direction
+from nmt.server.apis.asking import find_direction
 from nmt.server.errors import Draining, Refused
 from nmt.server.models import LOOK_AGAIN, Models, read_folder
 from nmt.translation.translator import Translator

@@ -14,9 +14,9 @@ from nmt.config import LoraConfig, SearchConfig
 from nmt.model.linear import AdaptedLinear
 from nmt.model.lora import adapters, add_adapters
 from nmt.reading.request import Constraints, Request, Term
-from nmt.server.answers import FLAG_TEXTS
+from nmt.server.apis.native.answers import FLAG_TEXTS
 from nmt.server.app import make_app
-from nmt.server.keys import make_key, remove_key
+from nmt.server.store.keys import make_key, remove_key
 from nmt.text.suspicions import Flag
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import load_model
@@ -230,7 +230,7 @@ def guarded(model_folder: Path, scorer_folder: Path, tmp_path: Path) -> Iterator
 
 def test_a_service_with_keys_answers_who_has_one(guarded: tuple[TestClient, Path]) -> None:
     client, keys = guarded
-    first, second = make_key(keys, "first", requests=2), make_key(keys, "second")
+    first, second = make_key(keys, "first", requests=3), make_key(keys, "second")
     body = {"text": GERMAN[0], "target": "en", "quality": True}
     heads = {name: {"Authorization": f"Bearer {key}"} for name, key in (("first", first), ("second", second))}
     assert client.post("/v1/translate", json=body).status_code == 401

@@ -1,6 +1,8 @@
 """The queue: what is translated together, whose turn it is, and who is refused."""
 
 import asyncio
+import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import replace
 from typing import Any
@@ -9,11 +11,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from nmt.config.serve import ServeConfig
+from nmt.decode.stop import Stop
 from nmt.reading.request import Constraints, Request, Term
-from nmt.server.errors import Busy, Draining
+from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
-from nmt.server.queue import Engine, Group, Item
 from nmt.server.service import Service
+from nmt.server.work.owners import Places, Work
+from nmt.server.work.queue import Engine, Group, Item
 from nmt.translation.translator import Translator
 from tests.server.conftest import GERMAN, Slow
 from tests.tiny import SHORT
@@ -29,7 +33,7 @@ def settings() -> dict[str, Any]:
 
 @pytest.fixture
 async def engine(slow: Slow, settings: dict[str, Any]) -> AsyncIterator[Engine]:
-    engine = Engine(ServeConfig(workers=1, **settings), Metrics())
+    engine = Engine(ServeConfig(workers=1, **settings), Metrics(), Places(2, "other"))
     yield engine
     slow.gate.set()
     engine.close()
@@ -44,7 +48,7 @@ def ask(engine: Engine, slow: Slow) -> Ask:
     """Asks the engine for translations of the slow translator."""
 
     async def ask(*texts: str, key: str = "") -> list[str]:
-        lists = await engine.translate(slow, [Request(text) for text in texts], SHORT, key=key)
+        lists = await engine.translate(Work("", key), slow, [Request(text) for text in texts], SHORT)
         return [best.text for best, *_ in lists]
 
     return ask
@@ -74,11 +78,11 @@ async def test_translations_are_those_of_the_translator(engine: Engine, translat
     search = replace(SHORT, n_best=2)
     texts = [*GERMAN, "", f"{GERMAN[0]}\n\n{GERMAN[1]}", "https://a.de"]
     marked = [f"<p>{GERMAN[0]} <b>{GERMAN[2]}</b></p>"]
-    found = await engine.translate(translator, [Request(text) for text in texts], search)
+    found = await engine.translate(Work(""), translator, [Request(text) for text in texts], search)
     assert [[t.text for t in some] for some in found] == [
         [t.text for t in some] for some in translator.translate_n_best(texts, search)
     ]
-    [html] = await engine.translate(translator, [Request(marked[0])], search, markup="html")
+    [html] = await engine.translate(Work(""), translator, [Request(marked[0])], search, markup="html")
     assert html[0].text.startswith("<p>")
 
 
@@ -111,7 +115,7 @@ async def test_a_cancelled_call_leaves_the_queue(engine: Engine, ask: Ask, first
     assert (engine.waiting, engine.running) == (2, 1)
     gone.cancel()
     await settle()
-    assert (engine.waiting, engine.waiting_tokens, engine.queues) == (0, 0, {})
+    assert (engine.waiting, engine.pieces.used, engine.queues) == (0, 0, {})
     slow.gate.set()
     await first
     assert slow.batches == [["one"]]
@@ -130,14 +134,14 @@ async def test_a_constraint_that_cannot_be_met_is_the_error_of_its_own_call(
 ) -> None:
     request = Request(GERMAN[0], Constraints(must=(Term(("",)),)))
     with pytest.raises(ValueError):  # noqa: PT011 - the sentence is the compiler's
-        await engine.translate(translator, [request], SHORT)
+        await engine.translate(Work(""), translator, [request], SHORT)
 
 
 async def test_a_recent_line_is_not_translated_again(engine: Engine, ask: Ask, slow: Slow) -> None:
     assert await ask("one", "two\nthree") == ["ONE", "TWO\nTHREE"]
     assert await ask("three", "one") == ["THREE", "ONE"]
     assert [text for batch in slow.batches for text in batch] == ["one", "two", "three"]
-    await engine.translate(slow, [Request("one")], replace(SHORT, beam_size=3))
+    await engine.translate(Work(""), slow, [Request("one")], replace(SHORT, beam_size=3))
     assert slow.batches[-1] == ["one"]
 
 
@@ -209,16 +213,94 @@ async def test_a_batch_that_may_wait_begins_when_the_others_are_there_or_the_tim
     assert [len(batch) for batch in slow.batches] == [1, 2]
 
 
-@pytest.mark.parametrize("settings", [{"queue_sentences": 3}])
-async def test_the_queue_is_bounded_but_takes_one_request_of_any_size(ask: Ask, first: First, slow: Slow) -> None:
-    large = await begin(ask(*"abcdef"))
+@pytest.mark.parametrize("settings", [{"queue_sentences": 8}])
+async def test_one_client_leaves_room_in_the_queue_for_others(ask: Ask, first: First, slow: Slow) -> None:
+    with pytest.raises(Refused, match="more than 4 lines"):
+        await ask(*"abcde", key="many")
+    large = await begin(ask(*"abcd", key="many"))
     with pytest.raises(Busy):
-        await ask("g")
+        await ask("e", key="many")
+    others = [await begin(ask("f", "g", key="second")), await begin(ask("h", key="third"))]
     slow.gate.set()
-    await asyncio.gather(first, large)
+    assert [*map(len, await asyncio.gather(first, large, *others))] == [1, 4, 2, 1]
+
+
+async def test_lines_that_may_take_long_leave_a_worker_free(slow: Slow) -> None:
+    engine = Engine(ServeConfig(workers=2), Metrics(), Places(2, "other"))
+    slow.gate.clear()
+    wide = replace(SHORT, beam_size=7)
+    long = [asyncio.create_task(engine.translate(Work("", "many"), slow, [Request(f"{n}")], wide)) for n in range(99)]
+    await settle()
+    assert engine.running == 1
+    short = asyncio.create_task(engine.translate(Work("", "few"), slow, [Request("short")], slow.search))
+    await settle()
+    assert engine.running == 2
+    slow.gate.set()
+    await asyncio.gather(*long, short)
+    engine.close()
+
+
+async def test_a_search_ends_when_nobody_waits_for_it(
+    engine: Engine, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def search(lines: Any, *_: Any, stop: Stop, **__: Any) -> Any:
+        try:
+            while True:
+                stop.check()
+                time.sleep(0.001)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(slow, "translate_n_best", search, raising=False)
+    waiting = [asyncio.create_task(engine.translate(Work(""), slow, [Request(text)], SHORT)) for text in "ab"]
+    await settle()
+    waiting[0].cancel()
+    await asyncio.sleep(0.05)
+    assert not ended.is_set()
+    waiting[1].cancel()
+    await asyncio.sleep(0.05)
+    assert ended.is_set()
+
+
+async def test_what_may_block_runs_in_turns_and_one_owner_leaves_a_thread_free() -> None:
+    places, gate, order = Places(2, "test"), threading.Event(), list[str]()
+
+    def work(name: str) -> None:
+        gate.wait(5)
+        order.append(name)
+
+    many = [asyncio.create_task(places.run(Work("", "many"), work, f"many {n}")) for n in range(9)]
+    await settle()
+    few = asyncio.create_task(places.run(Work("", "few"), order.append, "few"))
+    await few
+    assert order == ["few"]
+    stopped = Work("", "third")
+    gone = asyncio.create_task(places.run(stopped, work, "third"))
+    await settle()
+    gone.cancel()
+    await settle()
+    assert stopped.stop.event.is_set()
+    gate.set()
+    await asyncio.gather(*many)
+    await asyncio.sleep(0.05)
+    assert (places.free, dict(places.held), places.waiting) == (2, {}, {})
+    places.close()
 
 
 async def test_no_request_is_taken_while_draining(engine: Engine, ask: Ask) -> None:
     engine.draining = True
     with pytest.raises(Draining):
         await ask("one")
+
+
+async def test_batches_are_small_only_while_several_owners_ask(engine: Engine, slow: Slow) -> None:
+    engine.speed = 100.0
+    for key in ("one", "one"):
+        await engine.translate(Work("", key), slow, [Request(key)], slow.search)
+        assert engine.most_pieces() == engine.config.batch_tokens
+    engine.speed = 100.0
+    await engine.translate(Work("", "two"), slow, [Request("two")], slow.search)
+    engine.speed = 100.0
+    assert engine.most_pieces() == 50

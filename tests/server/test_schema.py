@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from nmt.fields import Range
-from nmt.server.schema import as_json, read
+from nmt.server.apis.native.schema import as_json, read
 
 
 @dataclass(frozen=True)

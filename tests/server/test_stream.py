@@ -8,8 +8,8 @@ import pytest
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.request import Constraints, Request, Term, Translation
-from nmt.server.queue import put_back
-from nmt.server.stream import cut, events
+from nmt.server.apis.native.stream import events, pieces_of
+from nmt.server.work.queue import put_back
 from tests.reading.pretended import context_of
 
 pytestmark = pytest.mark.anyio
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 def test_texts_are_cut_into_lines_and_sentences(tokenizer: Tokenizer) -> None:
     constraints = Constraints("It", (Term(("run",), "Lauf"),))
     requests = [Request("Ja."), Request(" Wo ist er? Lauf!\r\n\nJa. ", constraints)]
-    trees, [first, *pieces] = cut(requests, context_of(tokenizer))
+    trees, [first, *pieces] = pieces_of(requests, context_of(tokenizer), 9)
     assert first == ((0, 0, 0), requests[0])
     places = [(*place, request.text) for place, request in pieces]
     assert places == [(1, 0, 0, "Wo ist er?"), (1, 0, 1, "Lauf!"), (1, 1, 0, ""), (1, 2, 0, "Ja.")]
@@ -26,7 +26,7 @@ def test_texts_are_cut_into_lines_and_sentences(tokenizer: Tokenizer) -> None:
     assert [best.text for [best] in put_back(trees, lists)] == ["JA.", "WO IST ER? LAUF!\r\n\nJA."]
     assert [request.constraints.prefix for _, request in pieces] == ["It", "", "", ""]
     assert [len(request.constraints.must) for _, request in pieces] == [0, 1, 0, 0]
-    _, [(_, whole)] = cut([Request("<p>A. B.</p>")], context_of(tokenizer, mode="html"))
+    _, [(_, whole)] = pieces_of([Request("<p>A. B.</p>")], context_of(tokenizer, mode="html"), 9)
     assert whole.text == "<p>A. B.</p>"
 
 
@@ -45,8 +45,8 @@ async def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> No
     async def never(_: Any) -> None:
         raise AssertionError
 
-    _, pieces = cut([Request("Ja. Nein. Gut.")], context_of(tokenizer))
-    stream = events(pieces, translate, never)
+    _, pieces = pieces_of([Request("Ja. Nein. Gut.")], context_of(tokenizer), 9)
+    stream = events(pieces, translate, never, 60)
     assert b'"text": "<Ja.>"' in await anext(stream)
     await stream.aclose()  # type: ignore[attr-defined]
     await asyncio.sleep(0)
@@ -57,7 +57,7 @@ async def test_an_error_is_an_event(tokenizer: Tokenizer) -> None:
     async def fail(_: Any) -> list[list[Translation]]:
         raise ValueError("too hard")
 
-    _, pieces = cut([Request("A.")], context_of(tokenizer))
-    [event] = [event async for event in events(pieces, fail, fail)]
+    _, pieces = pieces_of([Request("A.")], context_of(tokenizer), 9)
+    [event] = [event async for event in events(pieces, fail, fail, 60)]
     assert event.startswith(b"event: error\ndata: ")
     assert b"too hard" in event

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from nmt.decode.engine import Ids
+from nmt.server.apis.native.words import Focus, focus, likely_words
 from nmt.server.errors import Refused
-from nmt.server.word_alternatives import Focus, focus, likely_words
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS
 from tests.tiny import PAIRS

@@ -10,13 +10,13 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nmt.fields import Range, needed_names, require
-from nmt.server.bodies import SURROGATE
+from nmt.server.apis.bodies import SURROGATE
+from nmt.server.errors import LARGEST, shown
 
 Refer = Callable[[Any], dict[str, Any]]
 """Gives the schema of a dataclass, such as a reference to it."""
 NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
-LARGEST = 2**53  # whole numbers up to here are the same in all programs that read JSON
 
 
 def read(hint: Any, value: Any, name: str = "the body") -> Any:
@@ -75,18 +75,6 @@ def fits_type(hint: Any, value: Any) -> bool:
     if origin is dict or is_dataclass(hint):
         return isinstance(value, dict)
     return isinstance(value, origin or hint)
-
-
-def shown(value: Any) -> str:
-    """A value in an error."""
-    if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else "a list"
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
-        return "a number that is too large"
-    if value is None or isinstance(value, bool):
-        return str(value).lower().replace("none", "null")
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:56]}… ({len(text):,} characters)"
 
 
 def describe(hint: Any) -> str:

@@ -4,29 +4,35 @@ Clients of the same API send all of these, some with a body in a GET, some witho
 several times. Whatever arrives becomes fields or a `Refused`, never another exception.
 """
 
-import asyncio
 import codecs
 import json
 import re
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
 from python_multipart.multipart import parse_options_header
-from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
-from starlette.requests import ClientDisconnect, Request
 
 from nmt.server.errors import Refused
 
 MOST_FIELDS = 1000
+MOST_HEAD = 8192  # bytes of the head of a part
 NUMBERED = re.compile(r"\[\d*\]$")  # PHP's names of the items of a list: q[], q[0]
 SURROGATE = re.compile("[\ud800-\udfff]")
 FORM = "application/x-www-form-urlencoded"
 
 
+@dataclass(frozen=True)
+class Upload:
+    """A file of a multipart form."""
+
+    name: str
+    data: bytes
+
+
 class Fields(dict[str, Any]):
-    """The fields of a request: of JSON any values; of forms texts and `UploadFile`, a list if there are several."""
+    """The fields of a request: of JSON any values; of forms texts and `Upload`, a list if there are several."""
 
     def add(self, name: str, value: Any) -> None:
         """Take in a value of a form or a query."""
@@ -70,47 +76,31 @@ class Fields(dict[str, Any]):
             raise Refused(f"Invalid request: {name} parameter is not a number")
         return value
 
-    def file(self, name: str) -> UploadFile | None:
+    def file(self, name: str) -> Upload | None:
         """A file of a multipart form."""
-        return next((value for value in self.listed(name) if isinstance(value, UploadFile)), None)
-
-    async def close(self) -> None:
-        """Delete the files."""
-        for name in self:
-            for value in self.listed(name):
-                if isinstance(value, UploadFile):
-                    await value.close()
+        return next((value for value in self.listed(name) if isinstance(value, Upload)), None)
 
 
 def brief(value: Any) -> str:
     """A value of a wrong type, for an error: without text, which may be private."""
     kinds = {dict: "an object", list: "a list", bool: "true or false", str: "a text", type(None): "null"}
-    return kinds.get(type(value), "a file" if isinstance(value, UploadFile) else "a number")
+    return kinds.get(type(value), "a file" if isinstance(value, Upload) else "a number")
 
 
-async def read_fields(request: Request, most_bytes: int, most_seconds: float) -> Fields:
-    """The fields of the query and of the body; those of the body replace those of the query."""
-    fields = fields_of(request.query_params.multi_items())
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise Refused("the body is compressed: send it as it is", status=415)
-    try:
-        async with asyncio.timeout(most_seconds):
-            fields.update(await read_body(request, most_bytes))
-    except TimeoutError:
-        raise Refused(f"the body took more than {most_seconds:g} s to arrive", status=408, code="too_slow") from None
-    return fields
-
-
-async def read_body(request: Request, most_bytes: int) -> Fields:
-    kind, options = parse_options_header(request.headers.get("content-type"))
-    stream = limited(request, most_bytes)
-    if kind == b"multipart/form-data":
-        return fields_of(await read_multipart(request, stream))
-    data = b"".join([chunk async for chunk in stream])
+def read_fields(query: Iterable[tuple[str, str]], kind: str, data: bytes) -> Fields:
+    """The fields of the query and of the body; those of the body replace those of the query. `kind`:
+    the header Content-Type."""
+    fields = fields_of(query)
+    media, options = parse_options_header(kind)
+    if media == b"multipart/form-data":
+        fields.update(fields_of(read_multipart(data, options.get(b"boundary", b""))))
+        return fields
     charset = options.get(b"charset", b"").decode("latin-1")
-    name = kind.decode("latin-1")
+    name = media.decode("latin-1")
     is_json = name.endswith(("/json", "+json")) or (name != FORM and data.lstrip()[:1] in (b"{", b"["))
-    return Fields(read_json(data, charset)) if is_json and data.strip() else fields_of(read_form(data, charset))
+    found = read_json(data, charset) if is_json and data.strip() else fields_of(read_form(data, charset))
+    fields.update(found)
+    return fields
 
 
 def fields_of(pairs: Iterable[tuple[str, Any]]) -> Fields:
@@ -121,31 +111,33 @@ def fields_of(pairs: Iterable[tuple[str, Any]]) -> Fields:
     return fields
 
 
-async def limited(request: Request, most_bytes: int) -> AsyncGenerator[bytes, None]:
-    """The body, in parts. Refused if it is too large, whether its head says so or not."""
-    problem = Refused(f"the body is too large: at most {most_bytes:,} bytes", status=413, code="too_large")
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:18]) > most_bytes:
-        raise problem
-    size = 0
-    try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > most_bytes:
-                raise problem
-            yield chunk
-    except ClientDisconnect:
-        raise Refused("the client has hung up", status=499, code="hung_up") from None
+def read_multipart(data: bytes, boundary: bytes) -> list[tuple[str, Any]]:
+    """The names and values of a multipart form (RFC 7578)."""
+    mark = b"\r\n--" + boundary
+    whole = b"\r\n" + data
+    n = whole.count(mark)
+    if not boundary or len(boundary) > 200 or not 0 < n <= MOST_FIELDS + 1:
+        raise Refused(f"the multipart body can't be read: it must have a boundary, and at most {MOST_FIELDS:,} parts")
+    found = list[tuple[str, Any]]()
+    for part in whole.split(mark)[1:]:
+        head, gap, value = part.partition(b"\r\n\r\n")
+        if head.startswith(b"--"):
+            return found
+        names = options_of(head) if gap and len(head) <= MOST_HEAD else {}
+        if b"name" not in names:
+            raise Refused("the multipart body can't be read: a part has no head with a name")
+        name, file_name = (names.get(key, b"").decode("utf-8", "replace") for key in (b"name", b"filename"))
+        found.append((name, Upload(file_name, value) if b"filename" in names else value.decode("utf-8", "replace")))
+    raise Refused("the multipart body can't be read: its end is missing")
 
 
-async def read_multipart(request: Request, stream: AsyncGenerator[bytes, None]) -> list[tuple[str, Any]]:
-    try:
-        form = await MultiPartParser(request.headers, stream, max_files=10, max_fields=MOST_FIELDS).parse()
-    except MultiPartException as error:
-        raise Refused(f"the multipart body can't be read: {error.message}") from None
-    except (KeyError, ValueError, AttributeError) as error:  # without a boundary, or with broken headers of a part
-        raise Refused(f"the multipart body can't be read ({type(error).__name__})") from None
-    return form.multi_items()
+def options_of(head: bytes) -> dict[bytes, bytes]:
+    """The name, and of a file its name, in the head of a part."""
+    for line in head.split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        if name.strip().lower() == b"content-disposition":
+            return parse_options_header(value.strip())[1]
+    return {}
 
 
 def read_json(data: bytes, charset: str) -> dict[str, Any]:
@@ -154,7 +146,7 @@ def read_json(data: bytes, charset: str) -> dict[str, Any]:
         text = data.decode(known(charset) if charset else json.detect_encoding(data))
         value = json.loads(text)
         value = clean(value) if "\\u" in text or SURROGATE.search(text) else value
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, MemoryError):
         raise Refused("Invalid JSON format: the body is not valid JSON", code="invalid_json") from None
     if not isinstance(value, dict):
         raise Refused("Invalid JSON format: the body must be an object", code="invalid_json")

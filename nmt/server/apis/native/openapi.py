@@ -2,44 +2,20 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any
 
 from nmt.config import SearchConfig
 from nmt.config.names import long_help
-from nmt.server.own_bodies import Failure, Search
-from nmt.server.schema import Refer, object_schema
-from nmt.server.service import Handler
+from nmt.server.apis.native.bodies import Failure, Search
+from nmt.server.apis.native.schema import Refer, object_schema
+from nmt.server.apis.operation import Operation
 from nmt.version import __version__
 
 JSON = "application/json"
 REFUSALS = (400, 401, 403, 404, 413, 429, 503)
 FILE = {"type": "string", "format": "binary"}
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A route, and what flows in and out."""
-
-    method: Literal["GET", "POST", "PUT", "DELETE"]
-    path: str
-    handle: Handler
-    summary: str
-    answer: Any
-    """Dataclass of a JSON answer, or its JSON Schema; None: no body; FILE: a file."""
-    body: Any = None
-    """Dataclass of a JSON body; a dict: JSON Schema of a multipart form."""
-    status: int = 200
-    query: Sequence[str] = ()
-    """Names of parameters in the query."""
-    events: Sequence[Any] = ()
-    """Dataclasses of the data of Server-Sent Events, where a request asks for them."""
-    most_bytes: int = 0
-    """Limit of the body, if it isn't that of the service."""
-    is_open: bool = False
-    """Who asks needs no key."""
 
 
 def describe_all(operations: Sequence[Operation]) -> dict[str, Any]:
@@ -49,7 +25,7 @@ def describe_all(operations: Sequence[Operation]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for operation in operations:
         path = re.sub(r":\w+\}", "}", operation.path)
-        paths.setdefault(path, {})[operation.method.lower()] = describe(operation, refer)
+        paths.setdefault(path, {})[operation.methods.lower()] = describe(operation, refer)
     return {
         "openapi": "3.1.0",
         "info": {"title": "nmt", "version": __version__, "description": "Translation with models of this service."},

@@ -9,18 +9,19 @@ import io
 import json
 import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
 from nmt.fields import from_json, require
-from nmt.files import write_json
+from nmt.files import locked, write_json
 from nmt.server.models import Direction
 from nmt.translation.glossary import Entry, Glossary, make_entry
 
-MAX_GLOSSARIES, MAX_ENTRIES, MAX_NAME = 1000, 10_000, 200  # of an owner; of a dictionary; characters
+MAX_GLOSSARIES, MAX_TOTAL = 1000, 100_000  # of an owner; entries of all of them, which stay in memory
+MAX_ENTRIES, MAX_NAME = 10_000, 200  # of a dictionary; characters
 
 
 @dataclass(frozen=True)
@@ -101,22 +102,30 @@ class Glossaries:
 
     def create(self, owner: str, name: str, dictionaries: Sequence[Dictionary]) -> Stored:
         """Store a new glossary. ValueError if it can't be used, or if the owner has too many."""
-        n = len(self.all(owner))
-        require(n < MAX_GLOSSARIES, f"there are {n:,} glossaries, and no more are allowed: delete some")
-        created = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        return self.store(Stored(str(uuid.uuid4()), name, owner, created, tuple(dictionaries)))
+        stored = self.change(lambda: None, lambda _: new(owner, name, dictionaries))
+        assert stored
+        return stored
+
+    def change(self, find: Callable[[], Stored | None], change: Callable[[Stored | None], Stored]) -> Stored:
+        """Store what `change` makes of the glossary that `find` gives; nobody else stores one in the meantime.
+        ValueError if it can't be used, or if its owner has too many."""
+        with self.writing, locked(self.folder, wait=True):  # other threads, and other processes
+            return self.store(change(find()))
 
     def store(self, glossary: Stored) -> Stored:
-        """Write a glossary in place of the one with its id. ValueError if it can't be used."""
-        name = glossary.name
+        """Write a glossary in place of the one with its id; only `change` may."""
+        name, others = glossary.name, [other for other in self.all(glossary.owner) if other.id != glossary.id]
         require(bool(name.strip()), "the glossary has no name: give it one")
         require(len(name) <= MAX_NAME, f"the name has {len(name)} characters: at most {MAX_NAME} are allowed")
+        n = len(others)
+        require(n < MAX_GLOSSARIES, f"there are {n:,} glossaries, and no more are allowed: delete some")
         for dictionary in glossary.dictionaries:
             dictionary.compile()
+        n = sum(len(dictionary.entries) for one in (*others, glossary) for dictionary in one.dictionaries)
+        require(n <= MAX_TOTAL, f"all glossaries together have {n:,} entries: at most {MAX_TOTAL:,} are allowed")
         path = self.path(glossary.id)
         assert path
-        with self.writing:
-            write_json(path, asdict(glossary))
+        write_json(path, asdict(glossary))
         return glossary
 
     def delete(self, glossary: Stored) -> None:
@@ -125,7 +134,12 @@ class Glossaries:
             self.known.pop(path, None)
 
 
-@lru_cache(maxsize=32)
+def new(owner: str, name: str, dictionaries: Sequence[Dictionary]) -> Stored:
+    created = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return Stored(str(uuid.uuid4()), name, owner, created, tuple(dictionaries))
+
+
+@lru_cache(maxsize=8)  # ten thousand entries take 10 MB
 def compile_entries(entries: tuple[tuple[str, str], ...]) -> Glossary:
     """A glossary for translation. ValueError if there are none or too many, or for an entry that is none."""
     n = len(entries)

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from nmt.decode.stop import Stop
 from nmt.reading.pieces import surfaces
 from nmt.reading.request import Translation
+from nmt.server.apis.native.bodies import Alternative, Attention, Token, Translate, Translated
 from nmt.server.errors import Refused
-from nmt.server.own_bodies import Alternative, Attention, Token, Translate, Translated
 from nmt.text.suspicions import Flag
 from nmt.translation.formats import with_blanks
 from nmt.translation.translator import Translator
@@ -31,9 +32,11 @@ FLAG_TEXTS: dict[Flag, str] = {
 
 
 def answer_text(
-    translator: Translator, body: Translate, text: str, n_best: Sequence[Translation], note: str
+    translator: Translator, body: Translate, text: str, n_best: Sequence[Translation], note: str, stop: Stop
 ) -> Translated:
-    """The answer for a text, from its translations. Alignment and attention run the model."""
+    """The answer for a text, from its translations. Alignment and attention run the model. Raises Stopped as `stop`
+    says."""
+    stop.check()
     best, *others = n_best
 
     def whole(translation: Translation) -> str:  # mark-up has its blanks already

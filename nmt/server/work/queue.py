@@ -1,30 +1,34 @@
 """Batching across requests: lines of many requests flow in; their translations flow out, each to its request.
 
-A batch is made when a worker is free, from what waits then. It begins with the first line of the key whose turn it is,
-and takes lines of all keys that need the same translator and settings and are most alike in length. Under load it waits
-a moment for more lines: when the answers of a batch go out, their clients send the next ones, and a batch of the first
-that arrive would take nearly as long as one of all. A worker is a thread; the event loop never computes.
+A batch is made when a worker is free, from what waits then. It begins with the first line of the owner whose turn it
+is, and takes lines of all owners that need the same translator and settings and are most alike in length. Under load it
+waits a moment for more lines: when the answers of a batch go out, their clients send the next ones, and a batch of the
+first that arrive would take nearly as long as one of all. A worker is a thread; the event loop never computes.
+
+So that nobody waits long for another one: lines that may take long are searched apart, and never by the last free
+worker; batches take half a second while several owners ask; and a search ends when nobody waits for its answers.
 """
 
 import asyncio
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, zip_longest
-from typing import Any, TypeVar
 
 import torch
 
 from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
-from nmt.reading.lines import cut_text
-from nmt.reading.loop import Reading, Step, Tree, grow
+from nmt.decode.stop import Stop, Stopped
+from nmt.reading.lines import BREAK, cut_text
+from nmt.reading.loop import Context, Reading, Step, Tree, grow
 from nmt.reading.request import Request, Translation
-from nmt.server.errors import Busy, Draining
+from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
+from nmt.server.work.owners import Places, Room, Work
 from nmt.text.markup import Mode
 from nmt.translation.translator import Translator
 
@@ -34,8 +38,10 @@ SMOOTHING = 0.2  # weight of the newest batch in the estimate of the speed
 MOST_WORKERS = 8  # each holds the cache of its batch in memory
 # Under load, a batch waits for more lines: at most for this share of the last batch's time, and these seconds.
 PATIENCE, MOST_PATIENCE = 0.1, 0.05
+SHORT = 2_000  # characters that are cut into lines at once: a thread would take longer
+LONG = 512  # pieces of a line, as estimated, from which on it may take long
+SHARED, SHARED_BATCH = 10.0, 0.5  # seconds after which an owner counts as alone; of a batch while none is
 
-Result = TypeVar("Result")
 Answers = tuple[list[list[Translation] | Exception], float]
 """The answers of a batch, and the seconds that they took."""
 
@@ -48,14 +54,14 @@ class Group:
     search: SearchConfig
     markup: Mode
 
-    def answer(self, requests: Sequence[Request]) -> list[list[Translation] | Exception]:
+    def answer(self, requests: Sequence[Request], stop: Stop) -> list[list[Translation] | Exception]:
         """The translations of each request, or why it has none: one that fails takes no others with it."""
         try:
-            return [*self.translator.translate_n_best(requests, self.search, markup=self.markup)]
+            return [*self.translator.translate_n_best(requests, self.search, markup=self.markup, stop=stop)]
         except Exception as error:
-            if len(requests) == 1:
-                return [error]
-            return [self.answer([request])[0] for request in requests]
+            if len(requests) == 1 or isinstance(error, Stopped):
+                return [error for _ in requests]
+            return [self.answer([request], stop)[0] for request in requests]
 
 
 @dataclass(eq=False)
@@ -67,6 +73,21 @@ class Item:
     size: int
     """Its pieces, as estimated."""
     answer: "asyncio.Future[list[Translation]]"
+    owner: str = ""
+    is_long: bool = False
+    """Whether its search may take long."""
+
+
+class Unwanted(Stop):
+    """Ends the search of a batch when nobody waits for its answers any more."""
+
+    def __init__(self, batch: Sequence[Item]) -> None:
+        super().__init__()
+        self.batch = batch
+
+    def check(self) -> None:
+        if all(item.answer.done() for item in self.batch):
+            raise Stopped("nobody waits for the answers")
 
 
 @dataclass
@@ -104,6 +125,20 @@ def estimate(request: Request) -> int:
     return len(request.text.encode("utf8", "replace")) // BYTES_PER_PIECE + 2
 
 
+def cut(requests: Sequence[Request], steps: Sequence[Step], context: Context, most: int) -> list[Tree]:
+    """Texts in their lines or sentences, which are the leaves of the trees. Refused if there are more than `most`."""
+    trees, n = list[Tree](), 0
+    for request in requests:
+        n += 1 + (sum(1 for _ in BREAK.finditer(request.text)) if steps else 0)
+        if n <= most:
+            trees.append(grow(Reading.of(request), steps, context))
+            n += sum(1 for _ in trees[-1].leaves()) - 1 if len(steps) > 1 else 0
+        if n > most:
+            problem = f"the request has more than {most:,} lines or sentences: send several requests"
+            raise Refused(problem, status=413, code="too_many")
+    return trees
+
+
 def put_back(trees: Sequence[Tree], lists: Sequence[list[Translation]]) -> list[list[Translation]]:
     """The translations of texts, from those of the lines or sentences into which they were cut."""
     leaves = (leaf for tree in trees for leaf in tree.leaves())
@@ -114,62 +149,68 @@ def put_back(trees: Sequence[Tree], lists: Sequence[list[Translation]]) -> list[
 class Engine:
     """Translates for all requests. Its methods are called in the event loop."""
 
-    def __init__(self, config: ServeConfig, metrics: Metrics) -> None:
-        self.config, self.metrics = config, metrics
+    def __init__(self, config: ServeConfig, metrics: Metrics, places: Places) -> None:
+        """`places`: for what isn't translating."""
+        self.config, self.metrics, self.places = config, metrics, places
         self.threads = torch.get_num_threads()
         on_gpu = torch.cuda.is_available()
-        self.workers = config.workers or (1 if on_gpu else min(self.threads, MOST_WORKERS))
+        self.workers = config.workers or (1 if on_gpu else min(max(2, self.threads), MOST_WORKERS))
         self.pool = ThreadPoolExecutor(self.workers, "translate")
-        self.other = ThreadPoolExecutor(2, "other", initializer=torch.set_num_threads, initargs=(1,))
-        self.queues: dict[str, deque[Item]] = {}  # by key; the first one's turn is next
+        self.queues: dict[str, deque[Item]] = {}  # by owner; the first one's turn is next
+        self.lines, self.pieces = Room(config.queue_sentences), Room(config.queue_tokens)
+        self.most_lines = max(1, config.queue_sentences // 2)  # of a request
         self.cache = Cache(config.cache_tokens)
-        self.running = self.waiting = self.waiting_tokens = 0
+        self.running = 0
         self.speed = 0.0  # pieces a second, of all workers under load; 0: not measured yet
         self.draining = self.is_due = False
+        self.newest: str | None = None  # the owner that asked last
+        self.shared_until = 0.0  # when several owners no longer count as asking
         self.expected, self.patient_until = 0, 0.0  # lines that clients may send after the batch that ended last
         metrics.gauges |= {
             "waiting_lines": lambda: self.waiting,
-            "waiting_pieces": lambda: self.waiting_tokens,
+            "waiting_pieces": lambda: self.pieces.used,
             "running_batches": lambda: self.running,
             "cached_pieces": lambda: self.cache.size,
         }
 
-    async def run(self, function: Callable[..., Result], *args: Any) -> Result:
-        """Run what would block the event loop, such as reading a file, in a thread; not for translating."""
-        return await asyncio.get_running_loop().run_in_executor(self.other, function, *args)
+    @property
+    def waiting(self) -> int:
+        """Lines that wait."""
+        return self.lines.used
 
     async def translate(
         self,
+        work: Work,
         translator: Translator,
         requests: Sequence[Request],
         search: SearchConfig,
         *,
         markup: Mode = "none",
-        key: str = "",
     ) -> list[list[Translation]]:
-        """The n-best list of each request.
+        """The n-best list of each request. If the call is cancelled, what only it waits for is searched no further.
 
         Args:
+            work: for whom: different owners take turns.
             markup: how the texts are read. Lines of a plain text are translated apart, as by `Translator`.
-            key: whose request it is: those of different keys take turns.
 
         Raises:
-            Busy: too much waits. Draining: the service ends. ValueError: constraints can't be met, or the model can't
-            search so.
+            Busy: too much waits. Draining: the service ends. Refused: there are too many lines. ValueError: constraints
+            can't be met, or the model can't search so.
         """
         if self.draining:
             raise Draining()
         group = Group(translator, search, markup)
-        context = translator.context(search, markup)
         steps: tuple[Step, ...] = (cut_text,) if markup == "none" else ()
-        trees = [grow(Reading.of(request), steps, context) for request in requests]
+        parts = requests, steps, translator.context(search, markup), self.most_lines
+        is_short = sum(len(request.text) for request in requests) <= SHORT
+        trees = cut(*parts) if is_short else await self.places.run(work, cut, *parts)
         lines = [line for tree in trees for line in tree.leaves()]
-        lists = await self.translate_lines(group, [line.request for line in lines], key)
+        lists = await self.translate_lines(group, [line.request for line in lines], work.owner)
         if len(lines) == len(trees):
             return lists
-        return await self.run(put_back, trees, lists)
+        return await self.places.run(work, put_back, trees, lists)
 
-    async def translate_lines(self, group: Group, lines: Sequence[Request], key: str) -> list[list[Translation]]:
+    async def translate_lines(self, group: Group, lines: Sequence[Request], owner: str) -> list[list[Translation]]:
         """The n-best list of each line: from the cache, or of the queue."""
         cached = [self.cache.get(group, line) for line in lines]
         missing = [n for n, translations in enumerate(cached) if translations is None]
@@ -177,42 +218,54 @@ class Engine:
         self.metrics.count("lines", len(missing), cached="no")
         results = [translations or [] for translations in cached]
         if missing:
-            new = asyncio.get_running_loop().create_future
-            items = [Item(group, lines[n], estimate(lines[n]), new()) for n in missing]
-            self.enqueue(items, key)
+            is_usual, new = group.search == group.translator.search, asyncio.get_running_loop().create_future
+            items = [Item(group, lines[n], estimate(lines[n]), new(), owner) for n in missing]
+            for item in items:
+                phrases = item.request.constraints.must or item.request.constraints.must_not
+                item.is_long = not is_usual or bool(phrases) or item.size > LONG
+            self.enqueue(items, owner)
             try:
                 answers = await asyncio.gather(*(item.answer for item in items))
-            except BaseException:  # the call was cancelled, or a line of it failed
-                self.remove({*self.queues.get(key, ())}.intersection(items))
+            except BaseException:  # the call was cancelled, or a line of it failed: nobody waits for the others
+                for item in items:
+                    item.answer.cancel()
+                self.remove({*self.queues.get(owner, ())}.intersection(items))
                 raise
             for n, answer in zip(missing, answers, strict=True):
                 results[n] = answer
         return results
 
-    def enqueue(self, items: Sequence[Item], key: str) -> None:
-        """Let items wait. Busy if there is no room, or if they would wait for too long."""
+    def enqueue(self, items: Sequence[Item], owner: str) -> None:
+        """Let items wait. Busy if their owner has no room, or if they would wait for too long."""
         tokens = sum(item.size for item in items)
-        expected = self.waiting_tokens / self.speed if self.speed else 0.0
-        too_many = self.waiting and self.waiting + len(items) > self.config.queue_sentences
-        too_large = self.waiting and self.waiting_tokens + tokens > self.config.queue_tokens
-        if expected > self.config.longest_wait or too_many or too_large:
+        # Of what waits, the owner's turns come before those of all others.
+        before = min(self.pieces.used, self.pieces.held[owner] * max(1, len(self.queues)))
+        expected = before / self.speed if self.speed else 0.0
+        is_early = expected <= self.config.longest_wait
+        has_room = is_early and self.lines.take(owner, len(items))
+        if has_room and not self.pieces.take(owner, tokens):
+            self.lines.give_back(owner, len(items))
+            has_room = False
+        if not has_room:
             self.metrics.count("refused_lines", len(items))
             raise Busy(max(1.0, expected - self.config.longest_wait / 2))
-        self.queues.setdefault(key, deque()).extend(items)
-        self.waiting += len(items)
-        self.waiting_tokens += tokens
+        if owner != self.newest:  # the first one is alone
+            self.shared_until = time.monotonic() + SHARED if self.newest is not None else 0.0
+            self.newest = owner
+        self.queues.setdefault(owner, deque()).extend(items)
         self.wake()
 
     def remove(self, items: set[Item]) -> None:
-        """Take items out of the queue; keys for which nothing waits are forgotten."""
-        for key in [*self.queues]:
-            rest = deque(item for item in self.queues[key] if item not in items)
+        """Take items out of the queue; owners for whom nothing waits are forgotten."""
+        for owner in {item.owner for item in items}:
+            rest = deque(item for item in self.queues[owner] if item not in items)
             if rest:
-                self.queues[key] = rest
+                self.queues[owner] = rest
             else:
-                del self.queues[key]
-        self.waiting -= len(items)
-        self.waiting_tokens -= sum(item.size for item in items)
+                del self.queues[owner]
+        for item in items:
+            self.lines.give_back(item.owner, 1)
+            self.pieces.give_back(item.owner, item.size)
 
     def wake(self) -> None:
         """Make batches at the end of this turn of the event loop, so that requests that came together share one."""
@@ -227,8 +280,7 @@ class Engine:
             loop.call_at(self.patient_until, self.wake)
             return
         started = []
-        while self.waiting and self.running < self.workers:
-            batch = self.next_batch()
+        while self.running < self.workers and (batch := self.next_batch()):
             self.remove(set(batch))
             self.running += 1
             # Not more when others rest: their threads would wait for each other (36 ms a sentence became 92).
@@ -238,29 +290,41 @@ class Engine:
             task.add_done_callback(partial(self.finish, batch, self.waiting > 0))
 
     def next_batch(self) -> list[Item]:
-        """The first item of the key whose turn it is, and the items most like it in length that go with it."""
-        key = next(iter(self.queues))
-        first = self.queues[key][0]
-        self.queues[key] = self.queues.pop(key)  # its next turn comes after that of all others
-        in_turn = (item for items in zip_longest(*self.queues.values()) for item in items if item)
-        fitting = (item for item in in_turn if item.group == first.group and item is not first)
+        """The first item of the owner whose turn it is, and the items most like it in length that go with it; none if
+        what waits may take long, and only the last worker is free."""
+        is_last = 0 < self.running == self.workers - 1
+        owner = next((owner for owner, items in self.queues.items() if not (is_last and items[0].is_long)), None)
+        if owner is None:
+            return []
+        first = self.queues[owner][0]
+        self.queues[owner] = self.queues.pop(owner)  # its next turn comes after that of all others
+        queues = [self.queues[owner]] if first.is_long else self.queues.values()
+        in_turn = (item for items in zip_longest(*queues) for item in items if item)
+        same = (item for item in in_turn if item.is_long == first.is_long and item.group == first.group)
         most = first.group.search.batch_size
-        candidates = [first, *islice(fitting, LOOK_AHEAD * most)]
+        candidates = [first, *islice((item for item in same if item is not first), LOOK_AHEAD * most)]
         share = -(-len(candidates) // (self.workers - self.running))  # of each free worker
         longest, batch = 0, list[Item]()
         for item in sorted(candidates, key=lambda item: abs(item.size - first.size)):
             longest = max(longest, item.size)
-            if batch and (len(batch) == min(most, share) or (len(batch) + 1) * longest > self.config.batch_tokens):
+            if batch and (len(batch) == min(most, share) or (len(batch) + 1) * longest > self.most_pieces()):
                 break
             batch.append(item)
         return batch
+
+    def most_pieces(self) -> int:
+        """Of a batch: the others wait for its end."""
+        is_shared = self.speed and time.monotonic() < self.shared_until
+        fair = SHARED_BATCH * self.speed / self.workers if is_shared else self.config.batch_tokens
+        return min(self.config.batch_tokens, int(fair))
 
     @staticmethod
     def compute(batch: Sequence[Item], threads: int) -> Answers:
         """The answers of a batch, and the seconds that they took; in a worker."""
         started = time.perf_counter()
         torch.set_num_threads(threads)
-        return batch[0].group.answer([item.request for item in batch]), time.perf_counter() - started
+        answers = batch[0].group.answer([item.request for item in batch], Unwanted(batch))
+        return answers, time.perf_counter() - started
 
     def finish(self, batch: Sequence[Item], is_loaded: bool, task: "asyncio.Future[Answers]") -> None:
         """Hand out the answers of a batch. `is_loaded`: more lines waited than it could take."""
@@ -270,7 +334,7 @@ class Engine:
         tokens = sum(item.size for item in batch)
         speed = tokens / max(seconds, 1e-6) * self.running
         # Batches of a few lines are slow for their size: they say nothing of the speed under load.
-        if is_loaded or 0 < self.speed < speed:
+        if not batch[0].is_long and (is_loaded or 0 < self.speed < speed):
             self.speed += (SMOOTHING if self.speed else 1.0) * (speed - self.speed)
         self.running -= 1
         self.expected = min(self.waiting + len(batch), batch[0].group.search.batch_size)
@@ -289,6 +353,8 @@ class Engine:
         self.wake()
 
     def close(self) -> None:
-        """End the threads, after what they compute now."""
-        self.pool.shutdown(cancel_futures=True)
-        self.other.shutdown(cancel_futures=True)
+        """Take nothing more. What the threads compute goes on, unless it looks whether it is wanted."""
+        for items in [*self.queues.values()]:
+            for item in items:
+                item.answer.cancel()
+        self.pool.shutdown(wait=False, cancel_futures=True)

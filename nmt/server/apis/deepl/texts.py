@@ -5,26 +5,26 @@ context, model_type, splitting_tags …) are accepted; those that would change t
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute
 
 from nmt.reading.lines import BREAK
-from nmt.server.asking import Asked, find_direction
-from nmt.server.bodies import Fields
+from nmt.server.apis.asking import Asked, find_direction
+from nmt.server.apis.bodies import Fields
+from nmt.server.apis.deepl.glossaries import operations as glossary_operations
+from nmt.server.apis.documents import Documents
+from nmt.server.apis.operation import Call, Handler, Operation
 from nmt.server.codes import find_code, name_of
-from nmt.server.deepl_glossaries import DeepLGlossaries
 from nmt.server.detect import likeliest
-from nmt.server.document_files import File
-from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
 from nmt.server.errors import Refused
-from nmt.server.glossaries import Dictionary
-from nmt.server.models import Direction
-from nmt.server.service import Call, Caller, Service, route
+from nmt.server.models import Direction, Models
+from nmt.server.store.document_files import File
+from nmt.server.store.glossaries import Dictionary, Glossaries
+from nmt.server.work.owners import Work
+from nmt.server.work.queue import Engine
 from nmt.text.markup import Mode
 from nmt.translation.formats import with_blanks
 from nmt.translation.glossary import Glossary
@@ -35,34 +35,30 @@ FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
 SPLITS = ("0", "1", "nonewlines")
 NOT_HERE = ("style_id", "custom_instructions", "translation_memory_id", "output_format")
 TAG = re.compile(r"[\w:.-]{1,100}")
+OPENING = re.compile(r"<([\w:.-]{1,100})(?=[\s/>])")
 KEEP = ' translate="no"'
+MARKED = re.compile(rf"<([\w:.-]{{1,100}}){KEEP}")
 
 
-def routes(service: Service) -> list[BaseRoute]:
-    api, glossaries, at = DeepL(service), DeepLGlossaries(service), partial(route, service, show)
+UPLOAD = {"type": "object", "required": ["file"]}
+
+
+def operation(methods: str, path: str, handle: Handler, **further: Any) -> Operation:
+    return Operation(methods=methods, path=path, handle=handle, **further)
+
+
+def operations(models: Models, engine: Engine, documents: Documents, glossaries: Glossaries) -> list[Operation]:
+    """All that the API does."""
+    api = DeepL(models, engine, documents, glossaries)
     return [
-        at("GET POST", "/v2/translate", api.translate),
-        at("GET POST", "/v2/languages", api.languages),
-        at("GET", "/v3/languages", api.all_languages),
-        at("GET POST", "/v2/usage", api.usage),
-        at("POST", "/v2/document", api.upload, most_bytes=service.config.file_bytes + FORM_BYTES),
-        # These have the key of the document.
-        at("GET POST", "/v2/document/{id}", api.state, is_open=True),
-        at("GET POST", "/v2/document/{id}/result", api.result, is_open=True),
-        at("GET", "/v2/glossary-language-pairs", glossaries.pairs),
-        at("GET", "/v2/glossaries", glossaries.list_single),
-        at("POST", "/v2/glossaries", glossaries.create_single),
-        at("GET", "/v2/glossaries/{id}", glossaries.get_single),
-        at("GET", "/v2/glossaries/{id}/entries", glossaries.entries_single),
-        at("DELETE", "/v2/glossaries/{id}", glossaries.delete),
-        at("GET", "/v3/glossaries", glossaries.list),
-        at("POST", "/v3/glossaries", glossaries.create),
-        at("GET", "/v3/glossaries/{id}", glossaries.get),
-        at("PATCH", "/v3/glossaries/{id}", glossaries.change),
-        at("DELETE", "/v3/glossaries/{id}", glossaries.delete),
-        at("GET", "/v3/glossaries/{id}/entries", glossaries.entries),
-        at("PUT", "/v3/glossaries/{id}/dictionaries", glossaries.put),
-        at("DELETE", "/v3/glossaries/{id}/dictionaries", glossaries.drop),
+        operation("GET POST", "/v2/translate", api.translate, key_in_body=True),
+        operation("GET POST", "/v2/languages", api.languages, key_in_body=True),
+        operation("GET", "/v3/languages", api.all_languages),
+        operation("GET POST", "/v2/usage", api.usage, key_in_body=True),
+        operation("POST", "/v2/document", api.upload, auth="own", body=UPLOAD, most_bytes=documents.most_bytes),
+        operation("GET POST", "/v2/document/{id}", api.state, auth="token"),
+        operation("GET POST", "/v2/document/{id}/result", api.result, auth="token"),
+        *glossary_operations(models, engine, glossaries),
     ]
 
 
@@ -75,8 +71,8 @@ def show(refused: Refused) -> Response:
 class DeepL:
     """The handlers of all but glossaries."""
 
-    def __init__(self, service: Service) -> None:
-        self.service, self.engine, self.models = service, service.engine, service.models
+    def __init__(self, models: Models, engine: Engine, documents: Documents, glossaries: Glossaries) -> None:
+        self.models, self.engine, self.documents, self.glossaries = models, engine, documents, glossaries
 
     async def translate(self, call: Call) -> Response:
         texts = call.fields.texts("text")
@@ -84,9 +80,9 @@ class DeepL:
             raise Refused("Parameter 'text' not specified.", code="missing")
         call.admit(texts)
         tags = choice(call.fields, "tag_handling", ("xml", "html"))
-        ignored = [name for name in names_in(call.fields, "ignore_tags") if TAG.fullmatch(name)] if tags else []
-        sources = await self.sources(call.fields, texts)
-        asked = {source: await self.ask(call.caller, call.fields, source) for source in dict.fromkeys(sources)}
+        ignored = {name for name in names_in(call.fields, "ignore_tags") if TAG.fullmatch(name)} if tags else set()
+        sources = await self.sources(call.work, call.fields, texts)
+        asked = {source: await self.ask(call.work, call.fields, source) for source in dict.fromkeys(sources)}
         found = [""] * len(texts)
         for source, wanted in asked.items():
             places = [n for n, other in enumerate(sources) if other == source]
@@ -99,7 +95,7 @@ class DeepL:
         rows = zip(sources, texts, found, strict=True)
         return JSONResponse({"translations": [shown(*row, billed=billed, fields=call.fields) for row in rows]})
 
-    async def sources(self, fields: Fields, texts: Sequence[str]) -> list[str]:
+    async def sources(self, work: Work, fields: Fields, texts: Sequence[str]) -> list[str]:
         """The source language of each text: the one that is given, else the one that it seems to have."""
         target = self.target_of(fields)
         known = [source for source, targets in self.models.languages.items() if find_code(target, targets)]
@@ -110,7 +106,7 @@ class DeepL:
             return [source] * len(texts)
         if len(known) == 1:
             return known * len(texts)
-        return [code for code, _ in [await self.engine.run(likeliest, text, known) for text in texts]]
+        return [code for code, _ in [await self.engine.places.run(work, likeliest, text, known) for text in texts]]
 
     def target_of(self, fields: Fields) -> str:
         """The target language, as a model writes it."""
@@ -122,35 +118,35 @@ class DeepL:
             raise Refused(f"Value for 'target_lang' not supported: {given[:20]!r}.", code="unknown_direction")
         return target
 
-    async def ask(self, caller: Caller, fields: Fields, source: str) -> Asked:
+    async def ask(self, work: Work, fields: Fields, source: str) -> Asked:
         """Check what texts and documents have in common."""
         choice(fields, "formality", FORMALITIES)
         for name in NOT_HERE:
             if fields.get(name):
                 raise Refused(f"Parameter '{name}' is not supported by this service: leave it out.")
         direction = find_direction(self.models, source, self.target_of(fields))
-        glossary = await self.glossary_of(caller, fields, direction)
+        glossary = await self.glossary_of(work, fields, direction)
         translator = await self.models.wait_for(direction)
         search = replace(translator.search, n_best=1)
         if choice(fields, "split_sentences", SPLITS) == "0":
             search = replace(search, split_above=10_000)
-        return Asked(self.service, caller, direction, translator, search, glossary=glossary)
+        return Asked(self.engine, work, direction, translator, search, glossary=glossary)
 
-    async def glossary_of(self, caller: Caller, fields: Fields, direction: Direction) -> Glossary | None:
+    async def glossary_of(self, work: Work, fields: Fields, direction: Direction) -> Glossary | None:
         """The glossary, or several as one: of two translations of a term, the one of the first counts."""
         ids = names_in(fields, "glossary_ids") or names_in(fields, "glossary_id")
         if ids and not fields.text("source_lang"):
             raise Refused("Use of a glossary requires the source_lang parameter to be specified.")
         entries: dict[str, str] = {}
         for identity in ids[:5]:
-            stored = await self.engine.run(self.service.glossaries.get, caller.owner, identity)
+            stored = await self.engine.places.run(work, self.glossaries.get, work.key.hash, identity)
             if stored is None:
                 raise Refused(f"Glossary not found: {identity[:60]}.", status=404, code="no_glossary")
             dictionary = stored.find(direction)
             if dictionary is None:
                 raise Refused("The language pair of the glossary does not match that of the request.")
             entries = dictionary.entries | entries
-        return Dictionary(*direction, entries).compile() if entries else None
+        return await self.engine.places.run(work, Dictionary(*direction, entries).compile) if entries else None
 
     async def languages(self, call: Call) -> Response:
         kind = choice(call.fields, "type", ("source", "target"))
@@ -180,16 +176,15 @@ class DeepL:
 
     async def usage(self, call: Call) -> Response:
         """Characters of this key since the service started."""
-        used = self.service.keys.uses[call.caller.key.hash].characters
+        used = call.gate.keys.use(call.work.owner, call.work.key).used
         return JSONResponse({"character_count": used, "character_limit": NO_LIMIT})
 
     async def upload(self, call: Call) -> Response:
-        call.admit([])
-        upload, data = await upload_of(call.fields, self.service.config.file_bytes)
-        [source] = await self.sources(call.fields, [""])
-        asked = await self.ask(call.caller, call.fields, source)
-        name = call.fields.text("filename") or upload.filename or ""
-        file, key = begin(asked, name, data, call.fields.text("columns"))
+        upload = self.documents.upload(call)
+        [source] = await self.sources(call.work, call.fields, [""])
+        asked = await self.ask(call.work, call.fields, source)
+        name = call.fields.text("filename") or upload.name
+        file, key = await self.documents.begin(asked, name, upload.data, call.fields.text("columns"))
         return JSONResponse({"document_id": file.id, "document_key": key})
 
     async def state(self, call: Call) -> Response:
@@ -198,7 +193,7 @@ class DeepL:
         if file.state == "translating":
             answer["seconds_remaining"] = max(1, (file.of - file.done) // 20)
         elif file.state == "done":
-            answer["billed_characters"] = file.characters
+            answer["billed_characters"] = file.work.characters
         elif file.state == "error":
             answer |= {"error_message": file.message, "message": file.message}
         return JSONResponse(answer)
@@ -209,10 +204,10 @@ class DeepL:
             raise Refused(file.message)
         if file.state != "done":
             raise Refused("Document is not ready.", status=503, retry_after=5)
-        return send_file(self.service.files, file)
+        return self.documents.send(file)
 
     def find(self, call: Call) -> File:
-        return self.service.files.get(call.path["id"], call.fields.text("document_key"))
+        return self.documents.files.get(call.path["id"], call.fields.text("document_key"))
 
 
 def shown(source: str, text: str, translation: str, *, billed: bool, fields: Fields) -> dict[str, Any]:
@@ -245,10 +240,10 @@ def fold(text: str, fields: Fields) -> str:
     return BREAK.sub(" ", text) if folds else text
 
 
-def protect(text: str, names: Sequence[str]) -> str:
+def protect(text: str, names: Collection[str]) -> str:
     """Mark elements with these names as not to be translated; `unprotect` takes the marks away again."""
-    return re.sub(rf"<({'|'.join(map(re.escape, names))})(?=[\s/>])", rf"<\1{KEEP}", text) if names else text
+    return OPENING.sub(lambda found: found[0] + KEEP * (found[1] in names), text) if names else text
 
 
-def unprotect(text: str, names: Sequence[str]) -> str:
-    return re.sub(rf"<({'|'.join(map(re.escape, names))}){KEEP}", r"<\1", text) if names else text
+def unprotect(text: str, names: Collection[str]) -> str:
+    return MARKED.sub(lambda found: f"<{found[1]}" if found[1] in names else found[0], text) if names else text

@@ -1,6 +1,6 @@
 """Bodies of our own API, /v1: the dataclasses that requests are read into and that answers are written from.
 
-Their docstrings are the descriptions in the OpenAPI document (`nmt.server.openapi`).
+Their docstrings are the descriptions in the OpenAPI document (`nmt.server.apis.native.openapi`).
 """
 
 from dataclasses import dataclass, field, fields, make_dataclass, replace

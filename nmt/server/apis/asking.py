@@ -7,21 +7,25 @@ from dataclasses import dataclass
 from nmt.config import SearchConfig
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Translation
 from nmt.server.codes import find_code
-from nmt.server.errors import Refused
+from nmt.server.errors import Refused, shown
 from nmt.server.models import Direction, Models
-from nmt.server.schema import shown
-from nmt.server.service import Caller, Service
+from nmt.server.work.owners import Work
+from nmt.server.work.queue import Engine
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary, add_terms
 from nmt.translation.translator import Translator
+
+# More would take minutes of search, and gigabytes: each doubles what the search must tell apart.
+MOST_PHRASES, MOST_FORBIDDEN, MOST_LETTERS = 32, 256, 2_000  # in must, with alternatives; in must_not; in all of them
+MOST_TERMS = 32  # of a glossary, in a text
 
 
 @dataclass(frozen=True)
 class Asked:
     """Texts of one direction, with all that their translation needs."""
 
-    service: Service
-    caller: Caller
+    engine: Engine
+    work: Work
     direction: Direction
     translator: Translator
     search: SearchConfig
@@ -33,22 +37,32 @@ class Asked:
     def make(self, texts: Sequence[str]) -> tuple[list[Request], list[str]]:
         """The request of each text, and a note (or "") why terms of the glossary were left out; takes time. Refused if
         the constraints can't be met."""
+        must = [phrase for term in self.constraints.must for phrase in term.targets]
+        letters = sum(map(len, (self.constraints.prefix, *must, *self.constraints.must_not)))
+        if len(must) > MOST_PHRASES or len(self.constraints.must_not) > MOST_FORBIDDEN or letters > MOST_LETTERS:
+            most = f"{MOST_PHRASES} phrases in must, {MOST_FORBIDDEN} in must_not, {MOST_LETTERS:,} characters"
+            raise Refused(f"there are too many constraints: at most {most}", code="constraints")
         if problem := self.translator.compiler.problem(self.constraints, self.search):
             raise Refused(f"prefix, must or must_not can't be met: {problem}", code="constraints")
         requests = [Request(text, self.constraints) for text in texts]
         if not self.glossary:
             return requests, [""] * len(texts)
-        made = [add_terms(self.glossary, r, self.translator, self.search, self.markup) for r in requests]
-        return [request for request, _ in made], [note for _, note in made]
+        found = []
+        for request in requests:
+            self.work.stop.check()
+            found.append(add_terms(self.glossary, request, self.translator, self.search, self.markup, MOST_TERMS))
+        return [request for request, _ in found], [note for _, note in found]
 
     async def translate(self, texts: Sequence[str]) -> list[list[Translation]]:
         """The n-best list of each text."""
-        requests, _ = await self.service.engine.run(self.make, texts)
+        is_plain = not self.glossary and self.constraints == NO_CONSTRAINTS
+        requests = (
+            [*map(Request, texts)] if is_plain else (await self.engine.places.run(self.work, self.make, texts))[0]
+        )
         return await self.translate_requests(requests)
 
     async def translate_requests(self, requests: Sequence[Request]) -> list[list[Translation]]:
-        engine, key = self.service.engine, self.caller.client
-        return await engine.translate(self.translator, requests, self.search, markup=self.markup, key=key)
+        return await self.engine.translate(self.work, self.translator, requests, self.search, markup=self.markup)
 
 
 def find_direction(models: Models, source: str, target: str) -> Direction:
@@ -58,7 +72,7 @@ def find_direction(models: Models, source: str, target: str) -> Direction:
     sources = [find_code(source, languages)] if source else [*languages]
     found = [(code, other) for code in sources if code and (other := find_code(target, languages[code]))]
     if not found:
-        asked = f"{source} to {target}" if source else f"to {target}"
+        asked = f"{source[:60]} to {target[:60]}" if source else f"to {target[:60]}"
         known = ", ".join(f"{code} to {other}" for code, others in languages.items() for other in others[:20])
         raise Refused(f"no model translates {shown(asked)}: there is {known}", code="unknown_direction")
     if len(found) > 1:

@@ -1,28 +1,30 @@
 """LibreTranslate's API, so that its clients work unchanged: texts in any form of request in, translations out.
 
-Codes, paths, fields and errors are those of its interface; what several clients need is in `nmt.server.bodies`.
+Codes, paths, fields and errors are those of its interface; what several clients need is in `nmt.server.apis.bodies`.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute
 
 from nmt.config import SearchConfig
+from nmt.config.serve import ServeConfig
 from nmt.documents.base import FORMATS
 from nmt.reading.request import Request as Line
-from nmt.server.asking import Asked, find_direction
-from nmt.server.bodies import Fields
+from nmt.server.apis.asking import Asked, find_direction
+from nmt.server.apis.bodies import Fields
+from nmt.server.apis.documents import Documents
+from nmt.server.apis.operation import Call, Handler, Operation
 from nmt.server.codes import find_code, name_of
 from nmt.server.detect import detect, likeliest
-from nmt.server.documents import FORM_BYTES, begin, send_file, upload_of
 from nmt.server.errors import Refused
-from nmt.server.models import Direction
-from nmt.server.service import Call, Service, route
+from nmt.server.models import Direction, Models
+from nmt.server.work.owners import Work
+from nmt.server.work.queue import Engine
 from nmt.text.markup import Mode
 from nmt.version import __version__
 
@@ -54,21 +56,28 @@ SPEC = {
 }
 
 
-def routes(service: Service) -> list[BaseRoute]:
-    api, at = LibreTranslate(service), partial(route, service, show)
+def operation(methods: str, path: str, handle: Handler, **further: Any) -> Operation:
+    return Operation(methods=methods, path=path, handle=handle, key_in_body=True, **further)
+
+
+def operations(config: ServeConfig, models: Models, engine: Engine, documents: Documents) -> list[Operation]:
+    """All that the API does."""
+    api = LibreTranslate(config, models, engine, documents)
+    most = documents.most_bytes
     return [
-        at("GET POST", "/languages", api.languages, is_open=True),
-        at("GET POST", "/frontend/settings", api.settings, is_open=True),
-        at("GET POST", "/detect", api.detect),
-        at("GET POST", "/translate", api.translate),
-        at("POST", "/suggest", api.suggest),
-        at("GET", "/spec", api.spec, is_open=True),
-        at("POST", "/translate_file", api.translate_file, most_bytes=service.config.file_bytes + FORM_BYTES),
-        at("GET", DOWNLOAD, api.download_file, is_open=True),
+        operation("GET", "/languages", api.languages, auth="open"),
+        operation("GET POST", "/frontend/settings", api.settings, auth="open"),
+        operation("POST", "/detect", api.detect),
+        operation("GET POST", "/translate", api.translate),
+        operation("POST", "/suggest", api.suggest),
+        operation("GET", "/spec", api.spec, auth="open"),
+        operation("POST", "/translate_file", api.translate_file, auth="own", body=UPLOAD, most_bytes=most),
+        operation("GET", DOWNLOAD, api.download_file, auth="token"),
     ]
 
 
 KEY_ERRORS = {  # as clients know them
+    "no_file": (400, "Invalid request: missing file parameter"),
     "no_key": (400, "Please contact the server operator to get an API key"),
     "wrong_key": (403, "Invalid API key"),
 }
@@ -95,8 +104,8 @@ def languages_of(fields: Fields) -> tuple[str, str]:
 class LibreTranslate:
     """The handlers."""
 
-    def __init__(self, service: Service) -> None:
-        self.service, self.config, self.engine, self.models = service, service.config, service.engine, service.models
+    def __init__(self, config: ServeConfig, models: Models, engine: Engine, documents: Documents) -> None:
+        self.config, self.engine, self.models, self.documents = config, engine, models, documents
         known = self.models.languages
         self.targets = known | {target: [] for target in self.models.targets if target not in known}
         """The targets of each language; clients want targets to be languages of the list too."""
@@ -126,32 +135,24 @@ class LibreTranslate:
         return JSONResponse(SPEC)
 
     async def detect(self, call: Call) -> Response:
-        self.charge(call)
         texts = call.fields.texts("q")
         if not texts:
             raise missing("q")
         self.check_texts(call, texts)
-        found = await self.engine.run(detect, "\n".join(texts), list(self.targets))
+        found = await self.engine.places.run(call.work, detect, "\n".join(texts), list(self.targets))
         return JSONResponse([shown(guess) for guess in found] or [{"confidence": 0.0, "language": "en"}])
 
     async def suggest(self, call: Call) -> Response:
-        self.charge(call)
         raise Refused("Suggestions are disabled on this server.", status=403, code="disabled")
 
-    def charge(self, call: Call) -> None:
-        """Refused if the key has had its share."""
-        characters = sum(len(text) for text in call.fields.listed("q") if isinstance(text, str))
-        self.service.keys.charge(call.caller.key, characters)
-
     def check_texts(self, call: Call, texts: Sequence[str]) -> None:
-        """Refuse too many or too long texts, and note them for the log."""
-        call.record.texts, call.record.characters = len(texts), sum(map(len, texts))
+        """Count the texts, and refuse too many or too long ones."""
+        call.charge(texts)
         for size, most in ((len(texts), self.config.texts), (max(map(len, texts)), self.config.text_characters)):
             if size > most:
                 raise Refused(f"Invalid request: request ({size}) exceeds text limit ({most})", code="too_long")
 
     async def translate(self, call: Call) -> Response:
-        self.charge(call)
         texts = call.fields.texts("q")
         if texts is None:
             raise missing("q")
@@ -164,12 +165,11 @@ class LibreTranslate:
             raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
         if texts:
             self.check_texts(call, texts)
-        sources, guesses = await self.sources(texts, source)
+        sources, guesses = await self.sources(call.work, texts, source)
         target = self.find(target)
         markup: Mode = "html" if form == "html" else "none"
-        found = await self.translate_texts(
-            texts, [(code, target) for code in sources], markup, alternatives, call.caller.client
-        )
+        directions = [(code, target) for code in sources]
+        found = await self.translate_texts(call.work, texts, directions, markup, alternatives)
         is_list = isinstance(call.fields["q"], list)
         answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
         if source == "auto":
@@ -184,15 +184,16 @@ class LibreTranslate:
             raise Refused(f"{code[:20]} is not supported", code="unknown_language")
         return known
 
-    async def sources(self, texts: Sequence[str], source: str) -> tuple[list[str], list[tuple[str, float]]]:
+    async def sources(self, work: Work, texts: Sequence[str], source: str) -> tuple[list[str], list[tuple[str, float]]]:
         """The source language of each text, and what was guessed for auto."""
         if source != "auto":
             return [self.find(source)] * len(texts), []
-        guesses = [await self.engine.run(likeliest, text, [*self.models.languages]) for text in texts]
+        known = [*self.models.languages]
+        guesses = [await self.engine.places.run(work, likeliest, text, known) for text in texts]
         return [code for code, _ in guesses], guesses
 
     async def translate_texts(
-        self, texts: Sequence[str], directions: Sequence[Direction], markup: Mode, alternatives: int, key: str
+        self, work: Work, texts: Sequence[str], directions: Sequence[Direction], markup: Mode, alternatives: int
     ) -> list[list[str]]:
         """The translation of each text, and alternatives; a text in the target language, or a blank one, is copied."""
         results = [[text] for text in texts]
@@ -208,7 +209,7 @@ class LibreTranslate:
             translator = await self.models.wait_for(direction)
             search = with_alternatives(translator.search, alternatives)
             lines = [Line(texts[n]) for n in places]
-            lists = await self.engine.translate(translator, lines, search, markup=markup, key=key)
+            lists = await self.engine.translate(work, translator, lines, search, markup=markup)
             for n, translations in zip(places, lists, strict=True):
                 different = dict.fromkeys(translation.text for translation in translations)
                 results[n] = [*different][: 1 + alternatives]
@@ -221,14 +222,13 @@ class LibreTranslate:
         if call.fields.file("file") is None:
             raise missing("file")
         source, target = languages_of(call.fields)
-        upload, data = await upload_of(call.fields, self.config.file_bytes)
-        name = upload.filename or ""
-        if not name.lower().endswith(tuple(SUFFIXES)):
+        upload = self.documents.upload(call)
+        if not upload.name.lower().endswith(tuple(SUFFIXES)):
             raise Refused("Invalid request: file format not supported", code="unknown_format")
         direction = find_direction(self.models, "" if source == "auto" else source, target)
         translator = await self.models.wait_for(direction)
-        asked = Asked(self.service, call.caller, direction, translator, translator.search)
-        file, token = begin(asked, name, data, call.fields.text("columns"))
+        asked = Asked(self.engine, call.work, direction, translator, translator.search)
+        file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields.text("columns"))
         assert file.task
         try:
             await file.task
@@ -240,7 +240,7 @@ class LibreTranslate:
         return JSONResponse({"translatedFileUrl": f"{str(call.request.base_url).rstrip('/')}{path}"})
 
     async def download_file(self, call: Call) -> Response:
-        return send_file(self.service.files, self.service.files.get(call.path["id"], call.path["token"]))
+        return self.documents.send(self.documents.files.get(call.path["id"], call.path["token"]))
 
 
 @lru_cache

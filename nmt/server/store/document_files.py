@@ -4,8 +4,10 @@ temporary folder, and given to whoever has its token."""
 import asyncio
 import hmac
 import secrets
+import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +15,8 @@ from typing import Literal
 
 from nmt.config.serve import ServeConfig
 from nmt.server.errors import Busy, Refused, refusal
-from nmt.server.keys import hash_of
+from nmt.server.store.keys import hash_of
+from nmt.server.work.owners import Room, Work
 
 State = Literal["waiting", "translating", "done", "error"]
 
@@ -27,12 +30,13 @@ class File:
     name: str
     """Of the file that its owner gets."""
     media_type: str
+    folder: Path
+    """Of its parts. `source`: as it was sent; `result`: translated."""
+    work: Work
     state: State = "waiting"
     done: int = 0
     """Texts that are translated; `of`: texts of the document."""
     of: int = 0
-    characters: int = 0
-    """Of these texts."""
     message: str = ""
     """What went wrong."""
     ended: float | None = None
@@ -40,7 +44,7 @@ class File:
     task: "asyncio.Task[None] | None" = None
 
 
-Work = Callable[[File], Awaitable[bytes]]
+Translate = Callable[[File], Awaitable[None]]
 """Makes the translation of a document, and says in the `File` how far it is."""
 
 
@@ -50,33 +54,51 @@ class Files:
     def __init__(self, config: ServeConfig, clock: Callable[[], float] = time.monotonic) -> None:
         self.config, self.clock = config, clock
         self.known: dict[str, File] = {}
+        self.in_work = Room(config.files)
         self.folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def start(self, name: str, media_type: str, work: Work) -> tuple[File, str]:
+    def start(self, owner: Work, name: str, media_type: str, translate: Translate) -> tuple[File, str]:
         """Begin to translate a document; also its token. Refused if files are switched off, Busy if too many are in
-        work. The oldest results make room."""
+        work. Of who has most, the oldest result makes room."""
         if not self.config.files:
             raise Refused("this service translates no files", status=403, code="disabled")
+        if not self.in_work.take(owner.owner, 1):
+            raise Busy(10)
         self.forget()
-        while len(self.known) >= self.config.files:
-            ended = [(file.ended, file.id) for file in self.known.values() if file.ended is not None]
-            if not ended:
-                raise Busy(10)
+        held = Counter(file.work.owner for file in self.known.values() if file.ended is not None)
+        if len(self.known) >= self.config.files and held:
+            most = max(held, key=lambda name: held[name])
+            ended = [
+                (file.ended or 0.0, file.id)
+                for file in self.known.values()
+                if file.ended is not None and file.work.owner == most
+            ]
             self.remove(self.known[min(ended)[1]])
-        token = secrets.token_urlsafe(32)
-        file = File(secrets.token_hex(16), hash_of(token), name, media_type)
+        if self.folder is None:
+            self.folder = tempfile.TemporaryDirectory(prefix="nmt-files-", ignore_cleanup_errors=True)
+        token, identity = secrets.token_urlsafe(32), secrets.token_hex(16)
+        work = Work(identity, owner.owner, owner.key)
+        file = File(identity, hash_of(token), name, media_type, Path(self.folder.name, identity), work)
+        file.folder.mkdir()
         self.known[file.id] = file
-        file.task = asyncio.get_running_loop().create_task(self.run(file, work))
+        file.task = asyncio.get_running_loop().create_task(self.run(file, translate))
         return file, token
 
-    async def run(self, file: File, work: Work) -> None:
+    async def run(self, file: File, translate: Translate) -> None:
         try:
-            data = await work(file)
-            await asyncio.to_thread(self.path(file).write_bytes, data)
+            async with asyncio.timeout(60 * self.config.file_minutes):
+                await translate(file)
             file.state = "done"
         except Exception as error:
             file.state, file.message = "error", refusal(error, file=file.id).message
-        file.ended = self.clock()
+        except asyncio.CancelledError:
+            file.state, file.message = "error", "the translation was given up"
+            raise
+        finally:
+            file.work.stop.set()
+            file.ended = self.clock()
+            self.in_work.give_back(file.work.owner, 1)
+            asyncio.get_running_loop().call_later(60 * self.config.file_minutes + 1, self.forget)
 
     def get(self, identity: str, token: str) -> File:
         """Refused if there is no such document, or for a wrong token: nobody learns which of both."""
@@ -89,12 +111,6 @@ class Files:
             raise Refused(problem, status=404, code="no_document")
         return file
 
-    def path(self, file: File) -> Path:
-        """Where the translation is."""
-        if self.folder is None:
-            self.folder = tempfile.TemporaryDirectory(prefix="nmt-files-")
-        return Path(self.folder.name, file.id)
-
     def forget(self) -> None:
         """Delete what is too old."""
         oldest = self.clock() - 60 * self.config.file_minutes
@@ -104,11 +120,12 @@ class Files:
 
     def remove(self, file: File) -> None:
         del self.known[file.id]
-        self.path(file).unlink(missing_ok=True)
+        shutil.rmtree(file.folder, ignore_errors=True)
 
     def close(self) -> None:
         """End all work, and delete all files."""
         for file in self.known.values():
+            file.work.stop.set()
             if file.task:
                 file.task.cancel()
         if self.folder:

@@ -11,9 +11,8 @@ import logging
 import math
 import secrets
 import time
-from collections import defaultdict, deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +23,8 @@ from nmt.files import write_json
 from nmt.server.errors import Refused
 
 LOG = logging.getLogger("nmt.server")
-WINDOW = 60.0  # seconds
+MINUTE = 60.0  # seconds
+MOST_OWNERS = 10_000  # whose use is known; then those are forgotten that asked for nothing in the last minute
 PREFIX = "nmt-"  # so that a key in a file or a log can be recognised as one
 
 
@@ -50,21 +50,25 @@ NO_KEY = Key(name="", hash="")
 
 @dataclass
 class Use:
-    """What a key has asked for."""
+    """What an owner may still ask for, and has asked for."""
 
-    recent: deque[tuple[float, int, int]] = field(default_factory=deque)
-    """Time, requests and characters, in the last minute."""
-    characters: int = 0
-    """Since the service started."""
+    at: float
+    """When `requests` and `characters` were right: what is left of a minute's share, below 0 if more was used."""
+    requests: float
+    characters: float
+    used: int = 0
+    """Characters, since the service started."""
 
 
 class Keys:
     """The keys of a service; a service without keys is open to all. The file is read again when it has changed."""
 
-    def __init__(self, file: Path | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        """ValueError if the file is no file of keys."""
-        self.file, self.clock = file, clock
-        self.uses: defaultdict[str, Use] = defaultdict(Use)
+    def __init__(
+        self, file: Path | None = None, anyone: Key = NO_KEY, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`anyone`: the limits of each address, if there are no keys. ValueError if the file is no file of keys."""
+        self.file, self.anyone, self.clock = file, anyone, clock
+        self.uses: dict[str, Use] = {}
         self.changed, self.keys = (file.stat().st_mtime_ns, read_keys(file)) if file else (0, [])
 
     def refresh(self) -> None:
@@ -79,28 +83,43 @@ class Keys:
     def find(self, text: str) -> Key | None:
         """The key with this text; None if there is none. All keys are compared, each in constant time."""
         if not self.file:
-            return NO_KEY
+            return self.anyone
         self.refresh()
         given = hash_of(text)
         return next(iter([key for key in self.keys if hmac.compare_digest(key.hash, given)]), None)
 
-    def charge(self, key: Key, characters: int, requests: int = 1) -> None:
-        """Count what a key asks for. Refused if it has asked for too much in the last minute; a request with more
-        characters than a minute allows may come after a minute without any."""
-        use, now = self.uses[key.hash], self.clock()
-        while use.recent and use.recent[0][0] <= now - WINDOW:
-            use.recent.popleft()
-        n_requests = requests + sum(n for _, n, _ in use.recent)
-        before = sum(n for _, _, n in use.recent)
-        too_many = key.requests and requests and n_requests > key.requests
-        too_long = key.characters and characters and before and before + characters > key.characters
-        if too_many or too_long:
-            share = f"{key.requests:,} requests" if too_many else f"{key.characters:,} characters"
-            wait = max(1, math.ceil(WINDOW - (now - use.recent[0][0])))
-            problem = f"this key may have {share} a minute: try again in {wait} seconds"
-            raise Refused(problem, status=429, code="limit_reached", retry_after=wait)
-        use.recent.append((now, requests, characters))
-        use.characters += characters
+    def admit(self, owner: str, key: Key, requests: int = 1) -> None:
+        """Count requests of an owner. Refused if it has none left, or owes characters: a request may have more than are
+        left, and then the next one waits until they are paid for."""
+        use = self.use(owner, key)
+        for name, limit, missing in (
+            ("requests", key.requests, requests - use.requests),
+            ("characters", key.characters, -use.characters),
+        ):
+            if limit and requests and (missing > 0 or (name == "characters" and missing == 0)):
+                wait = max(1, math.ceil(missing * MINUTE / limit))
+                whose = "this key" if self.file else "your address"
+                problem = f"{whose} may have {limit:,} {name} a minute: try again in {wait} seconds"
+                raise Refused(problem, status=429, code="limit_reached", retry_after=wait)
+        use.requests -= requests
+
+    def charge(self, owner: str, key: Key, characters: int) -> None:
+        """Count characters to translate, even those that an owner doesn't have."""
+        use = self.use(owner, key)
+        use.characters -= characters
+        use.used += characters
+
+    def use(self, owner: str, key: Key) -> Use:
+        """What an owner may have now."""
+        now = self.clock()
+        if len(self.uses) >= MOST_OWNERS and owner not in self.uses:  # addresses
+            self.uses = {o: use for o, use in self.uses.items() if now - use.at < MINUTE or use.characters < 0}
+        use = self.uses.setdefault(owner, Use(now, key.requests, key.characters))
+        share = (now - use.at) / MINUTE
+        use.requests = min(key.requests, use.requests + share * key.requests)
+        use.characters = min(key.characters, use.characters + share * key.characters)
+        use.at = now
+        return use
 
 
 def hash_of(text: str) -> str:

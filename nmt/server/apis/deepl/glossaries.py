@@ -1,38 +1,69 @@
 """Glossaries of DeepL's API: of version 2, with one direction each, and of version 3, with any number of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from nmt.server.asking import find_direction
-from nmt.server.bodies import Fields, brief
+from nmt.server.apis.asking import find_direction
+from nmt.server.apis.bodies import Fields, brief
+from nmt.server.apis.operation import Call, Handler, Operation
 from nmt.server.errors import Refused
-from nmt.server.glossaries import Dictionary, Stored, read_entries, write_entries
-from nmt.server.service import Call, Service
+from nmt.server.models import Models
+from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, read_entries, write_entries
+from nmt.server.work.queue import Engine
 
 TSV = "text/tab-separated-values"
+NOT_FOUND = Refused("Glossary not found.", status=404, code="no_glossary")
+MOST_DICTIONARIES = 100
+
+
+def operations(models: Models, engine: Engine, store: Glossaries) -> list[Operation]:
+    """All that the API does."""
+    api, v2, v3 = DeepLGlossaries(models, engine, store), "/v2/glossaries", "/v3/glossaries"
+
+    def own(methods: str, path: str, handle: Handler) -> Operation:
+        return Operation(methods=methods, path=path, handle=handle, auth="own")
+
+    return [
+        Operation(methods="GET", path="/v2/glossary-language-pairs", handle=api.pairs),
+        own("GET", v2, api.list_single),
+        own("POST", v2, api.create_single),
+        own("GET", f"{v2}/{{id}}", api.get_single),
+        own("GET", f"{v2}/{{id}}/entries", api.entries_single),
+        own("DELETE", f"{v2}/{{id}}", api.delete),
+        own("GET", v3, api.list),
+        own("POST", v3, api.create),
+        own("GET", f"{v3}/{{id}}", api.get),
+        own("PATCH", f"{v3}/{{id}}", api.change),
+        own("DELETE", f"{v3}/{{id}}", api.delete),
+        own("GET", f"{v3}/{{id}}/entries", api.entries),
+        own("PUT", f"{v3}/{{id}}/dictionaries", api.put),
+        own("DELETE", f"{v3}/{{id}}/dictionaries", api.drop),
+    ]
 
 
 class DeepLGlossaries:
     """The handlers."""
 
-    def __init__(self, service: Service) -> None:
-        self.service, self.store, self.run = service, service.glossaries, service.engine.run
+    def __init__(self, models: Models, engine: Engine, store: Glossaries) -> None:
+        self.models, self.run, self.store = models, engine.places.run, store
 
     async def pairs(self, call: Call) -> Response:
-        known = self.service.models.languages
+        known = self.models.languages
         pairs = [{"source_lang": a, "target_lang": b} for a, targets in known.items() for b in targets]
         return JSONResponse({"supported_languages": pairs})
 
     async def list_single(self, call: Call) -> Response:
-        found = await self.run(self.store.all, call.caller.owner)
+        found = await self.run(call.work, self.store.all, call.work.key.hash)
         return JSONResponse({"glossaries": [single(stored) for stored in found if stored.dictionaries]})
 
     async def create_single(self, call: Call) -> Response:
-        dictionary = self.dictionary(call.fields)
-        stored = await self.run(self.store.create, call.caller.owner, call.fields.text("name"), [dictionary])
+        dictionary = await self.run(call.work, self.dictionary, call.fields)
+        stored = await self.run(
+            call.work, self.store.create, call.work.key.hash, call.fields.text("name"), [dictionary]
+        )
         return JSONResponse(single(stored), 201)
 
     async def get_single(self, call: Call) -> Response:
@@ -44,12 +75,14 @@ class DeepLGlossaries:
         return PlainTextResponse(write_entries(first(stored).entries), media_type=TSV)
 
     async def list(self, call: Call) -> Response:
-        found = await self.run(self.store.all, call.caller.owner)
+        found = await self.run(call.work, self.store.all, call.work.key.hash)
         return JSONResponse({"glossaries": [multiple(stored) for stored in found]})
 
     async def create(self, call: Call) -> Response:
-        dictionaries = self.dictionaries(call.fields)
-        stored = await self.run(self.store.create, call.caller.owner, call.fields.text("name"), dictionaries)
+        dictionaries = await self.run(call.work, self.dictionaries, call.fields)
+        stored = await self.run(
+            call.work, self.store.create, call.work.key.hash, call.fields.text("name"), dictionaries
+        )
         return JSONResponse(multiple(stored), 201)
 
     async def get(self, call: Call) -> Response:
@@ -57,17 +90,32 @@ class DeepLGlossaries:
 
     async def change(self, call: Call) -> Response:
         """A new name, or more entries."""
-        stored = await self.find(call)
-        for new in self.dictionaries(call.fields):
-            old = stored.find((new.source, new.target))
-            entries = {**(old.entries if old else {}), **new.entries}
-            stored = stored.with_dictionary(Dictionary(new.source, new.target, entries))
-        stored = replace(stored, name=call.fields.text("name") or stored.name)
-        return JSONResponse(multiple(await self.run(self.store.store, stored)))
+        added = await self.run(call.work, self.dictionaries, call.fields)
+        name = call.fields.text("name")
+
+        def more(stored: Stored) -> Stored:
+            for new in added:
+                old = stored.find((new.source, new.target))
+                entries = {**(old.entries if old else {}), **new.entries}
+                stored = stored.with_dictionary(Dictionary(new.source, new.target, entries))
+            return replace(stored, name=name or stored.name)
+
+        return JSONResponse(multiple(await self.store_changed(call, more)))
+
+    async def store_changed(self, call: Call, change: Callable[[Stored], Stored]) -> Stored:
+        """The glossary that the path names, changed, while nobody else changes it. Refused if there is none."""
+
+        def change_it(stored: Stored | None) -> Stored:
+            if stored is None:
+                raise NOT_FOUND
+            return change(stored)
+
+        owner, identity = call.work.key.hash, call.path["id"]
+        return await self.run(call.work, self.store.change, lambda: self.store.get(owner, identity), change_it)
 
     async def delete(self, call: Call) -> Response:
         stored = await self.find(call)
-        await self.run(self.store.delete, stored)
+        await self.run(call.work, self.store.delete, stored)
         return Response(status_code=204)
 
     async def entries(self, call: Call) -> Response:
@@ -77,35 +125,38 @@ class DeepLGlossaries:
         return JSONResponse({"dictionaries": [languages(dictionary) | found]})
 
     async def put(self, call: Call) -> Response:
-        stored = await self.find(call)
-        dictionary = self.dictionary(call.fields)
-        await self.run(self.store.store, stored.with_dictionary(dictionary))
+        dictionary = await self.run(call.work, self.dictionary, call.fields)
+        await self.store_changed(call, lambda stored: stored.with_dictionary(dictionary))
         return JSONResponse(counted(dictionary))
 
     async def drop(self, call: Call) -> Response:
-        stored = await self.find(call)
-        unwanted = self.chosen(stored, call.fields)
-        kept = tuple(dictionary for dictionary in stored.dictionaries if dictionary != unwanted)
-        await self.run(self.store.store, replace(stored, dictionaries=kept))
+        def less(stored: Stored) -> Stored:
+            unwanted = self.chosen(stored, call.fields)
+            return replace(stored, dictionaries=tuple(kept for kept in stored.dictionaries if kept != unwanted))
+
+        await self.store_changed(call, less)
         return Response(status_code=204)
 
     async def find(self, call: Call) -> Stored:
         """The glossary that the path names. Refused if there is none."""
-        stored = await self.run(self.store.get, call.caller.owner, call.path["id"])
+        stored = await self.run(call.work, self.store.get, call.work.key.hash, call.path["id"])
         if stored is None:
-            raise Refused("Glossary not found.", status=404, code="no_glossary")
+            raise NOT_FOUND
         return stored
 
     def chosen(self, stored: Stored, fields: Fields) -> Dictionary:
         """The dictionary for the direction that a request names."""
-        direction = find_direction(self.service.models, fields.text("source_lang"), fields.text("target_lang"))
+        direction = find_direction(self.models, fields.text("source_lang"), fields.text("target_lang"))
         found = stored.find(direction)
         if found is None:
             raise Refused("The glossary has no dictionary for these languages.", status=404, code="no_glossary")
         return found
 
     def dictionaries(self, fields: Fields) -> "Sequence[Dictionary]":
-        return [self.dictionary(given) for given in fields.listed("dictionaries")]
+        given = fields.listed("dictionaries")
+        if len(given) > MOST_DICTIONARIES:
+            raise Refused(f"dictionaries has {len(given):,} items: at most {MOST_DICTIONARIES} are allowed")
+        return [self.dictionary(item) for item in given]
 
     def dictionary(self, given: Any) -> Dictionary:
         """A dictionary, as clients write it. Refused, or ValueError, if it is none."""
@@ -117,7 +168,7 @@ class DeepLGlossaries:
         form = given.get("entries_format", "tsv")
         if form not in ("tsv", "csv"):
             raise Refused("Value for 'entries_format' not supported: it must be tsv or csv.")
-        direction = find_direction(self.service.models, given["source_lang"], given["target_lang"])
+        direction = find_direction(self.models, given["source_lang"], given["target_lang"])
         return Dictionary(*direction, read_entries(given["entries"], form))
 
 
@@ -132,7 +183,7 @@ def counted(dictionary: Dictionary) -> dict[str, Any]:
 def first(stored: Stored) -> Dictionary:
     """The only direction that version 2 shows. Refused if there is none."""
     if not stored.dictionaries:
-        raise Refused("Glossary not found.", status=404, code="no_glossary")
+        raise NOT_FOUND
     return stored.dictionaries[0]
 
 

@@ -1,0 +1,166 @@
+"""Uploads of all APIs: a file flows in; its texts flow through the engine, a few at a time, into the same file.
+
+The file is read, and written, in processes of their own. What they say to each other are files: the upload, its texts,
+and their answers, of which the service itself has a few in memory at once.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path, PurePath
+from typing import TextIO
+from urllib.parse import quote
+
+from starlette.responses import FileResponse, Response
+
+from nmt.config.serve import ServeConfig
+from nmt.documents.archive import Archive, Limits
+from nmt.documents.base import FORMATS, Answer, Options, Unit, format_of, read_document
+from nmt.fields import require
+from nmt.reading.request import Translation
+from nmt.server.apis.asking import Asked
+from nmt.server.apis.bodies import Upload
+from nmt.server.apis.operation import Call
+from nmt.server.errors import Busy, Refused
+from nmt.server.store.document_files import File, Files
+from nmt.server.store.keys import Keys
+from nmt.server.work.owners import Places
+from nmt.server.work.processes import allow_memory, in_process
+
+AT_ONCE = 64  # texts of a document that are in the queue at once
+LONGEST = 100_000  # characters of one of them
+FORM_BYTES = 2**16  # of an upload, beside the file
+PATIENCE = 20  # times that a document waits because the engine is busy
+PROCESSES = 2  # files that are read or written at the same time
+
+
+class Documents:
+    """Translates files."""
+
+    def __init__(self, config: ServeConfig, files: Files, keys: Keys) -> None:
+        self.config, self.files, self.keys = config, files, keys
+        self.places = Places(PROCESSES, "documents")
+        self.most_bytes = config.file_bytes + FORM_BYTES
+        """Of the body of an upload."""
+
+    def upload(self, call: Call) -> Upload:
+        """The file of a request. Refused if there is none, or if it is too large."""
+        upload, most = call.fields.file("file"), self.config.file_bytes
+        if upload is None:
+            raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
+        if len(upload.data) > most:
+            problem = f"the file has {len(upload.data):,} bytes: at most {most:,} are allowed"
+            raise Refused(problem, status=413, code="too_large")
+        return upload
+
+    async def begin(self, asked: Asked, name: str, data: bytes, columns: str = "") -> tuple[File, str]:
+        """Begin to translate a file with this name; also the token of the result. ValueError for an unknown format.
+
+        `columns`: those of a table that are translated, separated by commas."""
+        path = PurePath(PurePath(name.replace("\\", "/")).name[-200:] or "document")
+        form = format_of(path.name)
+        source, target = asked.direction
+        archives = Limits(self.config.zip_members, self.config.unpacked_bytes, self.config.zip_ratio)
+        options = Options(source=source, target=target, columns=tuple(filter(None, columns.split(","))), zip=archives)
+        stored = asyncio.Event()
+
+        async def translate(file: File) -> None:
+            await stored.wait()
+            await self.translate(file, replace(asked, work=file.work), form, options)
+
+        translated = f"{path.stem}.{target}{path.suffix}"
+        file, token = self.files.start(asked.work, translated, FORMATS[form].media_type, translate)
+        assert file.task
+        try:
+            await asked.engine.places.run(asked.work, (file.folder / "source").write_bytes, data)
+        except BaseException:
+            file.task.cancel()
+            raise
+        stored.set()
+        return file, token
+
+    async def translate(self, file: File, asked: Asked, form: str, options: Options) -> None:
+        parts = file.folder, form, options
+        file.of, characters = await self.apart(file, read_texts, *parts)
+        file.state, file.work.characters = "translating", characters
+        self.keys.charge(file.work.owner, file.work.key, characters)
+        with (file.folder / "texts").open(encoding="ascii") as texts, (file.folder / "answers").open("w") as answers:
+            found = list[Answer]()
+            while units := await asked.engine.places.run(file.work, go_on, texts, answers, found):
+                found = await translate_units(asked, units)
+                file.done += len(found)
+        await self.apart(file, write_result, *parts)
+        for name in ("source", "texts", "answers"):
+            (file.folder / name).unlink()
+
+    async def apart(self, file: File, function: object, *arguments: object) -> tuple[int, int]:
+        """What a function says that runs in a process of its own."""
+        seconds = self.config.file_seconds
+        found: tuple[int, int] = await self.places.run(
+            file.work, in_process, file.work.stop, seconds, function, *arguments
+        )
+        return found
+
+    def send(self, file: File) -> Response:
+        """A translated file, as a download."""
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
+        return FileResponse(file.folder / "result", media_type=file.media_type, headers=headers)
+
+
+def read_texts(folder: Path, form: str, options: Options) -> tuple[int, int]:
+    """Write the texts of a document to a file; the numbers of texts and of characters. In a process."""
+    data = (folder / "source").read_bytes()
+    bound(data, options)
+    document = read_document(data, form, options)
+    longest = max((len(unit.text) for unit in document.units), default=0)
+    require(longest <= LONGEST, f"a text of the file has {longest:,} characters: at most {LONGEST:,} are allowed")
+    with (folder / "texts").open("w", encoding="ascii") as file:
+        file.writelines(f"{json.dumps([unit.text, unit.markup])}\n" for unit in document.units)
+    return len(document.units), sum(len(unit.text) for unit in document.units)
+
+
+def go_on(texts: TextIO, answers: TextIO, found: Sequence[Answer]) -> list[Unit]:
+    """Write answers to a file, and read the next texts from another one."""
+    answers.writelines(f"{json.dumps([answer.text, answer.flags])}\n" for answer in found)
+    return [Unit(*json.loads(line)) for line in islice(texts, AT_ONCE)]
+
+
+def write_result(folder: Path, form: str, options: Options) -> tuple[int, int]:
+    """Write the document with its answers to a file. In a process."""
+    data = (folder / "source").read_bytes()
+    bound(data, options)
+    document = read_document(data, form, options)
+    with (folder / "answers").open(encoding="ascii") as lines:
+        answers = [Answer(text, tuple(flags)) for text, flags in map(json.loads, lines)]
+    (folder / "result").write_bytes(document.join(answers))
+    return len(answers), 0
+
+
+def bound(data: bytes, options: Options) -> None:
+    """Bound the memory of this process by the file. ValueError for a zip file that is broken or hostile."""
+    is_zip = data.startswith(b"PK")
+    members = Archive(data, options.zip).members.values() if is_zip else ()
+    allow_memory(len(data) + sum(member.size for member in members))
+
+
+async def translate_units(asked: Asked, units: Sequence[Unit]) -> list[Answer]:
+    """The answers of some units; waits while the engine is busy."""
+    found: dict[int, Answer] = {}
+    for is_markup in (False, True):
+        places = [n for n, unit in enumerate(units) if unit.markup == is_markup]
+        wanted = replace(asked, markup="html" if is_markup else "none")
+        texts = [units[n].text for n in places]
+        lists = await patiently(wanted, texts) if texts else []
+        found |= {n: Answer(best.text, best.flags) for n, (best, *_) in zip(places, lists, strict=True)}
+    return [found[n] for n in range(len(units))]
+
+
+async def patiently(asked: Asked, texts: list[str]) -> list[list[Translation]]:
+    for _ in range(PATIENCE):
+        try:
+            return await asked.translate(texts)
+        except Busy as busy:
+            await asyncio.sleep(busy.retry_after)
+    return await asked.translate(texts)

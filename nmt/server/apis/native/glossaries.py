@@ -1,0 +1,96 @@
+"""Glossaries of our own API, by name."""
+
+from functools import partial
+from typing import Any
+
+from starlette.responses import JSONResponse, Response
+
+from nmt.server.apis.asking import find_direction
+from nmt.server.apis.native import bodies as v1
+from nmt.server.apis.native.schema import as_json
+from nmt.server.apis.operation import Call, Handler, Operation
+from nmt.server.errors import Refused
+from nmt.server.models import Direction, Models
+from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, new
+from nmt.server.work.owners import Work
+from nmt.server.work.queue import Engine
+
+
+def native(methods: str, path: str, handle: Handler, summary: str, answer: Any, **further: Any) -> Operation:
+    """An operation of our own API, as the OpenAPI document describes it."""
+    return Operation(methods=methods, path=path, handle=handle, summary=summary, answer=answer, **further)
+
+
+def glossary_operations(models: Models, engine: Engine, store: Glossaries) -> list[Operation]:
+    own, at = OwnGlossaries(models, engine, store), partial(native, auth="own")
+    path, name, query = "/v1/glossaries", "/v1/glossaries/{name:path}", ("source", "target")
+    return [
+        at("GET", path, own.list, "The stored glossaries.", v1.GlossaryList),
+        at("GET", name, own.get, "A glossary.", v1.GlossaryEntries, query=query),
+        at("PUT", name, own.put, "Store a glossary.", v1.GlossaryInfo, body=v1.PutGlossary),
+        at("DELETE", name, own.delete, "Delete a glossary.", None, status=204),
+    ]
+
+
+def find_dictionary(store: Glossaries, work: Work, name: str, direction: Direction) -> Dictionary:
+    """The entries of a stored glossary; takes time. Refused if there are none."""
+    stored = store.named(work.key.hash, name)
+    dictionary = stored.find(direction) if stored else None
+    if dictionary is None:
+        missing = f"no entries for {' to '.join(direction)} in the glossary" if stored else "no glossary"
+        raise Refused(f"there is {missing} {name[:60]!r}", status=404, code="no_glossary")
+    return dictionary
+
+
+class OwnGlossaries:
+    """The handlers: each glossary has a name, and entries for a direction or several."""
+
+    def __init__(self, models: Models, engine: Engine, store: Glossaries) -> None:
+        self.models, self.run, self.store = models, engine.places.run, store
+
+    async def list(self, call: Call) -> Response:
+        found = await self.run(call.work, self.store.all, call.work.key.hash)
+        infos = [
+            v1.GlossaryInfo(stored.name, dictionary.source, dictionary.target, len(dictionary.entries))
+            for stored in found
+            for dictionary in stored.dictionaries
+        ]
+        return JSONResponse(as_json(v1.GlossaryList(infos)))
+
+    async def get(self, call: Call) -> Response:
+        """The entries of the direction that the query names; without one, of the first."""
+        stored = await self.find(call)
+        source, target = call.fields.text("source"), call.fields.text("target")
+        dictionary = stored.find((source, target)) if source or target else stored.dictionaries[0]
+        if dictionary is None:
+            has = ", ".join(f"{known.source} to {known.target}" for known in stored.dictionaries)
+            problem = f"the glossary has no entries for {source[:20]!r} to {target[:20]!r}; it has {has}"
+            raise Refused(problem, status=404, code="no_glossary")
+        return JSONResponse(
+            as_json(v1.GlossaryEntries(stored.name, dictionary.source, dictionary.target, dictionary.entries))
+        )
+
+    async def put(self, call: Call) -> Response:
+        body: v1.PutGlossary = call.body
+        direction = find_direction(self.models, body.source, body.target)
+        owner, name, dictionary = call.work.key.hash, call.path["name"], Dictionary(*direction, body.entries)
+
+        def change(stored: Stored | None) -> Stored:
+            return stored.with_dictionary(dictionary) if stored else new(owner, name, [dictionary])
+
+        await self.run(call.work, self.store.change, lambda: self.store.named(owner, name), change)
+        return JSONResponse(as_json(v1.GlossaryInfo(name, *direction, len(body.entries))))
+
+    async def delete(self, call: Call) -> Response:
+        """Delete a glossary with its entries of all directions."""
+        stored = await self.find(call)
+        await self.run(call.work, self.store.delete, stored)
+        return Response(status_code=204)
+
+    async def find(self, call: Call) -> Stored:
+        """The glossary that the path names. Refused if there is none."""
+        name = call.path["name"]
+        stored = await self.run(call.work, self.store.named, call.work.key.hash, name)
+        if stored is None or not stored.dictionaries:
+            raise Refused(f"there is no glossary {name[:60]!r}", status=404, code="no_glossary")
+        return stored

@@ -1,0 +1,237 @@
+"""Our own API, /v1: what other APIs can't say of a translation. Bodies flow in as dataclasses (`own_bodies`), answers
+flow out the same way; `nmt.server.apis.native.openapi` describes both."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from nmt.reading.request import Constraints, Term, Translation
+from nmt.reading.request import Request as Line
+from nmt.server.apis.asking import Asked, find_direction
+from nmt.server.apis.documents import Documents
+from nmt.server.apis.native import bodies as v1
+from nmt.server.apis.native.answers import answer_text
+from nmt.server.apis.native.glossaries import find_dictionary, glossary_operations, native
+from nmt.server.apis.native.openapi import FILE, describe_all
+from nmt.server.apis.native.schema import as_json
+from nmt.server.apis.native.stream import events, pieces_of
+from nmt.server.apis.native.words import focus, likely_words
+from nmt.server.apis.operation import Call, Operation
+from nmt.server.errors import Refused
+from nmt.server.models import Direction, Models
+from nmt.server.store.document_files import File
+from nmt.server.store.glossaries import Glossaries, compile_entries
+from nmt.server.work.owners import Work
+from nmt.server.work.queue import Engine, put_back
+from nmt.text.markup import Mode
+from nmt.translation.glossary import Glossary
+from nmt.translation.pair_scorer import PairScorer
+
+TEXT = {"type": "string"}
+UPLOAD = {
+    "type": "object",
+    "properties": {"file": FILE, "source": TEXT, "target": TEXT, "glossary": TEXT, "columns": TEXT},
+    "required": ["file", "target"],
+}
+EVENTS = (v1.Sentence, v1.Translations)
+AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
+
+
+def operations(
+    models: Models,
+    engine: Engine,
+    documents: Documents,
+    glossaries: Glossaries,
+    scorers: Mapping[Direction, PairScorer],
+) -> list[Operation]:
+    """All that the API does."""
+    own, document = Own(models, engine, documents, glossaries, scorers), "/v1/documents/{id}"
+
+    async def openapi(_: Call) -> Response:
+        return JSONResponse(described)
+
+    async def unknown(call: Call) -> Response:
+        problem = f"there is no {call.request.method} {call.request.url.path[:100]}: see /v1/openapi.json"
+        raise Refused(problem, status=404, code="no_such_path")
+
+    at, most = native, documents.most_bytes
+    upload = {"body": UPLOAD, "status": 202, "most_bytes": most, "auth": "own"}
+    token = {"auth": "token", "query": ("token",)}  # in place of a key: a browser follows a link without one
+    translate = {"body": v1.Translate, "events": EVENTS}
+    known = [
+        at("GET", "/v1/models", own.models, "The directions that can be translated.", v1.ModelList),
+        at("POST", "/v1/translate", own.translate, "Translate texts.", v1.Translations, **translate),
+        at(
+            "POST",
+            "/v1/word_alternatives",
+            own.word_alternatives,
+            "Other words for a word of a translation.",
+            v1.Words,
+            body=v1.WordAlternatives,
+        ),
+        *glossary_operations(models, engine, glossaries),
+        at("POST", "/v1/documents", own.upload, "Translate a document.", v1.Uploaded, **upload),
+        at("GET", document, own.state, "How far a document is.", v1.DocumentState, **token),
+        at("GET", f"{document}/file", own.fetch, "The translated document.", FILE, **token),
+        at("GET", "/v1/openapi.json", openapi, "This document.", {"type": "object"}, auth="open"),
+    ]
+    described = describe_all(known)
+    every = "GET POST PUT PATCH DELETE"
+    return [*known, at(every, "/v1/{rest:path}", unknown, "", None, auth="open")]
+
+
+def show(refused: Refused) -> Response:
+    """An error as our own API shows it."""
+    error = {"code": refused.code, "message": refused.message}
+    return JSONResponse({"error": error}, refused.status, refused.headers)
+
+
+def send(value: Any, status: int = 200) -> Response:
+    return JSONResponse(as_json(value), status)
+
+
+class Own:
+    """The handlers of models, translations and documents."""
+
+    def __init__(
+        self,
+        models: Models,
+        engine: Engine,
+        documents: Documents,
+        glossaries: Glossaries,
+        scorers: Mapping[Direction, PairScorer],
+    ) -> None:
+        self.known, self.engine, self.documents, self.glossaries, self.scorers = (
+            models,
+            engine,
+            documents,
+            glossaries,
+            scorers,
+        )
+        self.run = engine.places.run
+
+    async def models(self, call: Call) -> Response:
+        known = self.known.by_direction.items()
+        choices = [(direction, name) for direction, served in known for name in ("", *served.adapters)]
+        return send(v1.ModelList([self.describe(*choice) for choice in choices]))
+
+    def describe(self, direction: Direction, name: str) -> v1.Model:
+        """A direction with an adapter, or with none, without loading its model."""
+        served = self.known.by_direction[direction]
+        translator = served.choose(name)
+        loaded = translator.engine.models if translator else ()
+        return v1.Model(
+            *direction,
+            name=name or served.name,
+            loaded=translator is not None,
+            features=v1.Features(
+                alignments=True,
+                scorer=direction in self.scorers,
+                html=True,
+                word_alternatives=bool(loaded) or translator is None,
+            ),
+            parameters=sum(p.numel() for model in loaded for p in model.parameters()) if loaded else None,
+        )
+
+    async def translate(self, call: Call) -> Response:
+        started = time.perf_counter()
+        body: v1.Translate = call.body
+        texts = [body.text] if isinstance(body.text, str) else body.text
+        call.admit(texts)
+        asked = await self.ask(call.work, body)
+        requests, notes = await self.run(call.work, asked.make, texts)
+
+        def answers(n_best: Sequence[Sequence[Translation]]) -> dict[str, Any]:
+            """The whole answer, from the translations of each text; takes time."""
+            scorer, stop = self.scorers.get(asked.direction), call.work.stop
+            wanted = (
+                scorer.rate(texts, [[best] for best, *_ in n_best], asked.markup, stop)
+                if scorer and body.quality
+                else n_best
+            )
+            rated = (
+                [[*some, *found[1:]] for some, found in zip(wanted, n_best, strict=True)] if body.quality else n_best
+            )
+            rows = zip(texts, rated, notes, strict=True)
+            made = [answer_text(asked.translator, body, *row, stop) for row in rows]
+            languages, seconds = v1.Languages(*asked.direction), round(time.perf_counter() - started, 4)
+            found: dict[str, Any] = as_json(v1.Translations(made, languages, seconds))
+            return found
+
+        if not body.stream:
+            n_best = await asked.translate_requests(requests)
+            return await self.run(call.work, lambda: JSONResponse(answers(n_best)))
+        context = asked.translator.context(asked.search, asked.markup)
+        trees, pieces = await self.run(call.work, pieces_of, requests, context, self.engine.most_lines)
+
+        async def finish(lists: list[list[Translation]]) -> dict[str, Any]:
+            return await self.run(call.work, lambda: answers(put_back(trees, lists)))
+
+        seconds = self.engine.config.request_seconds - (time.perf_counter() - started) - 1
+        sent = events(pieces, asked.translate_requests, finish, seconds)
+        return StreamingResponse(sent, headers=AT_ONCE, media_type="text/event-stream")
+
+    async def ask(self, work: Work, body: v1.Translate) -> Asked:
+        """Check a request."""
+        direction = find_direction(self.known, body.source, body.target)
+        glossary = await self.run(work, self.find_glossary, body.glossary, direction, work) if body.glossary else None
+        if body.quality and direction not in self.scorers:
+            problem = f"quality is true, but there is no pair scorer for {' to '.join(direction)}: leave quality out"
+            raise Refused(problem, code="no_scorer")
+        translator = await self.known.wait_for(direction, body.model)
+        search = v1.make_search(body.search, self.known.translator(direction).search)
+        translator.check(search)
+        must = tuple(Term((words,) if isinstance(words, str) else tuple(words)) for words in body.must)
+        constraints = Constraints(body.prefix, must, tuple(body.must_not))
+        markup: Mode = "html" if body.format == "html" else "none"
+        return Asked(self.engine, work, direction, translator, search, markup, constraints, glossary)
+
+    def find_glossary(self, given: str | dict[str, str], direction: Direction, work: Work) -> Glossary:
+        """The glossary of a request; takes time. Refused if there is no such glossary."""
+        if isinstance(given, dict):
+            return compile_entries(tuple(given.items()))
+        return find_dictionary(self.glossaries, work, given, direction).compile()
+
+    async def word_alternatives(self, call: Call) -> Response:
+        body: v1.WordAlternatives = call.body
+        call.admit([body.text, body.translation])
+        direction = find_direction(self.known, body.source, body.target)
+        translator = await self.known.wait_for(direction, body.model)
+        sentence = await self.run(call.work, focus, body.text, body.translation, body.word)
+        found = await self.run(call.work, likely_words, translator, sentence.source, sentence.kept)
+        search = replace(self.known.translator(direction).search, n_best=1, samples=0)
+        asked = Asked(self.engine, call.work, direction, translator, search)
+        requests = [Line(sentence.source, Constraints(f"{sentence.kept}{word}")) for word, _ in found]
+        n_best = await asked.translate_requests(requests)
+        words: dict[str, v1.Word] = {}
+        for (word, probability), (best, *_) in zip(found, n_best, strict=True):
+            text = f"{sentence.before}{best.text}{sentence.after}"
+            words.setdefault(text, v1.Word(word, round(probability, 4), text))
+        return send(v1.Words([*words.values()]))
+
+    async def upload(self, call: Call) -> Response:
+        upload = self.documents.upload(call)
+        source, target = call.fields.text("source"), call.fields.text("target")
+        if not target:
+            raise Refused("target is missing: it must be the code of a language", code="missing")
+        body = v1.Translate(text="", source=source, target=target, glossary=call.fields.text("glossary"))
+        asked = await self.ask(call.work, body)
+        file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields.text("columns"))
+        return send(v1.Uploaded(file.id, token), 202)
+
+    async def state(self, call: Call) -> Response:
+        file = self.find(call)
+        return send(v1.DocumentState(file.state, file.done, file.of, file.message))
+
+    async def fetch(self, call: Call) -> Response:
+        file = self.find(call)
+        if file.state != "done":
+            raise Refused(f"the document is not ready: its state is {file.state}", code="not_ready")
+        return self.documents.send(file)
+
+    def find(self, call: Call) -> File:
+        """The document that the path and the token name. A key isn't needed: a browser follows a link without it."""
+        return self.documents.files.get(call.path["id"], call.fields.text("token"))

@@ -1,0 +1,268 @@
+"""What an API does, and the way of every request to it: who may ask, what it costs and how large its body may be are
+checked before the body is read; then its handler works for one `Work`, until its time is over or its client is gone.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from nmt.config.serve import ServeConfig
+from nmt.server.apis.bodies import Fields, read_fields
+from nmt.server.errors import Busy, Refused, refusal
+from nmt.server.store.keys import Keys
+from nmt.server.work.owners import Places, Room, Work
+
+SCHEMES = ("bearer", "deepl-auth-key")  # of the header Authorization
+KEY_FIELDS = ("api_key", "apiKey", "auth_key")  # in which clients of other APIs send it
+KEY_PART = re.compile(rb'name="?api_key"?\r\n(?:[^\r\n]+\r\n){0,5}\r\n([^\r\n]{0,200})\r\n')  # of a multipart form
+FEW_BYTES = 2**16  # a body without texts or files; of a multipart form, where its key must stand
+SMALL = 2**12  # bytes of a body that is read at once: a thread would take longer
+BODIES = 12  # files of the largest size, that all bodies together may take in memory
+LOCAL = re.compile(
+    r"[^.]+|(.+\.)?localhost|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE
+)  # hosts that no web page can name as its own
+
+GONE = Refused("the client has hung up", status=499, code="hung_up")
+
+Auth = Literal["open", "token", "key", "own"]
+"""Who may ask: everybody; who has the token in the request; who has a key, if the service has keys; the same but,
+without keys, no page of another site, since the answer is about what users have stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """What an API does: a route, and what flows in and out."""
+
+    methods: str
+    """With blanks between them."""
+    path: str
+    handle: "Handler"
+    auth: Auth = "key"
+    cost: int = 1
+    """Requests that it counts as; texts are charged by their characters, too."""
+    body: Any = None
+    """None: fields in any form. A dataclass: JSON. A dict: the JSON Schema of a multipart form with a file."""
+    most_bytes: int = 0
+    """Limit of the body; by default that of the service."""
+    key_in_body: bool = False
+    """Whether the key may be a field of the body, which then is read before it is known who asks."""
+    summary: str = ""
+    """For the OpenAPI document, as all that follows."""
+    answer: Any = None
+    """Dataclass of a JSON answer, or its JSON Schema; None: no body; `FILE`: a file."""
+    status: int = 200
+    query: Sequence[str] = ()
+    """Names of parameters in the query."""
+    events: Sequence[Any] = ()
+    """Dataclasses of the data of Server-Sent Events, where a request asks for them."""
+
+
+class Call:
+    """A request of a client, its fields, and the work for it."""
+
+    def __init__(self, request: Request, gate: "Gate") -> None:
+        self.request, self.gate, self.fields = request, gate, Fields()
+        self.work: Work = request.scope["nmt.work"]
+        self.path: dict[str, str] = request.path_params
+        self.body: Any = None
+        """The dataclass of the operation."""
+        self.address, self.size, self.is_known = self.work.owner, 0, False  # who holds how many bytes of the body
+
+    def admit(self, texts: Sequence[str]) -> None:
+        """Count the texts. Refused if they are too many or too long."""
+        config = self.gate.config
+        self.charge(texts)
+        if len(texts) > config.texts:
+            problem = f"the request has {len(texts):,} texts: at most {config.texts:,} are allowed"
+            raise Refused(f"{problem}; send several requests", status=413, code="too_many")
+        longest = max(map(len, texts), default=0)
+        if longest > config.text_characters:
+            problem = f"a text has {longest:,} characters: at most {config.text_characters:,} are allowed"
+            raise Refused(f"{problem}; send it in parts", status=413, code="too_long")
+
+    def charge(self, texts: Sequence[str]) -> None:
+        """Count the texts."""
+        self.work.texts, self.work.characters = len(texts), sum(map(len, texts))
+        self.gate.keys.charge(self.work.owner, self.work.key, self.work.characters)
+
+
+Handler = Callable[[Call], Coroutine[Any, Any, Response]]
+Show = Callable[[Refused], Response]
+"""An error, as an API shows it."""
+Reader = Callable[[Any, dict[str, Any]], Any]
+"""Makes the dataclass of a body of its fields, or raises ValueError."""
+
+
+class Gate:
+    """What all operations go through."""
+
+    def __init__(self, config: ServeConfig, keys: Keys, places: Places) -> None:
+        self.config, self.keys, self.places = config, keys, places
+        self.bodies = Room(BODIES * max(config.file_bytes, config.body_bytes))
+        self.hosts = {host.strip().lower() for host in (*config.names.split(","), config.host) if host.strip()}
+
+    def route(self, show: Show, operation: Operation, reader: Reader | None = None) -> Route:
+        """The route of an operation, whose errors are shown as its API does."""
+        return Route(operation.path, Endpoint(self, show, operation, reader), methods=operation.methods.split())
+
+    def seconds(self, operation: Operation) -> float:
+        """How long a request may take: one with a file as long as files are kept."""
+        has_file = isinstance(operation.body, dict) or operation.auth == "token"
+        return 60 * self.config.file_minutes if has_file else self.config.request_seconds
+
+    def identify(self, work: Work, operation: Operation, text: str) -> None:
+        """Note who asks, by the text of the key. Refused without a valid key, or if it has had its share."""
+        key, advice = self.keys.find(text), "its operator can give you one"
+        if key is None and not text:
+            problem = f"this service needs a key: send it as Authorization: Bearer KEY; {advice}"
+            raise Refused(problem, status=401, code="no_key")
+        if key is None:
+            raise Refused(f"this service has no such key: {advice}", status=403, code="wrong_key")
+        work.key, work.owner = key, key.hash or work.owner
+        self.keys.admit(work.owner, key, operation.cost)
+
+    def refuse_other_sites(self, request: Request) -> None:
+        """Refused if a page of another site asks: by its origin, or by a name of its own for this machine."""
+        host, origin = request.headers.get("host", "").lower(), request.headers.get("origin", "")
+        name = re.sub(r":\d+$", "", host)
+        is_ours = bool(LOCAL.fullmatch(name)) or name in self.hosts
+        is_same = not origin or urlsplit(origin).netloc.lower() == host
+        if not is_ours or not is_same or request.headers.get("sec-fetch-site") == "cross-site":
+            problem = "glossaries and documents of a service without keys are not for pages of other sites"
+            advice = "its operator can make keys, or allow its name with --names"
+            raise Refused(f"{problem}: {advice}", status=403, code="other_site")
+
+
+class Endpoint:
+    """The way of a request to its handler, and back."""
+
+    def __init__(self, gate: Gate, show: Show, operation: Operation, reader: Reader | None) -> None:
+        self.gate, self.show, self.operation, self.reader = gate, show, operation, reader
+        self.is_open = operation.auth in ("open", "token")
+        self.has_file = isinstance(operation.body, dict)
+        self.most_bytes = operation.most_bytes or (FEW_BYTES if self.is_open else gate.config.body_bytes)
+
+    @property
+    def __name__(self) -> str:
+        """For the log and the metrics."""
+        return self.operation.handle.__name__
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        call, begun = Call(Request(scope, receive), self.gate), False
+        call.is_known = self.is_open
+
+        async def send_on(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        async def respond() -> None:
+            response = await self.operation.handle(call)
+            await response(scope, receive, send_on)
+
+        try:
+            await self.enter(call)
+            await self.until_gone(call, respond())
+        except Exception as error:
+            refused = refusal(error, request=call.work.id)
+            if not begun:  # else the server cuts the connection, since the answer isn't whole
+                await self.show(refused)(scope, receive, send)
+        finally:
+            self.gate.bodies.give_back(call.address, call.size)
+
+    async def enter(self, call: Call) -> None:
+        """Find out who asks, and read the body."""
+        request, operation, gate = call.request, self.operation, self.gate
+        if operation.auth == "own" and not gate.keys.file:
+            gate.refuse_other_sites(request)
+        given = key_text(request)
+        if not self.is_open and (given or not operation.key_in_body or not gate.keys.file):
+            self.identify(call, given)
+        if request.headers.get("content-encoding", "identity") != "identity":
+            raise Refused("the body is compressed: send it as it is", status=415)
+        kind = request.headers.get("content-type", "")
+        if self.has_file and not kind.lower().startswith("multipart/form-data"):
+            raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
+        try:
+            async with asyncio.timeout(gate.config.body_seconds):
+                data = await self.receive(call)
+        except TimeoutError:
+            problem = f"the body took more than {gate.config.body_seconds:g} s to arrive"
+            raise Refused(problem, status=408, code="too_slow") from None
+        if len(data) + len(request.url.query) <= SMALL:
+            self.read(call, kind, data)
+        else:
+            await gate.places.run(call.work, self.read, call, kind, data)
+        if not call.is_known:
+            texts = [call.fields.get(name) for name in KEY_FIELDS]
+            self.identify(call, next((text for text in texts if isinstance(text, str)), ""))
+
+    async def receive(self, call: Call) -> bytes:
+        """The body. Refused if it is too large, whether its head says so or not, or if it begins with no valid key."""
+        problem = Refused(f"the body is too large: at most {self.most_bytes:,} bytes", status=413, code="too_large")
+        length = call.request.headers.get("content-length", "")
+        if length.isdecimal() and int(length[:18]) > self.most_bytes:
+            raise problem
+        data = bytearray()
+        try:
+            async for chunk in call.request.stream():
+                if call.size + len(chunk) > self.most_bytes:
+                    raise problem
+                if not self.gate.bodies.take(call.address, len(chunk)):
+                    raise Busy(5)
+                call.size += len(chunk)
+                data += chunk
+                if self.has_file and not call.is_known and len(data) > FEW_BYTES:
+                    found = KEY_PART.search(data, 0, FEW_BYTES)
+                    self.identify(call, found[1].decode("latin-1") if found else "")
+        except ClientDisconnect:
+            raise GONE from None
+        return bytes(data)
+
+    def read(self, call: Call, kind: str, data: bytes) -> None:
+        """Make the fields and, if it is known who asks, the dataclass of the body; takes time."""
+        call.fields = read_fields(call.request.query_params.multi_items(), kind, data)
+        if self.reader and self.operation.body and not self.has_file and call.is_known:
+            given = {name: value for name, value in call.fields.items() if name not in KEY_FIELDS}
+            call.body = self.reader(self.operation.body, given)
+
+    def identify(self, call: Call, text: str) -> None:
+        self.gate.identify(call.work, self.operation, text)
+        call.is_known = True
+
+    async def until_gone(self, call: Call, work: Coroutine[Any, Any, None]) -> None:
+        """Wait for the end of the work. If the client hangs up, or the time is over, it is cancelled."""
+        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(hang_up(call.request))
+        try:
+            await asyncio.wait(
+                (task, gone), timeout=self.gate.seconds(self.operation), return_when=asyncio.FIRST_COMPLETED
+            )
+            if not task.done():
+                raise GONE if gone.done() else TimeoutError
+            task.result()
+        finally:
+            call.work.stop.set()
+            task.cancel()
+            gone.cancel()
+
+
+def key_text(request: Request) -> str:
+    """The key in the head of a request: of the header Authorization, or of the query; empty if none is given."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() in SCHEMES and given.strip():
+        return given.strip()
+    return next((text for name in KEY_FIELDS if (text := request.query_params.get(name))), "")
+
+
+async def hang_up(request: Request) -> None:
+    """Return when the client hangs up. The body must have been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

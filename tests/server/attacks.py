@@ -1,0 +1,262 @@
+"""Requests that were made to harm a service: large, odd, broken or slow ones, as bytes for a socket; and how long
+`/health` takes meanwhile.
+
+    python -m tests.server.attacks PORT SECONDS
+
+prints the times of `/health` in milliseconds, as JSON: it is a process of its own, so that it waits for nobody else.
+"""
+
+import asyncio
+import io
+import json
+import random
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from urllib.parse import quote
+
+Attack = tuple[str, bytes]
+"""A name, and all that is sent."""
+HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+EVERY = 0.01  # seconds between two looks at /health
+
+
+def http(method: str, path: str, body: bytes = b"", kind: str = "application/json", head: str = "") -> bytes:
+    lines = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+    return f"{lines}{head}\r\n".encode("latin-1", "replace") + body
+
+
+def v1(path: str, **body: object) -> bytes:
+    method = "PUT" if path.startswith("glossaries") else "POST"
+    return http(method, f"/v1/{path}", json.dumps({"source": "de", "target": "en"} | body).encode())
+
+
+def file(name: str, data: bytes, path: str = "/v1/documents") -> bytes:
+    fields = {"source": "de", "target": "en", "target_lang": "EN-GB", "source_lang": "DE"}
+    parts = [f'--b\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n' for n, v in fields.items()]
+    part = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    body = "".join([*parts, part]).encode() + data + b"\r\n--b--\r\n"
+    return http("POST", path, body, "multipart/form-data; boundary=b")
+
+
+def packed(**members: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in members.items():
+            archive.writestr(name.replace("__", "/"), text)
+    return made.getvalue()
+
+
+def texts() -> Iterator[Attack]:
+    """Too much to translate, in every form."""
+    words = "Der Hund läuft auf der Wiese und der Mann sieht ihn. "
+    many, long = [words] * 128, (words * 200)[:10_000]
+    yield "lines in one text", v1("translate", text="\n".join("a" for _ in range(5_000)))
+    yield "lines in all texts", v1("translate", text=["a\n" * 1_560] * 128)
+    yield "sentences streamed", v1("translate", text=["Ja. " * 1_900] * 128, stream=True)
+    yield "one text streamed", v1("translate", text="A. " * 3_333, stream=True)
+    yield "all texts", v1("translate", text=many, search={"beam_size": 16, "n_best": 8})
+    yield "all texts sampled", v1("translate", text=many, search={"samples": 16, "mbr": "chrf"})
+    yield "long texts with all details", v1("translate", text=[long] * 90, alignments=True, tokens=True, attention=True)
+    yield "one word", v1("translate", text=["a" * 10_000] * 100)
+    yield "no blanks", v1("translate", text=["漢" * 3_000] * 100)
+    yield "tags", v1("translate", text=["<b>" * 3_333] * 100, format="html")
+    yield "open tags", v1("translate", text=["<" * 10_000] * 100, format="html")
+    yield "entities", v1("translate", text=["&amp" * 2_500] * 100, format="html")
+    yield "numbers", v1("translate", text=["1,1." * 2_500] * 100)
+    yield "braces", v1("translate", text=["{" * 10_000, "{a}" * 3_333, "%s" * 5_000] * 33)
+    yield "addresses", v1("translate", text=["a@a." * 2_500, "http://" * 1_400] * 50)
+    yield "commas", v1("translate", text=[", " * 5_000] * 100)
+    yield "breaks", v1("translate", text=["\r\u2028" * 5_000] * 100)
+    for name, path in (("deepl", "/v2/translate"), ("libretranslate", "/translate")):
+        body = {"text": [long] * 100, "target_lang": "EN-GB", "q": [long] * 100, "source": "de", "target": "en"}
+        yield name, http("POST", path, json.dumps(body).encode())
+    tags = ",".join(f"t{n}" for n in range(9_000))
+    body = {"text": ["<t" * 5_000] * 50, "target_lang": "EN-GB", "tag_handling": "xml", "ignore_tags": tags}
+    yield "ignored tags", http("POST", "/v2/translate", json.dumps(body).encode())
+    yield "detect", http("POST", "/detect", json.dumps({"q": [long] * 100}).encode())
+    yield "other words", v1("word_alternatives", text=long[:900], translation=long[:900], word=9)
+    yield "other words of breaks", v1("word_alternatives", text="\n" * 9_999, translation="a\n" * 4_999, word=4_998)
+
+
+def constraints() -> Iterator[Attack]:
+    """Phrases and glossaries."""
+    text = (
+        "Ein Mann in einem blauen Hemd steht auf einer Leiter und putzt ein Fenster, während ein Hund im Garten läuft."
+    )
+    words = [f"word{n}" for n in range(100)]
+    yield "28 phrases", v1("translate", text=text, must=words[:28])
+    yield "28 phrases of 128 texts", v1("translate", text=[text] * 128, must=words[:28])
+    yield "100 alternatives", v1("translate", text=text, must=[words, words[:50]])
+    yield "forbidden phrases", v1("translate", text=text, must_not=[f"w{n}" for n in range(60_000)])
+    yield "long phrases", v1("translate", text=text, must=["a " * 5_000], must_not=["b " * 5_000])
+    yield "long prefix", v1("translate", text=text, prefix="a " * 100_000)
+    terms = {word.strip(",."): f"{word}x|{word}y" for word in text.split()}
+    yield "terms", v1("translate", text=[text] * 128, glossary=terms)
+    yield (
+        "terms for every line",
+        v1("translate", text=[text * 80] * 100, glossary={f"*{n}*": "a" for n in range(9_000)}),
+    )
+    yield "too many terms", v1("translate", text=text, glossary={str(n): "a" for n in range(50_000)})
+    for n in range(12):
+        yield "stored", v1(f"glossaries/g{n}", entries={f"t{k}": f"w{k}" for k in range(9_000)})
+    entries = "\n".join(f"a{n}\tb" for n in range(9_999))
+    dictionaries = [{"source_lang": "de", "target_lang": "en", "entries": entries[:9_000]}] * 90
+    yield (
+        "dictionaries",
+        http("POST", "/v3/glossaries", json.dumps({"name": "a", "dictionaries": dictionaries}).encode()),
+    )
+    yield "all glossaries", http("GET", "/v1/glossaries")
+
+
+def bodies() -> Iterator[Attack]:
+    """Bodies that take long to read."""
+    form = "application/x-www-form-urlencoded"
+    yield "20 MiB of a form", http("POST", "/v2/document", b"a=%41&" * 3_400_000, form)
+    yield "1 MiB of a form", http("POST", "/translate", b"&" * 2**20, form)
+    yield "escapes", http("POST", "/translate", b"q=" + b"%C3" * 340_000, form)
+    for path in ("/v1/documents", "/translate_file", "/v2/document"):
+        yield f"boundaries {path}", http("POST", path, b"\r\n--" * 5_000_000, "multipart/form-data; boundary=b")
+        yield f"parts {path}", http("POST", path, b"--b\r\n\r\n\r\n" * 2_000_000, "multipart/form-data; boundary=b")
+    yield "heads", http("POST", "/translate", b"--b\r\n" + b"a:b\r\n" * 200_000, "multipart/form-data; boundary=b")
+    yield "nested", http("POST", "/v1/translate", b"[" * 2**20)
+    yield "nested objects", http("POST", "/translate", b'{"q":' * 200_000)
+    yield "digits", http("POST", "/v1/translate", b'{"text":' + b"1" * 1_000_000 + b"}")
+    yield "escaped", http("POST", "/translate", b'{"q":"' + rb"\ud800" * 170_000 + b'"}')
+    yield "names", http("POST", "/v1/translate", json.dumps({f"n{n}": n for n in range(60_000)}).encode())
+    yield "items", v1("translate", text=["a"] * 200_000)
+    yield (
+        "empty lists",
+        http("POST", "/v1/translate", b'{"target":"en","text":"a","must":[' + b"[]," * 300_000 + b"[]]}"),
+    )
+    yield (
+        "a long code",
+        http("POST", "/translate", json.dumps({"q": "a", "source": "a-" * 400_000, "target": "en"}).encode()),
+    )
+    yield "a long query", http("GET", "/translate?" + "q=a&" * 15_000)
+    yield "a long path", http("GET", "/v1/" + quote("ä") * 9_000)
+    yield "many heads", http("GET", "/health", head="".join(f"a{n}: b\r\n" for n in range(6_000)))
+    yield "an endless head", b"GET /health HTTP/1.1\r\nA: " + b"a" * 20_000_000
+    yield "an endless line", b"GET /" + b"a" * 20_000_000
+
+
+def files(paths: tuple[str, ...] = ("/v1/documents", "/translate_file", "/v2/document")) -> Iterator[Attack]:
+    """Files whose readers have much to do."""
+    tag = '<w:p><w:r><w:t xml:space="preserve">a</w:t></w:r></w:p>'
+    word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    types = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>'
+
+    def docx(body: str) -> bytes:
+        return packed(word__document=f"<w:document {word}><w:body>{body}</w:body></w:document>", Content_Types=types)
+
+    xliff = '<xliff version="1.2"><file source-language="de" target-language="en"><body><trans-unit id="1"><source>{}'
+    made = {
+        "a.po": b'msgid "' + b"\\" * 60_000 + b"\n" + b'"a" ' * 15_000,
+        "b.po": b'msgid ""\n' + b'"a\\n"\n' * 50_000,
+        "a.md": b"[a](<" * 12_000 + b'[a]: <a> "' * 5_000,
+        "b.md": b"> " * 20_000 + b"* " * 20_000,
+        "c.md": b"**a" * 20_000 + b"`" * 20_000,
+        "a.html": b"<p>Der <b>Hund</b> ist da.</p>" * 100_000,
+        "b.html": b"<!--" * 50_000 + b"<a " * 50_000,
+        "a.vtt": b"WEBVTT\n\n00:00.000 --> 00:01.000\n" + b"<00:00." * 70_000,
+        "a.srt": b"1\n00:00:00,000 --> 00:00:01,000\n" + b"a\n" * 100_000,
+        "a.xlf": (xliff.format('<bpt id="1">' * 12_000)).encode(),
+        "b.xlf": (xliff.format("\r" * 300_000 + "</source></trans-unit></body></file></xliff>")).encode(),
+        "a.docx": docx("<w:p>" + "<w:r><w:t>a</w:t></w:r>" * 30_000 + "</w:p>"),
+        "b.docx": docx(tag * 300_000),
+        "c.docx": docx("<w:p>" * 100_000),
+        "strings.xml": b"<resources>" + b"<string name='a'>\\u0041\r</string>" * 50_000 + b"</resources>",
+        "a.json": b'{"a":' * 100_000,
+        "b.json": json.dumps([f"{{count, plural, one {{Hund}} other {{{n}}}}}" for n in range(50_000)]).encode(),
+        "a.yaml": b"a: [" * 50_000 + b"&a *a " * 50_000,
+        "a.csv": b'"' * 200_000 + b"a,b\n" * 500_000,
+        "a.txt": b"Der Hund.\n" * 2_000_000,
+        "a.tmx": b"<tmx version='1.4'><body>" + b"<tu><tuv><seg>a</seg></tuv></tu>" * 60_000,
+        "a.strings": b'"a" = "' + b"\\" * 200_000,
+        "a.xcstrings": b'{"strings": {' + b'"a": {"localizations": {"de": {}}},' * 50_000 + b'"b": {}}}',
+    }
+    for n, (name, data) in enumerate(made.items()):
+        yield name, file(name, data, paths[n % len(paths)])
+
+
+def fuzzed(n: int, seed: int = 1) -> Iterator[Attack]:
+    """Random requests: good ones with bytes changed, repeated or cut off, and sizes at the limits."""
+    draw = random.Random(seed)
+    good = [
+        v1("translate", text="Hund"),
+        http("POST", "/translate", b"q=Hund&source=de&target=en", ""),
+        file("a.txt", b"a"),
+    ]
+    good += [file("a.md", b"# A\n\n*b* [c](d)\n"), file("a.po", b'msgid "a"\nmsgstr ""\n'), file("a.html", b"<p>a</p>")]
+    good += [http("POST", "/v2/translate", b'{"text":["Hund"],"target_lang":"EN-GB"}'), http("GET", "/v1/models")]
+    signs = [
+        b"\\",
+        b"<",
+        b"&",
+        b'"',
+        b"[",
+        b"(",
+        b"{",
+        b"\r",
+        b"\n",
+        b" ",
+        b"*",
+        b"_",
+        b"%41",
+        b"\xff",
+        b"1.",
+        b"a",
+        b"\0",
+        b"-->",
+    ]
+    for number in range(n):
+        request = draw.choice(good)
+        for _ in range(draw.randint(1, 3)):
+            place, length = draw.randrange(len(request)), draw.choice([0, 1, 10, 1_000])
+            sign = draw.choice(signs) + draw.choice(signs)
+            request = request[:place] + sign * draw.choice([1, 10, 1_000, 9_999, 30_000]) + request[place + length :]
+        head, _, body = request.partition(b"\r\n\r\n")
+        if draw.random() < 0.8 and b"Content-Length" in head:  # so that the body is read
+            lines = [line for line in head.split(b"\r\n") if not line.startswith(b"Content-Length")]
+            head = b"\r\n".join([*lines, b"Content-Length: %d" % len(body)])
+        yield f"fuzzed {number}", head + b"\r\n\r\n" + body
+
+
+def attacks(n_fuzzed: int) -> list[Attack]:
+    return [*texts(), *constraints(), *bodies(), *files(), *fuzzed(n_fuzzed)]
+
+
+async def send(port: int, request: bytes, seconds: float) -> str:
+    """Send a request, and wait for at most so long; the first line of the answer, or what happened."""
+    try:
+        async with asyncio.timeout(seconds):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            try:
+                writer.write(request)
+                return (await reader.readline()).decode("latin-1").strip() or "closed"
+            finally:
+                writer.transport.abort()
+    except TimeoutError:
+        return "no answer"
+    except OSError as error:
+        return type(error).__name__
+
+
+async def look(port: int, seconds: float) -> list[float]:
+    """The times of /health, in milliseconds, for so long."""
+    times, end = [], time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        started = time.perf_counter()
+        await send(port, HEALTH, 60)
+        times.append(1000 * (time.perf_counter() - started))
+        await asyncio.sleep(EVERY)
+    return times
+
+
+def percentile(times: list[float], share: float) -> float:
+    return sorted(times)[min(len(times) - 1, int(share * len(times)))]
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(look(int(sys.argv[1]), float(sys.argv[2])))))

@@ -1,0 +1,24 @@
+"""What runs in other processes in tests: its module must have the same name there."""
+
+import time
+
+from nmt.server.work.processes import allow_memory
+
+
+def sleep(seconds: float) -> str:
+    time.sleep(seconds)
+    return "awake"
+
+
+def compute(_: str) -> None:
+    while True:
+        pass
+
+
+def fail(kind: str) -> None:
+    raise {"ValueError": ValueError("the file is odd"), "OSError": OSError("secret")}[kind]
+
+
+def fill(unpacked: int, wanted: int) -> int:
+    allow_memory(unpacked)
+    return len(bytes(wanted))

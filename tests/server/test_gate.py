@@ -1,0 +1,226 @@
+"""What is checked before a body is read: who asks, from which site, and how much there may be."""
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from nmt.server.apis import operation
+from nmt.server.apis.native import schema
+from nmt.server.app import make_app
+from nmt.server.service import Service
+from nmt.server.store.keys import make_key
+from nmt.server.work.owners import Room, owner_of
+from tests.server.attacks import file, http
+from tests.server.conftest import Slow, make_service
+from tests.server.test_run import serving, status
+
+ENTRIES = {"source": "de", "target": "en", "entries": {"Hund": "dog"}}
+GOOD: dict[str, Any] = {"q": "Hund", "source": "de", "target": "en"}
+
+
+@pytest.fixture
+def guarded(model_folder: Path, tmp_path: Path) -> Iterator[tuple[TestClient, str]]:
+    """A service with keys, and one of them."""
+    key = make_key(tmp_path / "keys.json", "me")
+    with TestClient(make_app(make_service(model_folder, keys=str(tmp_path / "keys.json")))) as client:
+        yield client, key
+
+
+def test_every_operation_says_who_may_ask(service: Service) -> None:
+    made = [route.endpoint.operation for route in service.routes()]  # type: ignore[attr-defined]
+    by_auth = {auth: {o.path for o in made if o.auth == auth} for auth in ("open", "token")}
+    assert by_auth["open"] == {"/languages", "/frontend/settings", "/spec", "/v1/openapi.json", "/v1/{rest:path}"}
+    assert all("{id}" in path for path in by_auth["token"])
+    assert all(o.auth == "own" for o in made if "glossaries" in o.path or isinstance(o.body, dict))
+
+
+@pytest.mark.parametrize("head", [{}, {"authorization": "Bearer no"}])
+def test_nothing_of_a_body_is_parsed_before_the_key_is_known(
+    guarded: tuple[TestClient, str], head: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, _ = guarded
+    monkeypatch.setattr(operation, "read_fields", None)
+    monkeypatch.setattr(schema, "read", None)
+    for path in ("/v1/translate", "/v1/documents", "/v1/word_alternatives", "/v2/document", "/v3/glossaries"):
+        answer = client.post(path, content=b"a" * 100_000, headers=head)
+        assert answer.status_code == (403 if head or path.startswith(("/v2", "/v3")) else 401), path
+
+
+def test_a_key_in_a_form_stands_before_the_file(guarded: tuple[TestClient, str]) -> None:
+    client, key = guarded
+    large = ("a.txt", b"Hund\n" * 50_000)
+    first = client.post("/translate_file", data=GOOD | {"api_key": "x"}, files={"file": large})
+    assert (first.status_code, first.json()["error"]) == (403, "Invalid API key")
+    parts = [("file", large), *((name, (None, value)) for name, value in (GOOD | {"api_key": key}).items())]
+    late = client.post("/translate_file", files=parts)
+    assert late.status_code == 400
+    small = [("file", ("a.txt", b"Hund")), *parts[1:]]
+    assert client.post("/translate_file", files=small).status_code == 200
+    assert client.post("/translate", json=GOOD | {"api_key": key}).status_code == 200
+    assert client.post("/translate", json=GOOD).status_code == 400
+
+
+def test_uploads_are_multipart_forms(client: TestClient) -> None:
+    for path in ("/v1/documents", "/translate_file", "/v2/document"):
+        answer = client.post(path, content=b"a=b", headers={"content-type": "application/x-www-form-urlencoded"})
+        assert (answer.status_code, "file" in answer.text) == (400, True)
+
+
+OTHERS = [
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"host": "evil.example"},
+    {"host": "evil.example:5000", "origin": "http://evil.example:5000"},
+    {"sec-fetch-site": "cross-site"},
+]
+OURS = [
+    {},
+    {"host": "localhost:5000", "origin": "http://localhost:5000"},
+    {"host": "[::1]:5000"},
+    {"host": "10.0.0.7"},
+    {"host": "our.example", "origin": "https://our.example", "sec-fetch-site": "same-origin"},
+]
+
+
+def test_what_users_store_without_keys_is_not_for_pages_of_other_sites(model_folder: Path, tmp_path: Path) -> None:
+    service = make_service(model_folder, names="our.example", glossaries=str(tmp_path / "g"))
+    with TestClient(make_app(service)) as client:
+        for ours in OURS:
+            assert client.put("/v1/glossaries/mine", json=ENTRIES, headers=ours).status_code == 200, ours
+        for others in OTHERS:
+            refused = client.delete("/v1/glossaries/mine", headers=others)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (403, "other_site"), others
+            assert client.get("/v3/glossaries", headers=others).status_code == 403
+            upload = client.post(
+                "/v1/documents", data={"target": "en"}, files={"file": ("a.txt", b"a")}, headers=others
+            )
+            assert upload.status_code == 403
+            assert client.post("/translate", json=GOOD, headers=others).status_code == 200  # stores nothing
+        assert client.get("/v1/glossaries/mine").status_code == 200
+
+
+def test_with_keys_any_page_that_has_one_may_ask(guarded: tuple[TestClient, str]) -> None:
+    client, key = guarded
+    head = {"authorization": f"Bearer {key}", "origin": "https://cat.example"}
+    assert client.get("/v1/glossaries", headers=head).status_code == 200
+
+
+def test_the_limit_of_a_key_counts_every_request(model_folder: Path, tmp_path: Path) -> None:
+    keys, numbers = tmp_path / "keys.json", itertools.count()
+    make_key(keys, "first")
+    service = make_service(model_folder, keys=str(keys), glossaries=str(tmp_path / "g"))
+    upload: dict[str, Any] = {"files": {"file": ("a.txt", b"Hund")}}
+    calls: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", "/translate_file", upload | {"data": GOOD}),
+        ("POST", "/v2/document", upload | {"data": {"target_lang": "EN-GB"}}),
+        ("POST", "/v1/documents", upload | {"data": {"target": "en"}}),
+        ("PUT", "/v1/glossaries/a", {"json": ENTRIES}),
+        ("GET", "/v1/glossaries", {}),
+        ("GET", "/v2/glossaries", {}),
+        ("GET", "/v1/models", {}),
+        ("POST", "/detect", {"json": {"q": "Hund"}}),
+        ("POST", "/v2/translate", {"json": {"text": ["Hund"], "target_lang": "EN-GB"}}),
+    ]
+    with TestClient(make_app(service)) as client:
+        for method, path, sent in calls:
+            key = make_key(keys, f"key {next(numbers)}", requests=1)
+            head = {"authorization": f"Bearer {key}"}
+            assert client.request(method, path, headers=head, **sent).status_code < 300, path
+            assert client.request(method, path, headers=head, **sent).status_code == 429, path
+
+
+def test_unknown_paths_are_told_as_each_api_does(client: TestClient) -> None:
+    for method, path, status_code, name in (
+        ("POST", "/v2/write/rephrase", 404, "message"),
+        ("GET", "/v3/style_rules", 404, "message"),
+        ("PUT", "/v2/translate", 404, "message"),
+        ("GET", "/detect", 405, "error"),
+        ("POST", "/languages", 405, "error"),
+        ("POST", "/nothing", 404, "error"),
+        ("GET", "/nothing", 404, "error"),
+    ):
+        answer = client.request(method, path)
+        assert (answer.status_code, set(answer.json())) == (status_code, {name}), path
+
+
+def test_an_owner_leaves_room_for_others_and_has_one_network() -> None:
+    room = Room(8)
+    assert room.take("a", 4)
+    assert not room.take("a", 1)
+    assert room.take("b", 2)
+    assert room.take("c", 1)
+    assert not room.take("d", 2)
+    room.give_back("a", 4)
+    assert room.take("d", 2)
+    assert owner_of("2001:db8::1") == owner_of("2001:db8::2:3") != owner_of("2001:db8:0:1::1")
+    assert owner_of("127.0.0.1") != owner_of("127.0.0.2")
+    assert owner_of("testclient") == "testclient"
+
+
+@pytest.mark.anyio
+async def test_heads_are_bounded_and_half_open_requests_end(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow, head_seconds=0.2) as (server, port):
+        for request in (b"GET /" + b"a" * 100_000, b"GET / HTTP/1.1\r\nA: " + b"a" * 100_000):
+            streams = await asyncio.open_connection("127.0.0.1", port)
+            streams[1].write(request)
+            assert await status(streams) == 400
+        whole = b"GET /health HTTP/1.1\r\nHost: a\r\n"
+        for request in (
+            whole + b"A: " + b"a" * 70_000 + b"\r\n\r\n",
+            whole.replace(b"health", b"a" * 70_000) + b"\r\n",
+        ):
+            streams = await asyncio.open_connection("127.0.0.1", port)
+            streams[1].write(request)
+            assert await status(streams) == 400
+        answered = whole + b"\r\n"
+        for request in (b"", b"GET /hea", whole, answered + b"GET /"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(request)
+            try:
+                found = await asyncio.wait_for(reader.read(), 2)
+            except ConnectionError:
+                found = b""
+            assert found.startswith(b"HTTP/1.1 200" if request.startswith(answered) else b"")
+        assert not server.server_state.connections
+
+
+@pytest.mark.anyio
+async def test_a_request_ends_at_its_deadline_and_frees_its_place(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow, request_seconds=0.2) as (server, port):
+        slow.gate.clear()
+        body = b'{"text": "Hund", "target": "en"}'
+        for path, sent, code in (
+            ("/v1/translate", body, 504),
+            ("/v1/translate", body[:-1] + b', "stream": true}', 200),
+        ):
+            streams = await asyncio.open_connection("127.0.0.1", port)
+            streams[1].write(http("POST", path, sent))
+            assert await status(streams) == code
+            streams[1].close()
+        while server.service.engine.waiting:
+            await asyncio.sleep(0.01)
+        slow.gate.set()
+        assert server.service.gate.bodies.used == 0
+
+
+@pytest.mark.anyio
+async def test_bodies_that_arrive_have_a_room_in_memory(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow, file_bytes=100_000, body_bytes=100_000) as (server, port):
+        half = [file("a.txt", b"a" * 90_000)[:-10] for _ in range(8)]
+        streams = [await asyncio.open_connection("127.0.0.1", port) for _ in half]
+        for (_, writer), request in zip(streams, half, strict=True):
+            writer.write(request)
+        answers = [asyncio.ensure_future(status(stream)) for stream in streams]
+        done, _ = await asyncio.wait(answers, timeout=2, return_when=asyncio.FIRST_COMPLETED)
+        assert {task.result() for task in done} == {429}
+        for task in answers:
+            task.cancel()
+        for _, writer in streams:
+            writer.close()
+        while server.service.gate.bodies.used:
+            await asyncio.sleep(0.01)

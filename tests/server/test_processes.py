@@ -1,0 +1,56 @@
+"""Files are read in processes that end, whatever the file is."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from nmt.decode.stop import Stop, Stopped
+from nmt.documents.base import Options
+from nmt.server.apis.documents import read_texts, write_result
+from nmt.server.work.processes import SPARE, in_process
+from tests.server.jobs import compute, fail, fill, sleep
+
+pytestmark = pytest.mark.slow
+MIB = 2**20
+
+
+def test_what_a_process_finds_comes_back() -> None:
+    assert in_process(Stop(), 60, sleep, 0) == "awake"
+    with pytest.raises(ValueError, match="the file is odd"):
+        in_process(Stop(), 60, fail, "ValueError")
+    with pytest.raises(RuntimeError, match="OSError") as error:
+        in_process(Stop(), 60, fail, "OSError")
+    assert "secret" not in str(error.value)
+
+
+def test_a_process_ends_at_its_time_and_when_the_work_is_stopped() -> None:
+    in_process(Stop(), 60, sleep, 0)  # the first one waits until its modules are loaded
+    started, stop = time.monotonic(), Stop(0.3)
+    with pytest.raises(Stopped):
+        in_process(stop, 60, sleep, 60)
+    with pytest.raises(ValueError, match=r"more than 0.5 s"):
+        in_process(Stop(), 0.5, compute, "")
+    assert time.monotonic() - started < 3
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system bounds no memory")
+def test_the_memory_of_a_process_is_bounded_by_its_file() -> None:
+    assert in_process(Stop(), 60, fill, MIB, SPARE // 2) == SPARE // 2
+    with pytest.raises(ValueError, match="too much memory"):
+        in_process(Stop(), 60, fill, MIB, SPARE + 25 * MIB)
+    assert in_process(Stop(), 60, fill, 5 * MIB, SPARE + 25 * MIB) == SPARE + 25 * MIB
+
+
+def test_the_answers_of_a_document_are_written_into_it(tmp_path: Path) -> None:
+    (tmp_path / "source").write_bytes(b"Hund\r\n\r\nMann")
+    assert in_process(Stop(), 60, read_texts, tmp_path, "txt", Options()) == (2, 8)
+    texts = [json.loads(line) for line in (tmp_path / "texts").read_text().splitlines()]
+    assert texts == [["Hund", False], ["Mann", False]]
+    (tmp_path / "answers").write_text('["dog", []]\n["\\ud83d\\ude00", ["copy"]]\n')
+    assert in_process(Stop(), 60, write_result, tmp_path, "txt", Options()) == (2, 0)
+    assert (tmp_path / "result").read_bytes().decode() == "dog\r\n\r\n😀"
+    (tmp_path / "source").write_bytes(b"a" * 100_001)
+    with pytest.raises(ValueError, match="a text of the file has 100,001 characters"):
+        in_process(Stop(), 60, read_texts, tmp_path, "txt", Options())
