@@ -15,7 +15,7 @@ from nmt.text.edges import LAST_MARKS, Edges, take_off
 from nmt.text.edits import Edit
 from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
-from nmt.text.scripts import WORD
+from nmt.text.scripts import ONE_CASE, WORD
 from nmt.text.words import casing_of, initials
 
 CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: str.upper, str.title: initials}
@@ -124,7 +124,7 @@ class Recased(Taken):
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
         old = chosen[0].text
-        new = outside_items(old, self.casing, self.readings[0].own)
+        new = old if ONE_CASE.search(old) else outside_items(old, self.casing, self.readings[0].own)
         if new == old:
             return chosen[0]
         # A few letters have two in the other case, such as ß.

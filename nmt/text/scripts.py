@@ -29,6 +29,9 @@ EAST_ASIAN = (
 )
 ASIAN = SOUTH_EAST_ASIAN + EAST_ASIAN
 
+# Scripts whose letters have two forms for Unicode, but are usually written in one: Cherokee in capitals, Georgian in
+# small letters. A line in one of them isn't written in capitals, nor without them.
+ONE_CASE = re.compile("[\u10a0-\u10ff\u1c90-\u1cbf\u13a0-\u13ff\u2d00-\u2d2f\uab70-\uabbf]")
 JOINERS = "_\u00ad\u200c\u200d"  # in words, though no letters: low line, soft hyphen, zero-width non-joiner, joiner
 NOT_LETTER = re.compile(rf"[{UNSPACED}\ufe00-\ufe0f]")  # variation selectors are marks, but follow emoji
 LETTERS_END = 0x40000  # from here on, planes are unassigned or private, except for tags and variation selectors

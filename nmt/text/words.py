@@ -18,7 +18,7 @@ from itertools import pairwise, product, zip_longest
 
 from nmt.text.items import outside_items
 from nmt.text.languages import short_code
-from nmt.text.scripts import WORD
+from nmt.text.scripts import ONE_CASE, WORD
 from nmt.text.suspicions import prose
 
 MOST = 100_000  # words, the most frequent ones
@@ -181,7 +181,7 @@ def names_after(counts: Counter[tuple[str, str]], names: frozenset[str]) -> tupl
 
 
 def cased_words(line: str) -> list[str]:
-    return [word for word in WORD.findall(prose(line)) if word.upper() != word.lower()]
+    return [word for word in WORD.findall(ONE_CASE.sub("", prose(line))) if word.upper() != word.lower()]
 
 
 def casing_of(line: str) -> Callable[[str], str] | None:

@@ -25,6 +25,7 @@ from nmt.reading.request import Lists, Translation
 from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
+from nmt.text.scripts import ONE_CASE
 from nmt.text.sentences import split_clauses, split_sentences
 from nmt.text.suspicions import Flag, prose, suspicions
 from nmt.translation.constraints import ConstraintCompiler
@@ -176,7 +177,7 @@ class Line:
 
 def in_capitals(text: str, line: Reading) -> bool:
     """Whether a line of several words is in capitals; `text`: as a reader sees it."""
-    text = prose(text, line.own)
+    text = ONE_CASE.sub("", prose(text, line.own))
     return text.upper() == text != text.lower() and len(text.split()) > 1
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from nmt.text.words import Words, forms_of, spellings_of
+from nmt.text.words import Words, casing_of, forms_of, spellings_of
 
 TEXTS = [
     "Der Großvater hat heute eine blaue Mütze gekauft, weil er müde war.",
@@ -109,3 +109,11 @@ def test_long_lines_take_linear_time(text: str) -> None:
     WORDS.respelled(text, GERMAN)
     Words.learn([text])
     assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize("line", ["ᏉᎳ, ᎠᎴ ᏌᏱᎳ, ᎠᎴ ᏗᎹᏗ", "თბილისი დიდი ქალაქია", "ᎤᎴᏅᎮ ᎠᏦᏱᎲᎢ B ᎠᎳᏂ"])
+def test_scripts_of_one_case_are_not_in_capitals_nor_without_them(line: str) -> None:
+    """Unicode calls the usual letters of Cherokee capitals, and those of Georgian small letters."""
+    assert casing_of(line) is None
+    words = Words.learn([line.lower()] * 3 + [line.upper()])
+    assert words.recased(line, {}) == line

@@ -15,7 +15,7 @@ from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
 from nmt.translation.call import Call
 from nmt.translation.model_folder import Facts
-from nmt.translation.repair import CLAUSES, HALVES, LIFTED, LOWERED, USUAL, Steps, gravity
+from nmt.translation.repair import CLAUSES, HALVES, LIFTED, LOWERED, USUAL, Steps, gravity, in_capitals
 from nmt.translation.translator import Translator
 from tests.reading.pretended import SURE
 from tests.tiny import SHORT
@@ -233,3 +233,9 @@ def test_placeholders_addresses_tags_and_emoji_survive(translator: Translator, i
         ((best,),) = translator.translate_n_best([line], replace(SHORT, guard=True))
         assert item in best.text
         assert "items" not in best.flags
+
+
+def test_cherokee_is_not_in_capitals() -> None:
+    """Its usual letters are capitals for Unicode."""
+    for line, expected in (("ᏉᎳ ᎠᎴ ᏌᏱᎳ", False), ("DER HUND", True), ("ПРИВЕТ МИР", True), ("ᏉᎳ DER HUND", True)):
+        assert in_capitals(line, Reading.of(Request(line))) == expected
