@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from nmt.scoring.metrics import Metric
 
 EXAMPLES = """
-python -m nmt.evaluate --model runs/de-en-phrasebook
 python -m nmt.evaluate --model runs/de-en-phrasebook --source test.de --reference test.en --json scores.json
 python -m nmt.evaluate --hypothesis test.out --reference test.en
 python -m nmt.evaluate --model runs/new-1 runs/new-2 --against runs/old-1 runs/old-2

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 MOST_PIECES = 32_000
 
 
+CHOSEN = ("model.", "training.", "tokenizer.vocab_size")  # how the names of settings begin that may be chosen
+
+
 class Row(NamedTuple):
     """A model that suits corpora of up to so many pairs."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Config
-from nmt.config.names import setting_types
+from nmt.config.choice import CHOSEN
 from nmt.config.recipes import RECIPES, find_recipe, make_config
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.messages import say
@@ -20,7 +20,7 @@ class ResolvedRun:
     corpus: Corpus | None
     """The corpus, if data.corpus was `auto`: then it was read to choose one. None: not read yet."""
     given: Mapping[str, Any] | None = None
-    """The settings of the command line, if there is no recipe: others are chosen (`nmt.training.choice`)."""
+    """Those settings of the command line that would be chosen otherwise, if there is no recipe."""
 
     @property
     def folder(self) -> Path:
@@ -46,5 +46,5 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
     objective = config.training.objective
     parts = [*config.data.languages, name, *([] if objective == "translation" else [objective])]
-    known = None if recipe else {n: value for n, value in given.items() if n in setting_types()}
+    known = None if recipe else {name: value for name, value in given.items() if name.startswith(CHOSEN)}
     return ResolvedRun(replace(config, data=data, name=config.name or "-".join(parts)), corpus, known)

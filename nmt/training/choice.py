@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from nmt.config import Config
-from nmt.config.choice import choose_model, choose_steps, course_of, usual_minutes
+from nmt.config.choice import CHOSEN, choose_model, choose_steps, course_of, usual_minutes
 from nmt.config.names import flatten
 from nmt.config.recipes import load_config, make_config
 from nmt.data.store.prepared import Prepared
@@ -23,7 +23,6 @@ from nmt.translation.model_folder import read_info, require_model
 
 SLOW_STEPS, TIMED_STEPS = 3, 8  # the first steps of a process are slow
 STEPS_SHARE = 0.85  # of the minutes; the rest is for validations
-CHOSEN = ("model.", "training.", "tokenizer.vocab_size")
 
 
 def chosen_before(given: Mapping[str, Any], config: Config, folder: Path) -> Config:

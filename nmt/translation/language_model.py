@@ -21,6 +21,7 @@ from nmt.decode.parallel import halve_if_too_large, map_batches
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
 from nmt.decode.stop import Stop
+from nmt.extras import typed
 from nmt.fields import require
 from nmt.model.contract import PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
@@ -128,7 +129,7 @@ class LanguageModel:
         keep_freed_memory()
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
         problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
-        hint = "; translate with nmt.translate" if info.objective == "translation" else ""
+        hint = f"; translate with {typed('translate')}" if info.objective == "translation" else ""
         require(info.objective == "lm", problem + hint)
         assert isinstance(model, PromptedModel)
         stored = replace(info.search, samples=max(1, info.search.samples), n_best=1, lm_weight=0.0)

@@ -165,7 +165,7 @@ def test_a_preparation_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch:
         with pytest.raises(KeyboardInterrupt):
             prepare(corpus(), config(tmp_path), folder)
     assert read_record(folder) is None
-    with pytest.raises(ValueError, match=r"is not prepared: run python -m nmt\.prepare"):
+    with pytest.raises(ValueError, match=r"is not prepared: run (\S*python -m nmt\.|nmt )prepare"):
         Prepared.load(folder)
     prepared = prepare(corpus(), config(tmp_path), folder)
     assert Prepared.load(folder).train == prepared.train
