@@ -71,7 +71,7 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
     assert {"nmt", "torch", "sacrebleu"} <= report["versions"].keys()
     assert report["bleu_signature"].startswith("BLEU|nrefs:1|case:mixed|")
     assert len((run / "translations" / "test_a.en").read_text().splitlines()) == 3
-    translator = Translator.load(run / "model", "cpu", precision="fp32")
+    translator = Translator.load(run / "model", "cpu", precision="fp32", backend="pytorch")
     assert translator.translate(["das Haus ist rot .", ""])[1] == ""
     assert translator.shortlist is not None
     assert translator.tokenizer.words is not None
@@ -84,7 +84,7 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
         map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]]))
     )
     said = capsys.readouterr().err
-    assert "Chosen for 20 pairs: 38 pieces, 1+1 layers of width 16, dropout 0.3; as many steps as you say" in said
+    assert "Chosen for 20 pairs: 38 pieces, 1+1 layers of width 16, dropout 0.3; 6 steps" in said
     assert f"{typed('translate')} --model {run / 'model'}" in said
     assert said.count("reference  the ") == 3, "the test set has three sentences to show"
     assert train(corpus) == 0

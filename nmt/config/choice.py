@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 MOST_PIECES = 32_000
-
-
 CHOSEN = ("model.", "training.", "tokenizer.vocab_size")  # how the names of settings begin that may be chosen
 
 
@@ -76,9 +74,9 @@ def choose_steps(pairs: int, steps_a_pass: float, fitting: float) -> int:
 
 
 def course_of(steps: int) -> dict[str, Any]:
-    """What follows from the number of steps."""
+    """The settings that follow from the number of steps."""
     return {
         "training.max_steps": steps,
         "training.warmup_steps": steps // 14,
-        "training.validate_every": math.ceil(steps / 7),
+        "training.validate_every": max(1, math.ceil(steps / 7)),
     }

@@ -25,13 +25,12 @@ SLOW_STEPS, TIMED_STEPS = 3, 8  # the first steps of a process are slow
 STEPS_SHARE = 0.85  # of the minutes; the rest is for validations
 
 
-def chosen_before(given: Mapping[str, Any], config: Config, folder: Path) -> Config:
-    """The settings of a run with what is chosen already: by the same run before, or by the model that it starts
-    from."""
+def chosen_before(given: Mapping[str, Any], config: Config, recorded: Path | None) -> Config:
+    """The settings of a run with what is chosen already: by the same run before (`recorded`, its config.yaml; None if
+    it took no step), or by the model that it starts from."""
     chosen, start = dict[str, Any](), config.training.start_from
-    if (folder / "config.yaml").exists():
-        recorded = flatten(load_config(folder / "config.yaml"))
-        chosen = {name: value for name, value in recorded.items() if name.startswith(CHOSEN)}
+    if recorded:
+        chosen = {name: value for name, value in flatten(load_config(recorded)).items() if name.startswith(CHOSEN)}
     elif start:
         model = asdict(read_info(require_model(Path(start)) / "config.json")[0].model)
         chosen = {f"model.{name}": value for name, value in model.items() if name != "family"}
@@ -49,19 +48,18 @@ def choose(given: Mapping[str, Any], config: Config, prepared: Prepared) -> Conf
     settings |= chosen_now | {"tokenizer.vocab_size": prepared.tokenizer.src_vocab_size}
     if config.training.objective == "translation":
         settings["training.best_metric"] = "chrf"  # BLEU of little text is near 0, and needs words between blanks
-    course = "as many steps as you say"
+    steps, about = config.training.max_steps, ""
     if "training.max_steps" not in given:
         minutes = config.training.max_minutes or usual_minutes(pairs)
         seconds, steps_a_pass = time_steps(make_config(settings | {**given}), TrainingData.load(prepared, config.data))
         steps = choose_steps(pairs, steps_a_pass, 60 * STEPS_SHARE * minutes / seconds)
-        settings |= course_of(steps)
-        course = f"{steps:,} steps, {steps / steps_a_pass:.1f} passes over the text, in about "
-        course += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
-    chosen = make_config(settings | {**given})
+        about = f", {steps / steps_a_pass:.1f} passes over the text, in about "
+        about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
+    chosen = make_config(settings | course_of(steps) | {**given})
     model, unit = chosen.model, prepared.ledgers["train"].unit
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
     pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"
-    say(f"Chosen for {pairs:,} {unit}s: {pieces}, {layers}, dropout {model.dropout:g}; {course}")
+    say(f"Chosen for {pairs:,} {unit}s: {pieces}, {layers}, dropout {model.dropout:g}; {steps:,} steps{about}")
     return chosen
 
 

@@ -20,8 +20,8 @@ from nmt.config.names import describe_changes, fixed_settings, flatten
 from nmt.config.recipes import by_dotted_names, dump_config, load_config, make_config
 from nmt.data.cleaning import ledger_table
 from nmt.data.cleaning.losses import describe_losses
-from nmt.data.corpora import Corpus, corpus_files
-from nmt.data.resolve import resolve
+from nmt.data.corpora import corpus_files
+from nmt.data.resolve import ResolvedRun, resolve
 from nmt.data.store.prepared import Prepared, note_of_edits, require_own_run_folder
 from nmt.data.store.preparing import prepare, take_tokenizer
 from nmt.data.store.record import read_record
@@ -57,9 +57,7 @@ def carry_out(given: Mapping[str, Any], *, resume: bool) -> None:
         settings = processes.broadcast(asdict(resolved.config) if resolved else {}, group=processes.preparing)
         config = make_config(by_dotted_names(settings))
         require_fitting_text(config)
-        run = Run(config, resolved.corpus if resolved else None, processes)
-        run.given = resolved.given if resolved else None
-        run.carry_out(resume)
+        Run(config, processes, resolved).carry_out(resume)
 
 
 @contextlib.contextmanager
@@ -90,12 +88,10 @@ def recorded(file: Path) -> dict[str, Any]:
 class Run:
     """A run folder, and the stages that fill it."""
 
-    given: Mapping[str, Any] | None = None
-    """The settings of the command line, if there is no recipe, and others are still to be chosen."""
-
-    def __init__(self, config: Config, corpus: Corpus | None, processes: Processes) -> None:
-        """`corpus`: None to read it when it is needed."""
-        self.config, self.corpus, self.processes = config, corpus, processes
+    def __init__(self, config: Config, processes: Processes, resolved: ResolvedRun | None) -> None:
+        """`resolved`: what rank 0 knows besides the settings; None for other processes."""
+        self.config, self.processes = config, processes
+        self.corpus, self.given = (resolved.corpus, resolved.given) if resolved else (None, None)
         self.folder = Path(config.runs) / config.name
         self.report_file, self.seconds_file = self.folder / "report.json", self.folder / "seconds.json"
         self.training_file, self.config_file = self.folder / "trained.json", self.folder / "config.yaml"
@@ -104,9 +100,9 @@ class Run:
         """Do the stages that are not finished. Raises ValueError if the settings of a resumed run changed."""
         processes = self.processes
         if self.given is not None:
-            self.config = chosen_before(self.given, self.config, self.folder)
-            if self.config_file.exists():
-                self.given = None
+            recorded = self.config_file if self.is_begun() else None
+            self.config = chosen_before(self.given, self.config, recorded)
+            self.given = None if recorded else self.given
         if processes.broadcast(self.report_file.exists()):
             self.require_equal_settings()
             if processes.is_main and (note := note_of_edits(self.config, self.folder, read_record(self.folder) or {})):
@@ -149,14 +145,18 @@ class Run:
         advice = "A finished run is not changed or made longer: --name NAME trains another"
         require(not changed, f"{self.folder} is finished, and was trained with other settings: {changed}. {advice}")
 
+    def is_begun(self) -> bool:
+        """Whether training has left something that other settings don't fit."""
+        checkpoints = self.folder / "checkpoints"
+        trained = (*checkpoints.glob("step-????????"), *checkpoints.glob("step-*.damaged"), *self.folder.glob("model"))
+        return self.config_file.exists() and bool(trained)
+
     def require_fitting_folder(self, resume: bool) -> None:
         """Raise ValueError if a run with checkpoints has other settings, except those marked MAY_CHANGE.
 
         A run without checkpoints has only prepared data: `prepare` compares the settings of these.
         """
-        checkpoints = self.folder / "checkpoints"
-        trained = (*checkpoints.glob("step-????????"), *checkpoints.glob("step-*.damaged"), *self.folder.glob("model"))
-        if self.config_file.exists() and trained:
+        if self.is_begun():
             require(resume, f"{self.folder} is not finished: --resume goes on with it, --name NAME starts a new run")
             changed = describe_changes(fixed_settings(load_config(self.config_file)), fixed_settings(self.config))
             advice = "Take the old settings to resume it, or --name NAME for a new run"

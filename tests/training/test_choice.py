@@ -66,6 +66,7 @@ def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
     assert train(corpus, "--training.max_steps", "3", "--training.optimizer", "adamw", "--model.dropout", "0") == 0
     config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
     assert (config.training.max_steps, config.training.optimizer, config.model.dropout) == (3, "adamw", 0)
+    assert (config.training.warmup_steps, config.training.validate_every) == (0, 1), "they follow the steps"
 
 
 def test_minutes_limit_the_steps(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +75,10 @@ def test_minutes_limit_the_steps(corpus: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("nmt.training.run.Run.evaluate", lambda run, prepared: None)
     monkeypatch.setattr("nmt.training.run.Run.print_report", lambda run: None)
     assert train(corpus, "--training.max_minutes", "2") == 0
-    config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
-    assert config.training.max_steps == 100
+    file = corpus.parent / "runs" / "de-en-houses" / "config.yaml"
+    assert load_config(file).training.max_steps == 100
+    assert train(corpus, "--training.max_minutes", "1") == 0
+    assert load_config(file).training.max_steps == 51, "before the first step, the choice is made anew"
 
 
 def test_the_page_shows_what_is_chosen() -> None:

@@ -113,7 +113,7 @@ def test_a_run_folder_will_do_and_a_wrong_one_is_noticed_before_anything_is_prep
     for start, message in (("nowhere", "no such folder"), ("run", "trained with other settings")):
         config = Config(name="new", training=TrainingConfig(start_from=start))
         with pytest.raises(ValueError, match=message):
-            Run(config, None, Processes()).carry_out(resume=False)
+            Run(config, Processes(), None).carry_out(resume=False)
     assert not Path("runs/new/data").exists()
 
 

@@ -126,7 +126,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_prepared(
     ]
     for config, message in cases:
         with pytest.raises(ValueError, match=message):
-            Run(config, None, Processes()).carry_out(resume=False)
+            Run(config, Processes(), None).carry_out(resume=False)
     assert not Path("runs/x/data").exists()
     long = TrainingData.encode(data.tokenizer, [("ab " * 90, "cd")], [("ab", "cd")])
     learned = make_model(data.tokenizer, 1, replace(TINY, positions="learned", max_positions=50))
