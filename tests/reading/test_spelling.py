@@ -40,6 +40,16 @@ def test_a_line_is_read_in_known_words_and_cased(tokenizer: Tokenizer, line: str
     assert text_of(line, [known_words], context_of(tokenizer)).text == line
 
 
+def test_a_translation_into_a_script_of_one_case_gets_no_capitals(tokenizer: Tokenizer) -> None:
+    """Georgian has capitals in Unicode, which nearly nobody writes."""
+    context = context_of(tokenizer.with_words(WORDS), spellings=spellings_of("de"))
+    for answer, expected in {"პატარა ძაღლი": "პატარა ძაღლი", "a small dog": "A SMALL DOG"}.items():
+        assert (
+            text_of("DER KLEINE HUND", [known_words], context, Pretended({"Der kleine Hund": answer}.__getitem__)).text
+            == expected
+        )
+
+
 def test_constraints_in_capitals_are_met_by_words_that_get_capitals(tokenizer: Tokenizer) -> None:
     constraints = Constraints("THE", (Term(("DOG", "hound")),), ("CAT",))
     taken = known_words(Reading.of(Request("DER KLEINE HUND", constraints)), context_of(tokenizer.with_words(WORDS)))

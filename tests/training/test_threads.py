@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from nmt.training.data import TrainingData
 from nmt.training.threads import EVERY, TICKS, Threads, busy_seconds
+from tests.training.reversal import new_trainer, run
 
 
 class Machine:
@@ -77,6 +79,20 @@ def test_a_run_goes_on_with_the_number_that_it_had(machine: Machine) -> None:
     assert torch.get_num_threads() == 3, "not more than before"
     Threads(fixed=False, counters=machine.counters).start(0)
     assert torch.get_num_threads() == 3
+
+
+@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="this system doesn't tell how busy its cores are")
+def test_the_number_is_in_the_checkpoint(data: TrainingData, tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(4)
+        trainer = new_trainer(data, tmp_path, threads=0, max_steps=1, validations=[1.0])
+        trainer.threads.adapt = lambda: 2  # type: ignore[method-assign]
+        run(trainer)
+        new_trainer(data, tmp_path, threads=0, max_steps=1)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 @pytest.mark.skipif(not Path("/proc/stat").exists(), reason="this system doesn't tell how busy its cores are")

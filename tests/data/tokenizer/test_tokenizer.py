@@ -210,6 +210,16 @@ def test_a_vocabulary_too_small_for_the_characters_says_the_least_size(train: Tr
         train(kind=kind, vocab_size=least - 1)
 
 
+def test_auto_makes_room_for_the_characters_of_a_text(train: Train) -> None:
+    """4,000 pieces are too few for 5,000 characters of Chinese. The size comes from the text: nothing is told."""
+    han = [chr(0x4E00 + n) for n in range(5000)]
+    pairs = [("".join(han[n : n + 20]), f"line {n}") for n in range(0, 5000, 20)]
+    tokenizer = train(pairs=pairs, vocab_size="auto")
+    assert set(han) <= set(tokenizer.source_pieces(range(tokenizer.src_vocab_size)))
+    assert tokenizer.notes == []
+    assert 280 < train(vocab_size="auto").src_vocab_size < 1000, "as many as the text supports"
+
+
 @pytest.mark.parametrize("pairs", [[("a", "b")], [("日本語", "x" * 300)], [("😀", "▁ ▅")]])
 def test_tiny_corpora_make_a_tokenizer(train: Train, pairs: list[tuple[str, str]]) -> None:
     tiny = train(pairs=pairs)
