@@ -173,7 +173,8 @@ class Trainer:
                 self.progress.seconds = time.perf_counter() - started
                 if threads := self.threads.adapt():
                     self.progress.threads = threads
-                    say(f"step {self.progress.step}: {threads} threads now, the cores that other programs leave free")
+                    rest = ": other programs use the rest" if threads < self.threads.most else ""
+                    say(f"step {self.progress.step}: training takes {threads} of {self.threads.most} cores{rest}")
                 if self.config.max_minutes:
                     over = self.processes.all_reduce_any(lambda: self.progress.seconds >= self.most_seconds)
                     self.time_is_up = over()
