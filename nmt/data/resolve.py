@@ -19,7 +19,7 @@ class ResolvedRun:
     config: Config
     corpus: Corpus | None
     """The corpus, if data.corpus was `auto`: then it was read to choose one. None: not read yet."""
-    given: Mapping[str, Any] | None = None
+    given: dict[str, Any] | None = None
     """Those settings of the command line that would be chosen otherwise, if there is no recipe."""
 
     @property

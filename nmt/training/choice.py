@@ -1,7 +1,6 @@
 """The choice of settings for a run without a recipe: prepared text and the machine flow in; settings flow out."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -23,21 +22,30 @@ from nmt.translation.model_folder import read_info, require_model
 
 SLOW_STEPS, TIMED_STEPS = 3, 8  # the first steps of a process are slow
 STEPS_SHARE = 0.85  # of the minutes; the rest is for validations
+OF_TIME = ("training.max_steps", "training.validate_every")
 
 
-def chosen_before(given: Mapping[str, Any], config: Config, recorded: Path | None) -> Config:
-    """The settings of a run with what is chosen already: by the same run before (`recorded`, its config.yaml; None if
-    it took no step), or by the model that it starts from."""
+Given = dict[str, Any]
+"""Settings by their dotted names that are not chosen."""
+
+
+def chosen_before(given: Given, config: Config, recorded: Path | None) -> tuple[Config, Given | None]:
+    """The settings of a run with what is chosen already, by the same run before (`recorded`: its config.yaml; None if
+    it took no step) or by the model that it starts from; and what the choice of the others must keep, None without
+    others. A run that gets other minutes keeps all but the steps."""
     chosen, start = dict[str, Any](), config.training.start_from
     if recorded:
         chosen = {name: value for name, value in flatten(load_config(recorded)).items() if name.startswith(CHOSEN)}
-    elif start:
+        new_minutes = given.get("training.max_minutes") not in (None, chosen["training.max_minutes"])
+        kept = {name: value for name, value in chosen.items() if name not in OF_TIME} | given
+        return make_config(flatten(config) | chosen | given), kept if new_minutes else None
+    if start:
         model = asdict(read_info(require_model(Path(start)) / "config.json")[0].model)
         chosen = {f"model.{name}": value for name, value in model.items() if name != "family"}
-    return make_config(flatten(config) | chosen | {**given})
+    return make_config(flatten(config) | chosen | given), given
 
 
-def choose(given: Mapping[str, Any], config: Config, prepared: Prepared) -> Config:
+def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     """The settings of a run: those in `given`, by their dotted names, and for the others what suits the corpus and the
     machine. `config`: the settings that the text was prepared with."""
     pairs = prepared.ledgers["train"].kept
@@ -51,11 +59,11 @@ def choose(given: Mapping[str, Any], config: Config, prepared: Prepared) -> Conf
     steps, about = config.training.max_steps, ""
     if "training.max_steps" not in given:
         minutes = config.training.max_minutes or usual_minutes(pairs)
-        seconds, steps_a_pass = time_steps(make_config(settings | {**given}), TrainingData.load(prepared, config.data))
+        seconds, steps_a_pass = time_steps(make_config(settings | given), TrainingData.load(prepared, config.data))
         steps = choose_steps(pairs, steps_a_pass, 60 * STEPS_SHARE * minutes / seconds)
         about = f", {steps / steps_a_pass:.1f} passes over the text, in about "
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
-    chosen = make_config(settings | course_of(steps) | {**given})
+    chosen = make_config(settings | course_of(steps) | given)
     model, unit = chosen.model, prepared.ledgers["train"].unit
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
     pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"

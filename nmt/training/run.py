@@ -101,8 +101,7 @@ class Run:
         processes = self.processes
         if self.given is not None:
             recorded = self.config_file if self.is_begun() else None
-            self.config = chosen_before(self.given, self.config, recorded)
-            self.given = None if recorded else self.given
+            self.config, self.given = chosen_before(self.given, self.config, recorded)
         if processes.broadcast(self.report_file.exists()):
             self.require_equal_settings()
             if processes.is_main and (note := note_of_edits(self.config, self.folder, read_record(self.folder) or {})):

@@ -1,6 +1,7 @@
 """Without a recipe, a run chooses its settings by its corpus and its machine, once."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,22 @@ def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.Captu
     assert train(corpus, "--model.dropout", "0.4") == 2
     assert "trained with other settings: model.dropout was 0.3, is 0.4" in capsys.readouterr().err
     assert train(corpus) == 0
+
+
+def test_a_run_that_goes_on_with_other_minutes_gets_the_steps_that_fit(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(corpus) == 0
+    run = corpus.parent / "runs" / "de-en-houses"
+    before = load_config(run / "config.yaml")
+    (run / "report.json").unlink()
+    shutil.rmtree(run / "model")
+    monkeypatch.setattr(module, "time_steps", lambda config, data: (1.0, 1000.0))
+    assert train(corpus, "--resume", "--training.max_minutes", "0.6") == 0
+    assert "dropout 0.3; 30 steps, 0.0 passes over the text" in capsys.readouterr().err
+    after = load_config(run / "config.yaml")
+    assert (before.training.max_steps, after.training.max_steps) == (20, 30)
+    assert after.training.warmup_steps == before.training.warmup_steps, "which may not change"
 
 
 def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
