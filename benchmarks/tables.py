@@ -166,6 +166,12 @@ def quality(row: Row) -> Cells:
     return [row["variant"], f"{row['parameters'] / 1e6:.2f}", *figures, *speeds]
 
 
+@table("training text | pairs | pieces | word dropout | steps | chrF of val, greedy")
+def small_corpora(row: Row) -> Cells:
+    figures = [f"{row[name]:,}" for name in ("pairs", "pieces", "word_dropout", "steps")]
+    return [row["corpus"], *figures, f"{row['chrf']:.1f}"]
+
+
 @table(
     "what is trained | BLEU, new domain: val | test | BLEU, old domain | trained parameters | "
     "memory of training, MiB | minutes | MB to deliver"

@@ -21,7 +21,7 @@ from nmt.training.monitor import Window
 from nmt.translation.model_folder import read_info, require_model
 
 SLOW_STEPS, TIMED_STEPS = 3, 8  # the first steps of a process are slow
-STEPS_SHARE = 0.85  # of the minutes; the rest is for validations
+STEPS_SHARE = 0.8  # of the minutes; the rest is for validations
 OF_TIME = ("training.max_steps", "training.validate_every")
 
 
