@@ -172,6 +172,20 @@ def small_corpora(row: Row) -> Cells:
     return [row["corpus"], *figures, f"{row['chrf']:.1f}"]
 
 
+@table("corpus | direction | pairs | system | minutes of training, in all | BLEU of test | chrF of test")
+def small_corpora_peers(row: Row) -> Cells:
+    times = f"{row['minutes']:g}, {row['whole']:.1f}"
+    scores = [f"{row[name]:.1f}" for name in ("bleu", "chrf")]
+    return [
+        row["corpus"],
+        row["direction"],
+        f"{row['pairs']:,}",
+        NAMES.get(row["system"], row["system"]),
+        times,
+        *scores,
+    ]
+
+
 @table(
     "what is trained | BLEU, new domain: val | test | BLEU, old domain | trained parameters | "
     "memory of training, MiB | minutes | MB to deliver"

@@ -21,7 +21,7 @@ from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, rounded, run_script
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
-from nmt.data.copies.word_links import TOKEN, Aligner, tokens
+from nmt.data.copies.word_links import Aligner, token_places, tokens
 from nmt.data.corpora import load_corpus
 from nmt.reading.request import Constraints, Request, Term
 from nmt.scoring.metrics import score
@@ -71,11 +71,15 @@ def common_words(pairs: Sequence[Pair]) -> set[str]:
     return {token for token, _ in counts.most_common(min(N_COMMON, len(counts) // 10))}
 
 
+def written(text: str) -> list[str]:
+    return [text[start:end] for start, end in token_places(text)]
+
+
 class Forms:
     """The words of texts, to find other forms of a word."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self.counts = Counter(token for text in texts for token in TOKEN.findall(text) if token.isalpha())
+        self.counts = Counter(token for text in texts for token in written(text) if token.isalpha())
         self.words = sorted(self.counts)
 
     def others(self, word: str) -> list[str]:
@@ -97,7 +101,7 @@ def make_cases(train: Sequence[Pair], val: Sequence[Pair], random: Random) -> li
     aligner, common, cases = Aligner([*train, *val]), common_words(train), list[Case]()
     forms = Forms(target for _, target in train)
     for n, (source, target) in enumerate(val):
-        sides = [TOKEN.findall(text) for text in (source, target)]
+        sides = [written(text) for text in (source, target)]
         found = [(sides[0][i], sides[1][j]) for i, j in aligner.links(len(train) + n)]
         found = [(a, b) for a, b in found if a.isalnum() and b.isalnum() and a.lower() not in common]
         if found:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from nmt.text.items import EMOJI, NO_OWN, find_items
 from nmt.text.languages import short_code
 from nmt.text.own_items import OwnItems
+from nmt.text.scripts import is_combining
 from nmt.text.sentences import MARKS
 
 Knows = Callable[[str], bool]
@@ -103,7 +104,8 @@ def take_off(
         text = text[: found.start()] + (stop.strip()[0] if stop.strip()[0] in "!?" else ".")
     if not any(map(str.isalpha, text)):
         return Edges("", line, "")
-    if final and text[-1].isalpha() and not any(item.end == len(text) for item in find_items(text, own)):
+    ends_word = text[-1].isalpha() or is_combining(text[-1])
+    if final and ends_word and not any(item.end == len(text) for item in find_items(text, own)):
         text, stop = text + final, ""
     return Edges(lead + around[0], text, around[1] + after, stop, start, end)
 

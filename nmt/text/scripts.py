@@ -41,6 +41,20 @@ WORD = re.compile(
 )
 
 
+SIGNS = re.compile(r"[\W_]+")
+
+
+def without_signs(text: str) -> str:
+    """The letters, combining marks and digits of a text. Such marks, as the vowel signs of Hindi, Tamil and Thai and
+    the accents of Yorùbá, are no letters for `re` and `str.isalpha`."""
+    return SIGNS.sub(lambda run: "" if run[0].isascii() else "".join(filter(is_combining, run[0])), text)
+
+
+def is_combining(character: str) -> bool:
+    """Whether a character belongs to the letter before it."""
+    return unicodedata.category(character) in ("Mn", "Mc") and not "\ufe00" <= character <= "\ufe0f"
+
+
 def is_letter(character: str) -> bool:
     """Whether a character continues a word: a letter, mark, number or joiner that isn't of an UNSPACED script."""
     if ord(character) >= LETTERS_END or NOT_LETTER.match(character):

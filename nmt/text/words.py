@@ -18,11 +18,11 @@ from itertools import pairwise, product, zip_longest
 
 from nmt.text.items import outside_items
 from nmt.text.languages import short_code
-from nmt.text.scripts import ONE_CASE, WORD
+from nmt.text.scripts import ONE_CASE, WORD, is_combining
 from nmt.text.suspicions import prose
 
 MOST = 100_000  # words, the most frequent ones
-WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")
+WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")  # of a word, or after a mark
 BEFORE_WORD = " \"'„“‚‘«»([–—-"  # between a word and the word or mark before it
 FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
 # By language: what is written for letters that a keyboard lacks.
@@ -168,7 +168,10 @@ def with_words(line: str, words: Mapping[str, str]) -> str:
 
 def initials(text: str) -> str:
     """The text with a capital at the start of each word."""
-    return WORD_START.sub(lambda letter: letter[0].upper(), text)
+    return WORD_START.sub(
+        lambda letter: letter[0] if is_combining(text[letter.start() - 1]) and letter.start() else letter[0].upper(),
+        text,
+    )
 
 
 def names_after(counts: Counter[tuple[str, str]], names: frozenset[str]) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.text.scripts import ASIAN, EAST_ASIAN, UNSPACED, Phrase, is_letter
+from nmt.text.scripts import ASIAN, EAST_ASIAN, UNSPACED, Phrase, is_letter, without_signs
 
 many = settings(max_examples=300, deadline=None, derandomize=True)
 
@@ -89,3 +89,17 @@ def test_time_is_linear_in_the_length_of_the_text() -> None:
     for text in ("a" * 100_000, "a " * 50_000, "a" + " " * 100_000):
         assert list(Phrase.parse("a b").find(text)) == []
     assert time.process_time() - begin < 2  # milliseconds; quadratic time is minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("वह लड़की है।", "वहलड़कीहै"),
+        ("Ọmọdé náà ń ka ìwé, ẹ̀kọ́!", "Ọmọdénáàńkaìwéẹ̀kọ́"),
+        ("วันนี้ดี 5 ๕", "วันนี้ดี5๕"),
+        ("a_b-c ❤\ufe0f 5\ufe0f\u20e3", "abc5"),
+    ],
+)
+def test_combining_marks_are_parts_of_words(text: str, expected: str) -> None:
+    """For Python's `re` and `str.isalpha` they are none: "boy" and "girl" of Hindi were the same word."""
+    assert without_signs(text) == expected

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from nmt.text.words import Words, casing_of, forms_of, spellings_of
+from nmt.text.words import Words, casing_of, forms_of, initials, spellings_of
 
 TEXTS = [
     "Der Großvater hat heute eine blaue Mütze gekauft, weil er müde war.",
@@ -117,3 +117,7 @@ def test_scripts_of_one_case_are_not_in_capitals_nor_without_them(line: str) -> 
     assert casing_of(line) is None
     words = Words.learn([line.lower()] * 3 + [line.upper()])
     assert words.recased(line, {}) == line
+
+
+def test_a_letter_after_a_combining_accent_is_no_initial() -> None:
+    assert initials("ọ̀rọ̀ ẹ̀kọ́ don't") == "Ọ̀rọ̀ Ẹ̀kọ́ Don't"

@@ -17,14 +17,13 @@ from nmt.config.cleaning import CleaningConfig
 from nmt.extras import install
 from nmt.text.items import find_items
 from nmt.text.languages import Identifier, identifier, scripts_of, share_in
-from nmt.text.scripts import UNSPACED
+from nmt.text.scripts import UNSPACED, without_signs
 from nmt.text.suspicions import is_copy, loops
 
 IsBad = Callable[[str, str], bool]  # of a source and a target
 WINDOW = 13  # words in a row that training text must not share with val and test (Brown et al. 2020, appendix C)
 LANGUAGE_LETTERS = 12  # a shorter text is in no language for sure
 
-NOT_LETTER = re.compile(r"[\W\d_]+")
 NUMBER = re.compile(r"\d+")
 THOUSANDS = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
 UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
@@ -33,13 +32,13 @@ ADDRESS = re.compile(r"@|://|www\.", re.IGNORECASE)
 
 def letters(text: str) -> str:
     """The letters of a text, in small letters."""
-    return NOT_LETTER.sub("", text).casefold()
+    return re.sub(r"\d", "", without_signs(text)).casefold()
 
 
 def unpunctuated(text: str) -> str:
     """A text without case, punctuation and blanks: texts that differ only in these get the same result. A text without
     letters and digits stays as it is."""
-    return re.sub(r"[\W_]+", "", text).casefold() or text
+    return without_signs(text).casefold() or text
 
 
 def alike(text: str) -> str:
@@ -49,7 +48,7 @@ def alike(text: str) -> str:
 
 def few_letters(text: str, least: float) -> bool:
     n = sum(not character.isspace() for character in text)
-    return sum(map(str.isalpha, text)) < least * n
+    return len(letters(text)) < least * n
 
 
 def numbers(text: str) -> Counter[str]:
@@ -205,6 +204,6 @@ def windows(text: str) -> Iterator[bytes]:
     """Each WINDOW words in a row, as digests. Words are what stands between blanks, without case and punctuation."""
     if text.count(" ") < WINDOW - 1:
         return
-    words = [word for word in (re.sub(r"[\W_]+", "", part) for part in text.casefold().split()) if word]
+    words = [word for word in (without_signs(part) for part in text.casefold().split()) if word]
     for start in range(len(words) - WINDOW + 1):
         yield digest(" ".join(words[start : start + WINDOW]))

@@ -14,7 +14,8 @@ from functools import partial
 from random import Random
 
 from nmt.data.cleaning import Pair
-from nmt.data.copies.word_links import TOKEN, Aligner, Edit, Link, Phrase, are_apart, edited, enclosable
+from nmt.data.copies.word_links import Aligner, Edit, Link, Phrase, are_apart, edited, enclosable, token_places
+from nmt.text.scripts import without_signs
 from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
 
 WAYS = ("instead", "after", "around")  # of a word or phrase, where placeholders stand
@@ -33,10 +34,15 @@ def add_placeholders(pairs: Sequence[Pair], share: float) -> list[Pair]:
     return [copy for copy in copies if copy]
 
 
+def is_word(token: str) -> bool:
+    """Whether a token has nothing but letters, marks and digits."""
+    return without_signs(token) == token
+
+
 def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair | None:
     """The pair with placeholders; None if it has no links."""
-    places = [[match.span() for match in TOKEN.finditer(text)] for text in pair]
-    of_words = [(i, j) for i, j in links if pair[0][slice(*places[0][i])].isalnum()]
+    places = [*map(token_places, pair)]
+    of_words = [(i, j) for i, j in links if is_word(pair[0][slice(*places[0][i])])]
     if not of_words:
         return None
     items = iter(random.sample(ITEMS, MOST_EDITS))

@@ -5,7 +5,6 @@ A word and its translation are two words that each have the highest probability 
 Shapes: I tokens of the source, J of the target.
 """
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,14 +12,12 @@ import numpy as np
 from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
 from nmt.data.copies.lexicon import model_1
-from nmt.text.scripts import HAN_AND_KANA
+from nmt.text.tokens import words
 
 Link = tuple[int, int]  # a source token and a target token that translate each other
 Phrase = tuple[Link, Link]  # the first and the last token, on both sides
 Edit = tuple[int, int, str]  # a part of a text, from its start to its end, and what replaces it
 
-# Words (with an apostrophe or hyphen inside), single Chinese and Japanese characters, and marks.
-TOKEN = re.compile(rf"[{HAN_AND_KANA}]|[^\W_{HAN_AND_KANA}]+(?:['’-][^\W_{HAN_AND_KANA}]+)*|[^\w\s]")
 LEAST = 0.1  # probability of a link, in both directions together
 LONGEST_PHRASE = 4  # tokens of the source of a phrase
 
@@ -62,7 +59,12 @@ class Aligner:
 
 
 def tokens(text: str) -> list[str]:
-    return [token.lower() for token in TOKEN.findall(text)]
+    return [text[start:end].lower() for start, end in token_places(text)]
+
+
+def token_places(text: str) -> list[tuple[int, int]]:
+    """Start and end of the tokens of a text; tags and addresses are divided like words."""
+    return [*words(text, 0, len(text))]
 
 
 def are_apart(phrase: Phrase, other: Phrase) -> bool:
@@ -73,13 +75,13 @@ def are_apart(phrase: Phrase, other: Phrase) -> bool:
 def enclosable(links: Sequence[Link], of_words: Sequence[Link]) -> list[Phrase]:
     """The first and the last token, on both sides, of phrases that translate each other: no link leaves them (Koehn et
     al. 2003, section 4.2), and words are at their edges. A linked word alone is such a phrase."""
-    found, words = [], {j for _, j in of_words}
+    found, ends = [], {j for _, j in of_words}
     for n, (start, _) in enumerate(of_words):
         for end, _ in of_words[n:]:
             inside = [j for i, j in links if start <= i <= end]
             outside = [j for i, j in links if not start <= i <= end]
             left, right = min(inside), max(inside)
-            closed = not any(left <= j <= right for j in outside) and {left, right} <= words
+            closed = not any(left <= j <= right for j in outside) and {left, right} <= ends
             if end - start < LONGEST_PHRASE and closed:
                 found.append(((start, left), (end, right)))
     return found

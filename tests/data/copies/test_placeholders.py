@@ -42,6 +42,15 @@ def test_words_are_linked_to_their_translations() -> None:
     assert len(aligner.links(0)) >= 4
 
 
+def test_words_with_combining_marks_are_linked_whole_and_take_placeholders() -> None:
+    """Yorùbá writes tones, Hindi vowels as marks."""
+    spelled = {"Hund": "ẹ̀kọ́", "Mann": "लड़का", "Fisch": "लड़की", "Hut": "ọ̀rọ̀"}
+    pairs = [(re.sub("|".join(spelled), lambda word: spelled[word[0]], source), target) for source, target in PAIRS]
+    linked = {(pairs[n][0].split()[i].strip("."), j) for n in range(len(pairs)) for i, j in Aligner(pairs).links(n)}
+    assert set(spelled.values()) <= {word for word, _ in linked}
+    assert with_placeholders(("ẹ̀kọ́", "school"), [(0, 0)], Random(1))
+
+
 def test_a_word_that_occurs_twice_and_an_empty_side_have_no_links() -> None:
     aligner = Aligner([*PAIRS, ("Hund Hund", "dog dog"), ("", "dog"), ("...", "dog")])
     assert [aligner.links(len(PAIRS) + n) for n in (0, 1)] == [[], []]
