@@ -1,0 +1,211 @@
+"""Translators of small corpora: nmt with the settings that it chooses, beside transformers' MarianMT given as long.
+
+    python -m benchmarks.small_corpora ../corpora/chr-en --direction chr-en --minutes 12 --systems nmt,transformers
+
+The folder has `train`, `val` and `test` files, one sentence a line. --pairs: only the first pairs of `train`. Both
+systems train for the same minutes, validation included, in bf16 where the processor has it, keep the weights that are
+best by chrF on `val`, and translate `test` with beam 5; preparing the text and the final search don't count, and
+`whole` is the time of all. MarianMT has a fixed recipe for little text, near that of Araabi and Monz 2020: 3+3 layers
+of width 256, dropout 0.3, 4,000 joint pieces, label smoothing 0.1, AdamW whose rate rises for 400 steps and then falls
+linearly to 0.
+"""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rows import Row, describe_machine, run_script
+
+PIECES, PEAK_RATE, WARMUP, BATCH_TOKENS, VALIDATIONS, VALIDATED = 4000, 1e-3, 400, 2048, 7, 300
+UNK, BOS, EOS, PAD = range(4)
+
+
+def main() -> int:
+    if "--inside" in sys.argv:  # this script again, in the environment of the peer
+        return train_marian(*sys.argv[sys.argv.index("--inside") + 1 :])
+    from benchmarks.report import benchmark_parser, keep
+
+    parser = benchmark_parser(__doc__)
+    parser.add_argument("folder", type=Path, help="folder of the corpus")
+    parser.add_argument("--direction", required=True, metavar="SOURCE-TARGET", help="the endings of the files")
+    parser.add_argument("--minutes", type=float, required=True, help="of training")
+    parser.add_argument("--pairs", type=int, default=10**9, help="the first pairs of train")
+    parser.add_argument("--systems", default="nmt", help="of nmt, transformers")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of both systems")
+    parser.add_argument("--seed", type=int, default=1, help="of both systems")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
+    args = parser.parse_args()
+    keep([measure(system, args) for system in args.systems.split(",")], args, "small_corpora_peers")
+    return 0
+
+
+def measure(system: str, args: argparse.Namespace) -> Row:
+    """The row of a system. Raises ValueError if its training fails."""
+    from nmt.scoring.metrics import score
+
+    source, target = args.direction.split("-")
+    lines = {name: read(args.folder, name, (source, target)) for name in ("train", "val", "test")}
+    lines["train"] = lines["train"][: args.pairs]
+    name = f"{args.folder.name}-{args.direction}-{len(lines['train'])}-{args.minutes:g}-{system}-seed{args.seed}"
+    scratch = args.runs / name
+    started = time.perf_counter()
+    corpus = scratch / "corpus" / args.folder.name
+    corpus.mkdir(parents=True, exist_ok=True)
+    for part, pairs in lines.items():
+        for language, side in zip((source, target), zip(*pairs, strict=True), strict=True):
+            (corpus / f"{part}.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf8")
+    out = {"nmt": run_nmt, "transformers": run_marian}[system](corpus, scratch, args)
+    whole = (time.perf_counter() - started) / 60
+    scores = {s.name.lower(): s for s in score(out, [pair[1] for pair in lines["test"]], language=target)}
+    about = {"benchmark": "small_corpora_peers", "corpus": args.folder.name, "direction": args.direction}
+    figures: Row = {name: round(scores[name].value, 2) for name in ("bleu", "chrf")}
+    signatures = {f"{name}_signature": scores[name].signature for name in ("bleu", "chrf")}
+    times = {"minutes": args.minutes, "whole": round(whole, 1), "threads": args.threads, "seed": args.seed}
+    return {**about, "system": system, "pairs": len(lines["train"]), **figures, **times, **signatures}
+
+
+def read(folder: Path, name: str, languages: Sequence[str]) -> list[tuple[str, str]]:
+    sides = [(folder / f"{name}.{language}").read_text(encoding="utf8").split("\n") for language in languages]
+    return [(a, b) for a, b in zip(*sides, strict=True) if a or b]
+
+
+def run_nmt(corpus: Path, scratch: Path, args: argparse.Namespace) -> list[str]:
+    """The translations of the test set by a model with the settings that nmt chooses."""
+    source, target = args.direction.split("-")
+    options = {"--data.corpus": corpus, "--data.source": source, "--data.target": target, "--runs": scratch}
+    options |= {"--name": "run", "--training.max_minutes": args.minutes, "--training.seed": args.seed}
+    options |= {"--training.threads": args.threads}
+    run([sys.executable, "-m", "nmt.train", "--resume", *flat(options)], scratch)
+    return run([sys.executable, "-m", "nmt.translate", "--model", str(scratch / "run"), str(corpus / f"test.{source}")])
+
+
+def run_marian(corpus: Path, scratch: Path, args: argparse.Namespace) -> list[str]:
+    """The translations of the test set by MarianMT."""
+    from benchmarks.setup import peer_command
+
+    command = [*peer_command("benchmarks.small_corpora", "transformers"), "--inside", str(corpus), args.direction]
+    run([*command, str(args.minutes), str(args.threads), str(args.seed), str(scratch / "out")], scratch)
+    return (scratch / "out").read_text(encoding="utf8").split("\n")
+
+
+def flat(options: dict[str, Any]) -> list[str]:
+    return [str(part) for option in options.items() for part in option]
+
+
+def run(command: Sequence[str], scratch: Path | None = None) -> list[str]:
+    """The lines that a command prints. With a folder, they go into its log. Raises ValueError if the command fails."""
+    if scratch:
+        with (scratch / "log").open("a", encoding="utf8") as log:
+            status, lines = subprocess.run(command, stdout=log, stderr=log, check=False).returncode, list[str]()
+    else:
+        done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf8", check=False)
+        status, lines = done.returncode, done.stdout.removesuffix("\n").split("\n")
+    if status:
+        raise ValueError(f"this command failed: {' '.join(command)}{f'; see {scratch}/log' if scratch else ''}")
+    return lines
+
+
+def train_marian(corpus: str, direction: str, minutes: str, threads: str, seed: str, out: str) -> int:
+    """Train MarianMT, and translate the test set into the file `out`. Runs where transformers is installed."""
+    import torch
+    from sacrebleu.metrics.chrf import CHRF
+    from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+    from transformers import MarianConfig, MarianMTModel
+
+    torch.manual_seed(int(seed))
+    torch.set_num_threads(int(threads))
+    source, target = direction.split("-")
+    text = {part: read(Path(corpus), part, (source, target)) for part in ("train", "val", "test")}
+    SentencePieceTrainer.train(
+        sentence_iterator=(line for pair in text["train"] for line in pair), model_prefix=f"{out}.pieces",
+        vocab_size=PIECES, character_coverage=1.0, unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=PAD, minloglevel=2,
+        hard_vocab_limit=False,
+    )  # fmt: skip
+    pieces = SentencePieceProcessor(model_file=f"{out}.pieces.model")
+    config = MarianConfig(
+        vocab_size=len(pieces), d_model=256, encoder_layers=3, decoder_layers=3, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1024, dropout=0.3, attention_dropout=0.1,
+        activation_dropout=0.1, activation_function="relu", scale_embedding=True, pad_token_id=PAD, eos_token_id=EOS,
+        bos_token_id=BOS, decoder_start_token_id=BOS, max_position_embeddings=512, forced_eos_token_id=None,
+    )  # fmt: skip
+    model = MarianMTModel(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=PEAK_RATE)
+
+    def ids_of(line: str) -> list[int]:
+        return [*pieces.encode(line)[:256], EOS]
+
+    def translate(lines: Sequence[str], beams: int) -> list[str]:
+        model.eval()
+        order, found = sorted(range(len(lines)), key=lambda i: len(lines[i])), [""] * len(lines)
+        for start in range(0, len(order), 32):
+            chosen = order[start : start + 32]
+            sources = pad([ids_of(lines[i]) for i in chosen])
+            longest = min(256, 2 * sources.shape[1] + 10)
+            search = {"num_beams": beams, "max_new_tokens": longest, "do_sample": False}
+            outputs = model.generate(input_ids=sources, attention_mask=sources.ne(PAD).long(), **search)
+            for i, line in zip(chosen, outputs.tolist(), strict=True):
+                found[i] = pieces.decode([piece for piece in line if piece > PAD])
+        model.train()
+        return found
+
+    def pad(lines: Sequence[Sequence[int]]) -> torch.Tensor:
+        longest = max(map(len, lines))
+        return torch.tensor([[*line, *[PAD] * (longest - len(line))] for line in lines])
+
+    ids = [(ids_of(source_line), ids_of(target_line)) for source_line, target_line in text["train"]]
+    best, state, seconds = -1.0, model.state_dict(), 60 * float(minutes)
+    started, validated, bf16 = time.perf_counter(), 0, bool(describe_machine()["bf16"])
+    for step, batch in enumerate(batches(ids, random.Random(int(seed)))):
+        passed = (time.perf_counter() - started) / seconds
+        if passed >= (validated + 1) / VALIDATIONS or passed >= 1:
+            validated += 1
+            references = [pair[1] for pair in text["val"][:VALIDATED]]
+            chrf = CHRF().corpus_score(translate([pair[0] for pair in text["val"][:VALIDATED]], 1), [references]).score
+            print(f"step {step}: chrF {chrf:.2f}", flush=True)
+            if chrf > best:
+                best, state = chrf, {name: tensor.clone() for name, tensor in model.state_dict().items()}
+            if passed >= 1:
+                break
+        for group in optimizer.param_groups:
+            group["lr"] = PEAK_RATE * min((step + 1) / WARMUP, 1 - passed)
+        sources, targets = pad([pair[0] for pair in batch]), pad([pair[1] for pair in batch])
+        given = torch.cat([torch.full((len(targets), 1), BOS), targets[:, :-1]], 1)
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            logits = model(input_ids=sources, attention_mask=sources.ne(PAD).long(), decoder_input_ids=given).logits
+        labels = targets.masked_fill(targets == PAD, -100).flatten()
+        loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), labels, label_smoothing=0.1)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    model.load_state_dict(state)
+    Path(out).write_text("\n".join(translate([pair[0] for pair in text["test"]], 5)), encoding="utf8")
+    return 0
+
+
+Ids = Sequence[tuple[list[int], list[int]]]
+
+
+def batches(ids: Ids, chance: random.Random) -> Iterator[Ids]:
+    """Endless batches of pairs of similar length, of at most BATCH_TOKENS padded target positions, in random order."""
+    order = sorted(range(len(ids)), key=lambda i: (len(ids[i][1]), len(ids[i][0])))
+    plan, batch = list[Ids](), list[tuple[list[int], list[int]]]()
+    for i in order:
+        longest = max(len(side) for pair in [*batch, ids[i]] for side in pair)
+        if batch and longest * (len(batch) + 1) > BATCH_TOKENS:
+            plan.append(batch)
+            batch = []
+        batch.append(ids[i])
+    plan.append(batch)
+    while True:
+        yield from chance.sample(plan, len(plan))
+
+
+if __name__ == "__main__":
+    run_script(main)
