@@ -1,15 +1,17 @@
 """Warnings: the ledgers of a corpus flow in; what was lost in masses flows out, in words, with the likely encoding of a
-file that isn't UTF-8.
+file that isn't UTF-8. And an error for training text whose sides are swapped.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from nmt.data.cleaning.cleaner import Ledger
+from nmt.data.cleaning.cleaner import Ledger, Pair
+from nmt.fields import require
 from nmt.files import iterate_lines
 from nmt.text.languages import short_code
 from nmt.text.normalise import INVALID
 
+SAMPLE, FAR = 1000, 0.8  # held-out pairs that are compared; the sides are swapped below so much in common
 MASS = 0.05  # share of the lines from which a cause is told as a warning
 ENCODINGS = {  # older encodings by language; of all others the first one is likely
     "WINDOWS-1252": "",
@@ -34,6 +36,26 @@ def describe_losses(ledgers: Mapping[str, Ledger], files: Mapping[str, Sequence[
                 share = f"{count:,} of {ledger.read:,} {split} {ledger.unit}s ({count / ledger.read:.0%})"
                 advice = [advise(file) for file in files.get(split, ()) if "invalid UTF-8" in cause]
                 yield " ".join([f"WARNING: {share} {verb} {cause}.", *filter(None, advice)])
+
+
+def require_sides(train: Sequence[Pair], splits: Mapping[str, Sequence[Sequence[str]]]) -> None:
+    """Raise ValueError if held-out text has its sources in the language of the training targets, and the other way
+    round, as from a table without language codes. Compared are runs of three characters, in any script."""
+    trained = [grams(side) for side in zip(*train, strict=True)]
+    for split, pairs in splits.items():
+        held_out = [grams(side) for side in zip(*pairs[:SAMPLE], strict=True)]
+        swapped = bool(held_out) and all(
+            len(trained[side] & held_out[side]) < FAR * len(trained[1 - side] & held_out[side]) for side in (0, 1)
+        )
+        problem = f"the sources of train look like the targets of {split}, and the targets like the sources: swap them"
+        require(
+            not swapped, f"{problem} in one of the two. In a table, name the columns: the language codes, first line"
+        )
+
+
+def grams(texts: Iterable[str]) -> set[str]:
+    """The runs of three characters."""
+    return {text[start : start + 3] for text in texts for start in range(len(text) - 2)}
 
 
 def advise(file: Path) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from nmt.config import Config
 from nmt.data.cleaning import Ledger, require_pairs
+from nmt.data.cleaning.losses import require_sides
 from nmt.data.corpora import Corpus, load_corpus
 from nmt.data.sections import sections_of, starts_of
 from nmt.data.store.engines import Engine
@@ -46,6 +47,7 @@ from nmt.upgrade import FORMAT
 from nmt.vocabulary import PLACEHOLDERS
 
 QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a training starts
+COMPARED = 100_000  # characters of training pairs whose sides are compared with held-out text
 ALL_CORES = Engine()
 # Settings of data.* that only later stages need; all others change what is read.
 OF_CLEANING = "max_characters max_ratio drop_duplicates drop_held_out scorer least_quality typos placeholders"
@@ -210,6 +212,8 @@ def make_tokenizer(draft: Draft, n: int) -> None:
     config, state = draft.config, draft.state
     ledger = cleaned(draft, state)
     require_pairs(ledger)
+    if not config.data.many_to_many:
+        require_sides(least_pairs(draft.files(draft.cleaned), COMPARED), draft.held_out.splits)
     with task(draft.folder, "tokenizer", n) as (folder, report):
         mark(folder)
         if config.tokenizer.folder:

@@ -110,6 +110,11 @@ class Draft:
         name = stored_name(n, self.size) if stage == "data" else f"{n:05}"
         return self.folder / stage / f"{name}.{ending}"
 
+    @property
+    def held_out(self) -> HeldOut:
+        """The text of val and the tests."""
+        return held_out_in(self.folder, (self.folder / STATE).stat().st_mtime_ns)
+
     def files(self, stage: str, ending: str = "parquet") -> list[Path]:
         return [self.file(stage, n, ending) for n in range(self.size)]
 
@@ -154,8 +159,7 @@ class Draft:
     def clean(self, n: int, scorer: Scorer | None = None) -> None:
         """Clean the pairs of a shard, add changed copies (with cleaning.near, `drop_near` does), and sort all."""
         data, near = self.config.data, self.config.cleaning.near
-        held_out = held_out_in(self.folder, (self.folder / STATE).stat().st_mtime_ns)
-        cleaners = cleaners_for(data, self.sections, self.config.cleaning, held_out)
+        cleaners = cleaners_for(data, self.sections, self.config.cleaning, self.held_out)
         tally, rows = Tally(self.sections, data.unit), list[Row]()
         for row in (row for file in self.divided(n) for row in read_rows(file)):
             tally.count(row)

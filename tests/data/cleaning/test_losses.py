@@ -78,3 +78,23 @@ def test_odd_first_lines_are_not_taken_for_utf_16(tmp_path: Path, first: str) ->
     write(tmp_path / "all.de", [first, *ENGLISH], "utf8")
     write(tmp_path / "all.en", ["first", *ENGLISH], "utf8")
     assert load_corpus(DataConfig(corpus=str(tmp_path / "all"))).ledgers["train"].read == 61
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("aɓa ƙasa {}", "the land {}"), ("ᏣᎳᎩ ᎦᏬᏂᎯ {}", "a tongue {}"), ("今日は晴れ{}", "sunny {}")]
+)
+def test_sides_that_are_swapped_between_train_and_val_are_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], first: str, second: str
+) -> None:
+    """As from a table without language codes in its first line, in the direction that it hasn't."""
+    words = [str(10**6 + 7 * n) for n in range(60)]
+    rows = [f"{first.format(word)}\t{second.format(word)}" for word in words]
+    write(tmp_path / "corpus" / "val.xx", [second.format(f"{n} val") for n in range(5)], "utf-8")
+    write(tmp_path / "corpus" / "val.yy", [first.format(f"{n} val") for n in range(5)], "utf-8")
+    options = ["--data.corpus", f"{tmp_path}/corpus", "--data.source", "xx", "--data.target", "yy"]
+    options += ["--runs", str(tmp_path / "runs"), "--tokenizer.vocab_size", "300"]
+    write(tmp_path / "corpus" / "train.tsv", rows, "utf-8")
+    assert main(options) == 2
+    assert "the sources of train look like the targets of val" in capsys.readouterr().err
+    write(tmp_path / "corpus" / "train.tsv", ["yy\txx", *rows], "utf-8")
+    assert main(options) == 0
