@@ -8,6 +8,7 @@ README.md.
 import json
 import shlex
 import statistics
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -52,10 +53,17 @@ def describe_run(peers: Mapping[str, str] | None = None) -> Row:
     arguments = [Path(part).name if part.startswith("/") else part for part in sys.argv[1:]]  # no private paths
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
+        "commit": commit(),
         "command": shlex.join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *arguments]),
         "machine": describe_machine(),
         "versions": {"nmt": __version__, "torch": torch.__version__, **(peers or {})},
     }
+
+
+def commit() -> str:
+    """Of the code that was measured; empty if it isn't in a repository."""
+    asked = ["git", "-C", str(RESULTS), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def describe_machine() -> Row:

@@ -166,6 +166,16 @@ def quality(row: Row) -> Cells:
     return [row["variant"], f"{row['parameters'] / 1e6:.2f}", *figures, *speeds]
 
 
+@table("command | test set | BLEU | chrF | exact, % | steps | minutes | folder, MB | memory, MiB")
+def runs(row: Row) -> Cells:
+    """What a training gave, and what it cost; minutes and memory if they were measured."""
+    scores = [f"{row[name]:.1f}" for name in ("bleu", "chrf", "exact")]
+    minutes = f"{row['minutes']:.0f}" if "minutes" in row else ""
+    memory = f"{row['peak_memory_mib']:,}" if "peak_memory_mib" in row else ""
+    test = f"{row['corpus']} {row['test']}, {row['sentences']:,} sentences"
+    return [f"`{row['name']}`", test, *scores, f"{row['steps']:,}", minutes, f"{row['megabytes']:.0f}", memory]
+
+
 @table("training text | pairs | pieces | word dropout | steps | chrF of val, greedy")
 def small_corpora(row: Row) -> Cells:
     figures = [f"{row[name]:,}" for name in ("pairs", "pieces", "word_dropout", "steps")]
