@@ -89,10 +89,16 @@ def add_rows(file: Path, rows: Sequence[Row]) -> None:
         lines.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def last_run(file: Path) -> list[Row]:
-    """The rows of the last run in a file; ValueError if it has none."""
+def all_rows(file: Path) -> list[Row]:
+    """The rows of a file; ValueError if it has none."""
     rows = [json.loads(line) for line in file.read_text(encoding="utf8").splitlines()] if file.is_file() else []
     if not rows:
         raise ValueError(f"{file} has no rows: run the benchmark of that name, which adds them")
+    return rows
+
+
+def last_run(file: Path) -> list[Row]:
+    """The rows of the last run in a file; ValueError if it has none."""
+    rows = all_rows(file)
     run = [(row["date"], row["command"]) for row in rows]
     return [row for row, its_run in zip(rows, run, strict=True) if its_run == run[-1]]
