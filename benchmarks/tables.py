@@ -107,7 +107,7 @@ def decode_speed(rows: Sequence[Row]) -> str:
     lines = [
         [
             row["beam"],
-            system(row) + (f" ({row['mode']})" if row.get("mode") else ""),
+            system(row),
             median(row, "sentences_per_second"),
             f"{row['bleu']:.2f}" if "bleu" in row else "",
             ratio(row, "ratios", "int8"),
@@ -118,15 +118,15 @@ def decode_speed(rows: Sequence[Row]) -> str:
 
 
 def real_text(rows: Sequence[Row]) -> str:
-    """The kinds that lose something or are flagged; all others are in the last line."""
-
-    def shares(row: Row) -> list[str]:
-        return [f"{100 * row[name] / row['lines']:.0f}" for name in ("right", "right_flagged", "flagged", "silent")]
-
-    lines = [[row["kind"], *shares(row)] for row in rows]
-    lossy = [line for line in lines if line[1:] != ["100", "0", "0", "0"]]
-    rest = [[f"each other kind ({len(lines) - len(lossy)})", "100", "0", "0", "0"]] if len(lossy) < len(lines) else []
-    return markdown(["kind", "right, %", "of these flagged", "wrong, flagged", "wrong, no flag"], [*lossy, *rest])
+    """Kinds with equal figures share a line; of those that lose nothing it has only the number."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        shares = (f"{100 * row[name] / row['lines']:.0f}" for name in ("right", "right_flagged", "flagged", "silent"))
+        alike.setdefault(tuple(shares), []).append(row["kind"])
+    perfect = alike.pop(("100", "0", "0", "0"), [])
+    lines = [["; ".join(kinds), *shares] for shares, kinds in alike.items()]
+    lines += [[f"each other kind ({len(perfect)})", "100", "0", "0", "0"]] if perfect else []
+    return markdown(["kinds", "right, %", "of these flagged", "wrong, flagged", "wrong, no flag"], lines)
 
 
 @table("item | lines | right place, % | other words there | wrong place | lost")
@@ -158,7 +158,7 @@ def doors(rows: Sequence[Row]) -> str:
 def fuzz(rows: Sequence[Row]) -> str:
     """All jobs together."""
     sums = [f"{sum(row[name] for row in rows):,.0f}" for name in ("lines", "characters", "seconds", "failures")]
-    cells = [", ".join(row["job"] for row in rows), *sums, f"{max(row['peak_memory_mib'] for row in rows):,.0f}"]
+    cells = [len(rows), *sums, f"{max(row['peak_memory_mib'] for row in rows):,.0f}"]
     headings = ["jobs", "lines", "characters", "processor seconds", "failures", "peak MiB"]
     return markdown(headings, [cells])
 
@@ -178,9 +178,9 @@ def precision(row: Row) -> Cells:
     return [f"{row['parameters'] / 1e6:.1f} million, {row['width']} wide", row["beam"], *speeds, bleu, same]
 
 
-@table("variant | million parameters | BLEU | chrF | nats/piece | minutes | training, sentences/s | greedy | beam 5")
+@table("variant | million parameters | BLEU | chrF | nats/piece | training, sentences/s | greedy | beam 5")
 def quality(row: Row) -> Cells:
-    digits = {"bleu": 2, "chrf": 2, "nll": 3, "minutes": 0}
+    digits = {"bleu": 2, "chrf": 2, "nll": 3}
     figures = [over_seeds(row, name, n) for name, n in digits.items()]
     speeds = [median(row, f"{kind}_speed") for kind in ("training", "greedy", "beam_5")]
     return [row["variant"], f"{row['parameters'] / 1e6:.2f}", *figures, *speeds]
@@ -204,12 +204,12 @@ def small_corpora(row: Row) -> Cells:
 
 @table(
     "what is trained | BLEU, new domain: val | test | BLEU, old domain | trained parameters | "
-    "memory of training, MiB | minutes | MB to deliver"
+    "memory of training, MiB | MB to deliver"
 )
 def adaptation(row: Row) -> Cells:
     scores = [f"{row[name]:.1f}" if name in row else "" for name in ("val_bleu", "bleu", "bleu_before")]
-    cost = [f"{row['trained']:,}", f"{row['mebibytes']:,.0f}", f"{row['minutes']:.1f}"] if "trained" in row else []
-    return [row["variant"], *scores, *(cost or [""] * 3), f"{row['megabytes']:.2f}"]
+    cost = [f"{row['trained']:,}", f"{row['mebibytes']:,.0f}"] if "trained" in row else ["", ""]
+    return [row["variant"], *scores, *cost, f"{row['megabytes']:.2f}"]
 
 
 def students(rows: Sequence[Row]) -> str:
@@ -317,12 +317,16 @@ def prepare_peers(row: Row) -> Cells:
     return [f"{row['pairs']:,}", *(f"{part['seconds']:.1f} ({mebibytes(part)})" for part in parts)]
 
 
-@table("without | of 1,000 lines | most in | right translations lost, by kind")
-def steps(row: Row) -> Cells:
-    found = [(kind, right) for kind, (right, _) in row["kinds"].items() if right > 0][:2]
-    worst = ", ".join(f"{kind} {right}%" for kind, right in found)
-    return [row["step"], f"{row['of_1000']:.1f}", row["where"] if row["of_1000"] else "", worst]
+def steps(rows: Sequence[Row]) -> str:
+    """The steps without which something is lost."""
+    lines = []
+    for row in (row for row in rows if row["of_1000"]):
+        worst = [f"{kind} {right}%" for kind, (right, _) in row["kinds"].items() if right > 0]
+        lines.append([row["step"], f"{row['of_1000']:.1f}", row["where"], "; ".join(worst[:2])])
+    return markdown(["without", "of 1,000 lines", "most in", "right translations lost, by kind"], lines)
 
 
-TABLES |= {function.__name__: function for function in (decode_speed, real_text, doors, fuzz, students, documents)}
+TABLES |= {
+    function.__name__: function for function in (decode_speed, real_text, doors, fuzz, students, documents, steps)
+}
 TABLES["documents_office"] = documents
