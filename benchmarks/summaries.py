@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.rows import Row, all_rows, last_run
-from benchmarks.tables import machine, markdown, system, versions
+from benchmarks.tables import TABLES, machine, markdown, system, versions
 
 
 class Comparison(NamedTuple):
@@ -38,8 +38,12 @@ def rivals(results: Path) -> str:
 
 
 def worse(results: Path) -> str:
-    """What others do better."""
-    return compared([found for found in comparisons(results) if found.ratio < 1], results)
+    """What others do better: of each system and figure the worst for nmt."""
+    found: dict[tuple[str, str], Comparison] = {}
+    for comparison in sorted(comparisons(results), key=lambda comparison: comparison.ratio):
+        if comparison.ratio < 1:
+            found.setdefault((other(comparison.theirs), comparison.name), comparison)
+    return compared([*found.values()], results)
 
 
 def compared(found: Sequence[Comparison], results: Path) -> str:
@@ -97,10 +101,10 @@ def comparisons(results: Path) -> list[Comparison]:
     row = last_run(results / "prepare_peers.jsonl")[-1]
     for name, how in (("seconds", "seconds"), ("memory", "memory, MiB")):
         ours, theirs = (
-            row | {"part": row[part][name] / (2**20 if name == "memory" else 1), "system": part.capitalize()}
+            row | {name: row[part][name] / (2**20 if name == "memory" else 1), "system": part.capitalize()}
             for part in ("prepare", "sockeye")
         )
-        found.append(Comparison(f"preparing {row['pairs']:,} pairs: {how}", ours, theirs, "part", True))
+        found.append(Comparison(f"preparing {row['pairs']:,} pairs: {how}", ours, theirs, name, True))
     return found
 
 
@@ -110,42 +114,24 @@ def speed_of(row: Row) -> float:
 
 def results_of_runs(results: Path) -> str:
     """What the commands of the README give: the last row of each, and the run that the pictures show."""
-    rows = {row["name"]: row for row in all_rows(results / "runs.jsonl")}
-    run = last_run(results / "multi30k_run.jsonl")[-1]
-    [translated] = [
-        row
-        for row in last_run(results / "decode_small.jsonl")
-        if (row["system"], row["dtype"], row["beam"]) == ("nmt", "fp32", 5)
-    ]
-    pictured = {"test": "multi30k test_2016_flickr", "bleu": translated["bleu"], "steps": run["step"]}
-    lines = [(row["name"], row | {"test": f"{row['corpus']} {row['test']}"}) for row in rows.values()]
-    lines.append(("make train-de-en CORPUS=multi30k", run | {"bleu": 0} | pictured))
-    headings = [
-        "command",
-        "1,000 sentences of",
-        "BLEU",
-        "chrF",
-        "steps",
-        "minutes",
-        "memory, MiB",
-        "folder, MB",
-        "machine",
-    ]
-    cells = [
+    rows = [*{row["name"]: row for row in all_rows(results / "runs.jsonl")}.values()]
+    pictured = last_run(results / "multi30k_run.jsonl")[-1]
+    translated = last_run(results / "decode_small.jsonl")
+    [bleu] = [row["bleu"] for row in translated if (row["system"], row["dtype"], row["beam"]) == ("nmt", "fp32", 5)]
+    about = {"name": "make train-de-en CORPUS=multi30k", "corpus": "multi30k", "test": "test_2016_flickr"}
+    rows.append(pictured | about | {"bleu": bleu, "steps": pictured["step"]})
+    headings = ["command", "test set", "BLEU", "chrF", "steps", "minutes", "MiB of memory"]
+    digits = {"bleu": "{:.1f}", "chrf": "{:.1f}", "steps": "{:,}", "minutes": "{:.0f}"}
+    digits["peak_memory_mib"] = "{:,}"
+    lines = [
         [
-            f"`{name}`",
-            row["test"],
-            f"{row['bleu']:.1f}",
-            f"{row['chrf']:.1f}" if "chrf" in row else "–",
-            f"{row['steps']:,}",
-            f"{row['minutes']:.0f}" if "minutes" in row else "–",
-            f"{row['peak_memory_mib']:,}" if "peak_memory_mib" in row else "–",
-            f"{row['megabytes']:.0f}" if "megabytes" in row else "–",
-            f"{machine(row)}, {row['date'][:10]}",
+            f"`{row['name']}`",
+            f"{row['corpus']} {row['test']}",
+            *(form.format(row[name]) if name in row else "" for name, form in digits.items()),
         ]
-        for name, row in lines
+        for row in rows
     ]
-    return markdown(headings, cells)
+    return f"{markdown(headings, lines)}\n\n{origins(rows)}"
 
 
 def origins(rows: Sequence[Row]) -> str:
@@ -156,4 +142,15 @@ def origins(rows: Sequence[Row]) -> str:
     return f"{'; '.join(machines)}; {', '.join(parts)}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}."
 
 
-SUMMARIES: dict[str, Callable[[Path], str]] = {"rivals": rivals, "worse": worse, "results": results_of_runs}
+def all_documents(results: Path) -> str:
+    """Formats of text and of offices in one table."""
+    rows = [row for name in ("documents", "documents_office") for row in last_run(results / f"{name}.jsonl")]
+    return f"{TABLES['documents'](rows)}\n\n{origins(rows)}"
+
+
+SUMMARIES: dict[str, Callable[[Path], str]] = {
+    "rivals": rivals,
+    "worse": worse,
+    "results": results_of_runs,
+    "documents": all_documents,
+}

@@ -196,20 +196,17 @@ def runs(row: Row) -> Cells:
     return [f"`{row['name']}`", test, *scores, f"{row['steps']:,}", minutes, f"{row['megabytes']:.0f}", memory]
 
 
-@table("training text | pairs | pieces | word dropout | steps | chrF of val, greedy")
+@table("training text | pieces | word dropout | chrF of val, greedy")
 def small_corpora(row: Row) -> Cells:
-    figures = [f"{row[name]:,}" for name in ("pairs", "pieces", "word_dropout", "steps")]
+    figures = [f"{row[name]:,}" for name in ("pieces", "word_dropout")]
     return [row["corpus"], *figures, f"{row['chrf']:.1f}"]
 
 
-@table(
-    "what is trained | BLEU, new domain: val | test | BLEU, old domain | trained parameters | "
-    "memory of training, MiB | MB to deliver"
-)
+@table("what is trained | BLEU, new domain: val | test | BLEU, old domain | memory of training, MiB | MB to deliver")
 def adaptation(row: Row) -> Cells:
     scores = [f"{row[name]:.1f}" if name in row else "" for name in ("val_bleu", "bleu", "bleu_before")]
-    cost = [f"{row['trained']:,}", f"{row['mebibytes']:,.0f}"] if "trained" in row else ["", ""]
-    return [row["variant"], *scores, *cost, f"{row['megabytes']:.2f}"]
+    memory = f"{row['mebibytes']:,.0f}" if "trained" in row else ""
+    return [row["variant"], *scores, memory, f"{row['megabytes']:.2f}"]
 
 
 def students(rows: Sequence[Row]) -> str:
@@ -234,15 +231,14 @@ def experts_speed(row: Row) -> Cells:
 
 
 @table(
-    "self-attention | parameters | cache, bytes a target token | cache, bytes a source token | decoding, tokens/s | "
-    "decoding, this / multi-head | training, tokens/s | training, this / multi-head"
+    "self-attention | cache, bytes a target token | cache, bytes a source token | decoding, tokens/s | "
+    "decoding, this / multi-head | training, this / multi-head"
 )
 def attention_cache(row: Row) -> Cells:
     target, source = row["cache_bytes"]["target"], row["cache_bytes"]["source"]
     cache = [f"{target:,} ({row['cache_ratio']:.2f})", f"{source:,}"]
-    kinds = ("decoding", "training")
-    speeds = [part for kind in kinds for part in (median(row, kind), ratio(row, f"{kind}_ratios", "multi-head"))]
-    return [row["kind"], f"{row['parameters'] / 1e6:.1f} M", *cache, *speeds]
+    times = [ratio(row, f"{kind}_ratios", "multi-head") for kind in ("decoding", "training")]
+    return [row["kind"], *cache, median(row, "decoding"), *times]
 
 
 @table("what is wrong | pairs | scorer, below 0.5 | scorer, 98% kept | translator, 98% kept | lengths, 98% kept")
@@ -329,4 +325,3 @@ def steps(rows: Sequence[Row]) -> str:
 TABLES |= {
     function.__name__: function for function in (decode_speed, real_text, doors, fuzz, students, documents, steps)
 }
-TABLES["documents_office"] = documents
