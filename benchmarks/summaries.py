@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.rows import Row, all_rows, last_run
+from benchmarks.rows import Row, all_rows, last_run, ratios
 from benchmarks.tables import TABLES, machine, markdown, system, versions
 
 
@@ -24,29 +24,25 @@ class Comparison(NamedTuple):
     def ratio(self) -> float:
         """Above 1: nmt is better. Of rounds, the median of the ratios within a round."""
         ours, theirs = self.ours[self.name], self.theirs[self.name]
-        if isinstance(ours, dict):
-            rounds = [a / b for a, b in zip(ours["rounds"], theirs["rounds"], strict=True)]
-            ratio = sorted(rounds)[len(rounds) // 2]
-        else:
-            ratio = ours / theirs
+        ratio = ratios(ours["rounds"], theirs["rounds"])["median"] if isinstance(ours, dict) else ours / theirs
         return 1 / ratio if self.less_is_better else ratio
 
 
 def rivals(results: Path) -> str:
     """nmt beside other systems: speed, memory and quality, each in its fastest mode."""
-    return compared(comparisons(results), results)
+    return compared(comparisons(results))
 
 
 def worse(results: Path) -> str:
     """What others do better: of each system and figure the worst for nmt."""
-    found: dict[tuple[str, str], Comparison] = {}
-    for comparison in sorted(comparisons(results), key=lambda comparison: comparison.ratio):
-        if comparison.ratio < 1:
-            found.setdefault((other(comparison.theirs), comparison.name), comparison)
-    return compared([*found.values()], results)
+    worst: dict[tuple[str, str], Comparison] = {}
+    for found in comparisons(results):
+        known = worst.get(kind := (found.theirs["system"], found.name), found)
+        worst[kind] = min(known, found, key=lambda comparison: comparison.ratio)
+    return compared([found for found in worst.values() if found.ratio < 1])
 
 
-def compared(found: Sequence[Comparison], results: Path) -> str:
+def compared(found: Sequence[Comparison]) -> str:
     headings = ["measured", "nmt", "the other system", "nmt is better by"]
     lines = [[c.how, shown(c.ours[c.name]), f"{other(c.theirs)}: {shown(c.theirs[c.name])}", times(c)] for c in found]
     return f"{markdown(headings, lines)}\n\n{origins([row for c in found for row in (c.ours, c.theirs)])}"
@@ -115,22 +111,21 @@ def speed_of(row: Row) -> float:
 def results_of_runs(results: Path) -> str:
     """What the commands of the README give: the last row of each, and the run that the pictures show."""
     rows = [*{row["name"]: row for row in all_rows(results / "runs.jsonl")}.values()]
-    pictured = last_run(results / "multi30k_run.jsonl")[-1]
-    translated = last_run(results / "decode_small.jsonl")
-    [bleu] = [row["bleu"] for row in translated if (row["system"], row["dtype"], row["beam"]) == ("nmt", "fp32", 5)]
+    run = last_run(results / "multi30k_run.jsonl")[-1]
     about = {"name": "make train-de-en CORPUS=multi30k", "corpus": "multi30k", "test": "test_2016_flickr"}
-    rows.append(pictured | about | {"bleu": bleu, "steps": pictured["step"]})
-    headings = ["command", "test set", "BLEU", "chrF", "steps", "minutes", "MiB of memory"]
-    digits = {"bleu": "{:.1f}", "chrf": "{:.1f}", "steps": "{:,}", "minutes": "{:.0f}"}
-    digits["peak_memory_mib"] = "{:,}"
+    precision = "bf16" if run["machine"]["bf16"] else "fp32"  # what auto means there
+    rows.append(run | about | {"bleu": run["test_bleu"], "steps": run["step"], "precision": precision})
+    forms = {"bleu": "{:.1f}", "chrf": "{:.1f}", "precision": "{}", "steps": "{:,}", "minutes": "{:.0f}"}
+    forms["peak_memory_mib"] = "{:,}"
     lines = [
         [
             f"`{row['name']}`",
             f"{row['corpus']} {row['test']}",
-            *(form.format(row[name]) if name in row else "" for name, form in digits.items()),
+            *(form.format(row[name]) if name in row else "" for name, form in forms.items()),
         ]
         for row in rows
     ]
+    headings = ["command", "test set", "BLEU", "chrF", "computed in", "steps", "minutes", "MiB of memory"]
     return f"{markdown(headings, lines)}\n\n{origins(rows)}"
 
 

@@ -38,6 +38,7 @@ from benchmarks import (
     report,
     setup,
     students,
+    summaries,
     terms,
     train_speed,
 )
@@ -420,6 +421,21 @@ def test_pages_have_the_tables_of_the_kept_rows() -> None:
     assert report.with_tables(changed, RESULTS) == text
 
 
+def test_what_others_do_better_is_found_and_bold() -> None:
+    ours, theirs = ({"rounds": rounds, "median": rounds[0]} for rounds in ([10.0, 30.0], [20.0, 20.0]))
+    run = {**last_run(RESULTS / "train_speed.jsonl")[0], "system": "nmt", "speed": ours, "bytes": 4}
+    other = run | {"system": "peer", "dtype": "fp32", "speed": theirs, "bytes": 2}
+    faster, smaller = (
+        summaries.Comparison("x", run, other, name, less) for name, less in (("speed", False), ("bytes", True))
+    )
+    assert (faster.ratio, smaller.ratio) == (1.0, 0.5), "the median of the ratios, above 1 where nmt is better"
+    assert "| x | 4 | peer fp32: 2 | **0.50** |" in summaries.compared([faster, smaller])
+    found = summaries.comparisons(RESULTS)
+    lines = summaries.worse(RESULTS).splitlines()[2:-2]
+    assert 0 < len(lines) < len([c for c in found if c.ratio < 1])
+    assert all(line.endswith("** |") for line in lines)
+
+
 def test_the_pictures_are_those_of_the_kept_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for script in (pictures, architectures):
         monkeypatch.setattr(sys, "argv", ["script.py", "--folder", str(tmp_path)])
@@ -452,6 +468,7 @@ def test_the_course_of_a_run_is_kept(tmp_path: Path) -> None:
     assert [(row["step"], row["bleu"], row["nll"]) for row in rows] == [(1, 10, 3), (2, 20, 1.5)]
     assert 0 <= rows[0]["minutes"] <= rows[1]["minutes"] < 1
     assert rows[0]["about"] == "1.8 million parameters, test set 21.3 BLEU"
+    assert rows[0]["test_bleu"] == 21.3
     assert rows[0]["versions"] == versions
     assert "test set 21.3 BLEU; " in pictures.learning(rows)
     assert "; busy<" in pictures.learning(rows)
