@@ -2,7 +2,7 @@
 
 A row says what was measured, the figures of each round, and when, how and where. A benchmark adds the rows of a run to
 the end of its file; tables and pictures show the last run. A file in `benchmarks/results` has the name of its table in
-README.md.
+the pages.
 """
 
 import json
