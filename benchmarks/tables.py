@@ -198,7 +198,7 @@ def runs(row: Row) -> Cells:
 
 @table("training text | pieces | word dropout | chrF of val, greedy")
 def small_corpora(row: Row) -> Cells:
-    figures = [f"{row[name]:,}" for name in ("pieces", "word_dropout")]
+    figures = [f"{row['pieces']:,}", f"{row['word_dropout']:g}"]
     return [row["corpus"], *figures, f"{row['chrf']:.1f}"]
 
 
