@@ -64,7 +64,7 @@ def other(row: Row) -> str:
 
 def comparisons(results: Path) -> list[Comparison]:
     """All that rows give, with the best of the others for each figure."""
-    found = list[Comparison]()
+    found = after_equal_time(results / "small_corpora_peers.jsonl")
     for name, how in (("train_speed", "fp32, two threads"), ("train_bf16", "bf16, one thread")):
         ours, *others = last_run(results / f"{name}.jsonl")
         fastest = max(others, key=lambda row: float(row["target_tokens_per_second"]["median"]))
@@ -101,6 +101,21 @@ def comparisons(results: Path) -> list[Comparison]:
             for part in ("prepare", "sockeye")
         )
         found.append(Comparison(f"preparing {row['pairs']:,} pairs: {how}", ours, theirs, name, True))
+    return found
+
+
+def after_equal_time(file: Path) -> list[Comparison]:
+    """What small corpora gave each system in the same minutes of training; empty before that was measured."""
+    tasks: dict[tuple[object, ...], dict[str, Row]] = {}
+    for row in all_rows(file) if file.is_file() else ():
+        task = tuple(row[name] for name in ("corpus", "direction", "pairs", "minutes"))
+        tasks.setdefault(task, {})[row["system"]] = row
+    found = list[Comparison]()
+    for (corpus, direction, pairs, minutes), systems in tasks.items():
+        others = [row for system, row in systems.items() if system != "nmt"]
+        if "nmt" in systems and others:
+            how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
+            found.append(Comparison(how, systems["nmt"], max(others, key=lambda row: float(row["chrf"])), "chrf"))
     return found
 
 

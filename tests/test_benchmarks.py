@@ -436,6 +436,15 @@ def test_what_others_do_better_is_found_and_bold() -> None:
     assert all(line.endswith("** |") for line in lines)
 
 
+def test_quality_after_equal_time_is_compared_with_the_best_other(tmp_path: Path) -> None:
+    assert not summaries.after_equal_time(tmp_path / "rows.jsonl")
+    task = {"corpus": "news", "direction": "fi-sv", "pairs": 3000, "minutes": 12.0}
+    for chrf, system in ((20.0, "nmt"), (30.0, "nmt"), (25.0, "peer"), (40.0, "best"), (50.0, "nmt")):
+        add_rows(tmp_path / "rows.jsonl", [{**task, "system": system, "chrf": chrf, "pairs": 9 if chrf > 40 else 3000}])
+    [found] = summaries.after_equal_time(tmp_path / "rows.jsonl")
+    assert (found.how, found.ratio) == ("12 minutes of training, news, fi-sv, 3,000 pairs: chrF", 0.75)
+
+
 def test_the_pictures_are_those_of_the_kept_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for script in (pictures, architectures):
         monkeypatch.setattr(sys, "argv", ["script.py", "--folder", str(tmp_path)])
