@@ -43,7 +43,7 @@ def main() -> int:
 
 def train(options: list[str], runs: Path) -> Row:
     """The row of a new run, with the most memory that its process took, in MiB."""
-    process = subprocess.Popen([sys.executable, "-m", "nmt.train", *options], stdout=sys.stderr)
+    process = subprocess.Popen([sys.executable, "-m", "nmt.train", *options], stdout=2)
     _, process.returncode, used = os.wait4(process.pid, 0)
     if process.returncode:
         raise ValueError("nmt.train failed; its message is above")

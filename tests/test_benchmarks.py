@@ -36,6 +36,7 @@ from benchmarks import (
     prepare_speed,
     quality,
     report,
+    runs,
     setup,
     students,
     summaries,
@@ -419,6 +420,19 @@ def test_pages_have_the_tables_of_the_kept_rows() -> None:
     changed = text.replace("| nmt fp32 |", "| nmt fp33 |")
     assert changed != text
     assert report.with_tables(changed, RESULTS) == text
+
+
+def test_a_training_becomes_a_row(corpus: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    small = f"{SMALL} --model.encoder_layers 1 --model.decoder_layers 1 --training.max_steps 2 --training.threads 1"
+    options = f"{small} --training.validate_every 2 --training.warmup_steps 1 --training.seed 3"
+    [row] = run_benchmark(runs, "--corpus", corpus, "--busy", options, "--data.source de --data.target en")
+    assert (row["steps"], row["seed"], row["sentences"], row["test"]) == (2, 3, 10, "test")
+    assert row["name"] == "make train-de-en CORPUS=corpus"
+    assert row["megabytes"] > 0.1
+    assert row["peak_memory_mib"] > 50
+    assert "minutes" not in row, "on a busy machine they say nothing"
+    assert row["commit"] or not (ROOT / ".git").exists()
+    assert "| `make train-de-en CORPUS=corpus` | corpus test, 10 sentences |" in capsys.readouterr().out
 
 
 def test_what_others_do_better_is_found_and_bold() -> None:
