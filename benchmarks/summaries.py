@@ -43,7 +43,7 @@ def worse(results: Path) -> str:
 
 
 def compared(found: Sequence[Comparison]) -> str:
-    headings = ["measured", "nmt", "the other system", "nmt is better by"]
+    headings = ["measured", "nmt", "the other system", "nmt is … times as good"]
     lines = [[c.how, shown(c.ours[c.name]), f"{other(c.theirs)}: {shown(c.theirs[c.name])}", times(c)] for c in found]
     return f"{markdown(headings, lines)}\n\n{origins([row for c in found for row in (c.ours, c.theirs)])}"
 
