@@ -40,6 +40,7 @@ def learning_rows(run: Path, note: str) -> list[Row]:
         "benchmark": "learning",
         "name": f"{report['corpus']}, {report['source']}–{report['target']}",
         "about": f"{report['parameters'] / 1e6:.1f} million parameters, test set {report['bleu']:.1f} BLEU",
+        "test_bleu": rounded(report["bleu"]),
         **describe_run(),
         "versions": {name: report["versions"][name] for name in ("nmt", "torch")},
     } | ({"note": note} if note else {})

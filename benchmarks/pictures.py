@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from benchmarks.report import machine, versions
 from benchmarks.rows import RESULTS, Row, last_run, run_script
-from benchmarks.tables import system
+from benchmarks.tables import machine, system, versions
 from nmt.vocabulary import SPACE
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"

@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.report import benchmark_parser, keep
-from benchmarks.rows import Row, last_run, run_script
+from benchmarks.rows import Row, run_script
 from benchmarks.text_kinds import Case, Kind, Sentence, lexicon, make_kinds, sentence_of
 from nmt.config import DataConfig
 from nmt.data.cleaning import Pair
@@ -56,8 +56,6 @@ def main() -> int:
     parser.add_argument("--kind", action="append", metavar="KIND", help="only this; repeatable")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and places")
     parser.add_argument("--options", default="", help="more options of nmt.translate, as one string")
-    earlier = "rows of an earlier run, to be shown beside this one"
-    parser.add_argument("--before", type=Path, metavar="FILE", help=earlier)
     parser.add_argument("--answers", type=Path, metavar="FILE", help="write every line with its translation there")
     args = parser.parse_args()
     folder = require_model(args.model)
@@ -76,9 +74,6 @@ def main() -> int:
     answers = measure(translate, cases)
     by_kind = {kind: list(found) for kind, found in groupby(answers, lambda answer: answer["kind"])}
     rows = [row_of(kind, found) for kind, found in by_kind.items()]
-    if args.before:
-        before = {row["kind"]: {name: row[name] / row["lines"] for name in FIGURES} for row in last_run(args.before)}
-        rows = [row | ({"before": before[row["kind"]]} if row["kind"] in before else {}) for row in rows]
     keep(rows, args)
     if args.answers:
         args.answers.write_text("".join(f"{json.dumps(answer, ensure_ascii=False)}\n" for answer in answers))

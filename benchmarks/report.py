@@ -1,9 +1,9 @@
-"""Tables of benchmarks/README.md and of pages of docs/: rows of benchmarks/results flow in, Markdown flows out.
+"""Tables of the README, of docs/, recipes/ and benchmarks/: rows of benchmarks/results flow in, Markdown flows out.
 
     python -m benchmarks.report
 
-These pages have `<!-- table: NAME -->` and `<!-- end -->` on lines of their own. What is between them is replaced by
-the table of the last run in results/NAME.jsonl.
+The pages have `<!-- table: NAME -->` and `<!-- end -->` on lines of their own. What is between them is replaced by the
+table of the last run in results/NAME.jsonl, or by what the function NAME of `summaries.py` makes of several results.
 """
 
 import argparse
@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, last_run, run_script
-from benchmarks.tables import NAMES, TABLES, listed
+from benchmarks.summaries import SUMMARIES
+from benchmarks.tables import TABLES, machine, versions
 
-DOCS = Path(__file__).parent.parent / "docs"
-PAGES = [Path(__file__).with_name("README.md"), *sorted(DOCS.glob("*.md"))]
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / name / "README.md" for name in ("benchmarks", "recipes", ".")] + sorted(ROOT.glob("docs/*.md"))
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
@@ -30,7 +31,9 @@ def with_tables(text: str, results: Path) -> str:
     """The text with new tables in their places."""
 
     def replace(place: re.Match[str]) -> str:
-        return f"<!-- table: {place[1]} -->\n{report(last_run(results / f'{place[1]}.jsonl'))}\n<!-- end -->"
+        name = place[1]
+        made = SUMMARIES[name](results) if name in SUMMARIES else report(last_run(results / f"{name}.jsonl"))
+        return f"<!-- table: {name} -->\n{made}\n<!-- end -->"
 
     return PLACE.sub(replace, text)
 
@@ -72,19 +75,6 @@ def origin(rows: Sequence[Row]) -> str:
     run = rows[0]
     rounds = f"; {run['rounds']} rounds" if run.get("rounds", 1) > 1 else ""
     return f"{machine(run)}; {versions(run)}{rounds}; {run['date'][:10]}. {run.get('note', '')}".strip()
-
-
-def machine(run: Row) -> str:
-    has = run["machine"]
-    kinds = {"with": ["AVX-512" if has["avx512"] else "AVX2"], "without": []}
-    for name in ("bf16", "vnni"):
-        kinds["with" if has[name] else "without"].append(NAMES.get(name, name))
-    instructions = ", ".join(f"{kind} {listed(names)}" for kind, names in kinds.items() if names)
-    return f"{has.get('gpu') or has['cpu'] or 'CPU'}, {has['cores']} cores {instructions}"
-
-
-def versions(run: Row) -> str:
-    return ", ".join(f"{NAMES.get(name, name)} {version}" for name, version in run["versions"].items())
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 A row says what was measured, the figures of each round, and when, how and where. A benchmark adds the rows of a run to
 the end of its file; tables and pictures show the last run. A file in `benchmarks/results` has the name of its table in
-README.md.
+the pages.
 """
 
 import json
 import shlex
 import statistics
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -52,10 +53,17 @@ def describe_run(peers: Mapping[str, str] | None = None) -> Row:
     arguments = [Path(part).name if part.startswith("/") else part for part in sys.argv[1:]]  # no private paths
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M"),
+        "commit": commit(),
         "command": shlex.join(["python", "-m", f"benchmarks.{Path(sys.argv[0]).stem}", *arguments]),
         "machine": describe_machine(),
         "versions": {"nmt": __version__, "torch": torch.__version__, **(peers or {})},
     }
+
+
+def commit() -> str:
+    """Of the code that was measured; empty if it isn't in a repository."""
+    asked = ["git", "-C", str(RESULTS), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def describe_machine() -> Row:
@@ -81,10 +89,16 @@ def add_rows(file: Path, rows: Sequence[Row]) -> None:
         lines.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def last_run(file: Path) -> list[Row]:
-    """The rows of the last run in a file; ValueError if it has none."""
+def all_rows(file: Path) -> list[Row]:
+    """The rows of a file; ValueError if it has none."""
     rows = [json.loads(line) for line in file.read_text(encoding="utf8").splitlines()] if file.is_file() else []
     if not rows:
         raise ValueError(f"{file} has no rows: run the benchmark of that name, which adds them")
+    return rows
+
+
+def last_run(file: Path) -> list[Row]:
+    """The rows of the last run in a file; ValueError if it has none."""
+    rows = all_rows(file)
     run = [(row["date"], row["command"]) for row in rows]
     return [row for row, its_run in zip(rows, run, strict=True) if its_run == run[-1]]

@@ -38,6 +38,19 @@ def listed(names: Sequence[str]) -> str:
     return re.sub(", ([^,]*)$", r" and \1", ", ".join(names))
 
 
+def machine(run: Row) -> str:
+    has = run["machine"]
+    kinds = {"with": ["AVX-512" if has["avx512"] else "AVX2"], "without": []}
+    for name in ("bf16", "vnni"):
+        kinds["with" if has[name] else "without"].append(NAMES.get(name, name))
+    instructions = ", ".join(f"{kind} {listed(names)}" for kind, names in kinds.items() if names)
+    return f"{has.get('gpu') or has['cpu'] or 'CPU'}, {has['cores']} cores {instructions}"
+
+
+def versions(run: Row) -> str:
+    return ", ".join(f"{NAMES.get(name, name)} {version}" for name, version in run["versions"].items())
+
+
 def median(row: Row, name: str) -> str:
     if name not in row:
         return ""
@@ -90,32 +103,30 @@ def train_speed(row: Row) -> Cells:
 
 
 def decode_speed(rows: Sequence[Row]) -> str:
-    """The speed of nmt in each dtype is set beside that of each row."""
-    ours = list(dict.fromkeys(name for row in rows for name in row.get("ratios", {})))
-    against = [f"{system({'system': 'nmt', 'dtype': name})} / this" for name in ours]
+    """The speed of nmt in int8, its fastest way, is set beside that of each row."""
     lines = [
         [
             row["beam"],
-            row["batch"],
-            system(row) + (f" ({row['mode']})" if row.get("mode") else ""),
+            system(row),
             median(row, "sentences_per_second"),
-            median(row, "tokens_per_second"),
             f"{row['bleu']:.2f}" if "bleu" in row else "",
-            *(ratio(row, "ratios", name) for name in ours),
+            ratio(row, "ratios", "int8"),
         ]
         for row in sorted(rows, key=lambda row: (-row["beam"], -row["batch"]))
     ]
-    return markdown(["beam", "batch", "system", "sentences/s", "tokens/s", "BLEU", *against], lines)
+    return markdown(["beam", "system", "sentences/s", "BLEU", "nmt int8 / this"], lines)
 
 
-@table("kind | lines | right, % | of these flagged | wrong, flagged | wrong, no flag")
-def real_text(row: Row) -> Cells:
-    def share(name: str) -> str:
-        """Percent of the lines; after an arrow, if an earlier run is known."""
-        before = f"{100 * row['before'][name]:.0f} → " if "before" in row else ""
-        return f"{before}{100 * row[name] / row['lines']:.0f}"
-
-    return [row["kind"], row["lines"], *map(share, ("right", "right_flagged", "flagged", "silent"))]
+def real_text(rows: Sequence[Row]) -> str:
+    """Kinds with equal figures share a line; of those that lose nothing it has only the number."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        shares = (f"{100 * row[name] / row['lines']:.0f}" for name in ("right", "right_flagged", "flagged", "silent"))
+        alike.setdefault(tuple(shares), []).append(row["kind"])
+    perfect = alike.pop(("100", "0", "0", "0"), [])
+    lines = [["; ".join(kinds), *shares] for shares, kinds in alike.items()]
+    lines += [[f"each other kind ({len(perfect)})", "100", "0", "0", "0"]] if perfect else []
+    return markdown(["kinds", "right, %", "of these flagged", "wrong, flagged", "wrong, no flag"], lines)
 
 
 @table("item | lines | right place, % | other words there | wrong place | lost")
@@ -131,23 +142,32 @@ def terms(row: Row) -> Cells:
     return [row["model"], way, row["form"], row["lines"], *shares, f"{row['bleu']:.1f}", f"{row['seconds']:.0f}"]
 
 
-@table("door | model | compared | result | sentences")
-def doors(row: Row) -> Cells:
-    return [row[name] for name in ("door", "model", "compared", "result", "sentences")]
+def doors(rows: Sequence[Row]) -> str:
+    """A line for each door and model; of several searches with a beam, the one with the fewest equal translations."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        figures = found.setdefault((row["door"], row["model"]), {})
+        kind = next(kind for kind in ("log-prob", "greedy", "beam") if row["compared"].startswith(kind))
+        figures[kind] = min(figures.get(kind, row["result"]), row["result"], key=lambda text: float(text.rstrip("%")))
+    headings = ["door", "model", "log-probabilities differ by at most", "greedy: equal", "beam: equal"]
+    return markdown(
+        headings, ([*names, *(f.get(k, "") for k in ("log-prob", "greedy", "beam"))] for names, f in found.items())
+    )
 
 
-@table("job | lines | characters | processor seconds | peak MiB | failures")
-def fuzz(row: Row) -> Cells:
-    figures = ("lines", "characters", "seconds", "peak_memory_mib", "failures")
-    return [row["job"], *(f"{row[name]:,.0f}" for name in figures)]
+def fuzz(rows: Sequence[Row]) -> str:
+    """All jobs together."""
+    sums = [f"{sum(row[name] for row in rows):,.0f}" for name in ("lines", "characters", "seconds", "failures")]
+    cells = [len(rows), *sums, f"{max(row['peak_memory_mib'] for row in rows):,.0f}"]
+    headings = ["jobs", "lines", "characters", "processor seconds", "failures", "peak MiB"]
+    return markdown(headings, [cells])
 
 
-@table("updates | fp32, mean of seeds | bf16 | difference | difference, each seed")
+@table("updates | fp32 | bf16 | difference of the means | range over seeds")
 def bf16_loss(row: Row) -> Cells:
     apart = [bf16 - fp32 for bf16, fp32 in zip(row["bf16"], row["fp32"], strict=True)]
     means = [f"{statistics.mean(row[dtype]):.4f}" for dtype in ("fp32", "bf16")]
-    each = ", ".join(f"{seed:+.4f}" for seed in apart)
-    return [f"{row['updates']:,}", *means, f"{statistics.mean(apart):+.4f}", each]
+    return [f"{row['updates']:,}", *means, f"{statistics.mean(apart):+.4f}", f"{min(apart):+.4f} to {max(apart):+.4f}"]
 
 
 @table("model | beam | single, sentences/s: fp32 / bf16 / int8 | in batches of 64 | BLEU | lines as PyTorch's fp32, %")
@@ -158,17 +178,27 @@ def precision(row: Row) -> Cells:
     return [f"{row['parameters'] / 1e6:.1f} million, {row['width']} wide", row["beam"], *speeds, bleu, same]
 
 
-@table("variant | million parameters | BLEU | chrF | nats/piece | minutes | training, sentences/s | greedy | beam 5")
+@table("variant | million parameters | BLEU | chrF | nats/piece | training, sentences/s | greedy | beam 5")
 def quality(row: Row) -> Cells:
-    digits = {"bleu": 2, "chrf": 2, "nll": 3, "minutes": 0}
+    digits = {"bleu": 2, "chrf": 2, "nll": 3}
     figures = [over_seeds(row, name, n) for name, n in digits.items()]
     speeds = [median(row, f"{kind}_speed") for kind in ("training", "greedy", "beam_5")]
     return [row["variant"], f"{row['parameters'] / 1e6:.2f}", *figures, *speeds]
 
 
-@table("training text | pairs | pieces | word dropout | steps | chrF of val, greedy")
+@table("command | test set | BLEU | chrF | exact, % | steps | minutes | folder, MB | memory, MiB")
+def runs(row: Row) -> Cells:
+    """What a training gave, and what it cost; minutes and memory if they were measured."""
+    scores = [f"{row[name]:.1f}" for name in ("bleu", "chrf", "exact")]
+    minutes = f"{row['minutes']:.0f}" if "minutes" in row else ""
+    memory = f"{row['peak_memory_mib']:,}" if "peak_memory_mib" in row else ""
+    test = f"{row['corpus']} {row['test']}, {row['sentences']:,} sentences"
+    return [f"`{row['name']}`", test, *scores, f"{row['steps']:,}", minutes, f"{row['megabytes']:.0f}", memory]
+
+
+@table("training text | pieces | word dropout | chrF of val, greedy")
 def small_corpora(row: Row) -> Cells:
-    figures = [f"{row[name]:,}" for name in ("pairs", "pieces", "word_dropout", "steps")]
+    figures = [f"{row['pieces']:,}", f"{row['word_dropout']:g}"]
     return [row["corpus"], *figures, f"{row['chrf']:.1f}"]
 
 
@@ -186,26 +216,21 @@ def small_corpora_peers(row: Row) -> Cells:
     ]
 
 
-@table(
-    "what is trained | BLEU, new domain: val | test | BLEU, old domain | trained parameters | "
-    "memory of training, MiB | minutes | MB to deliver"
-)
+@table("what is trained | BLEU, new domain: val | test | BLEU, old domain | memory of training, MiB | MB to deliver")
 def adaptation(row: Row) -> Cells:
     scores = [f"{row[name]:.1f}" if name in row else "" for name in ("val_bleu", "bleu", "bleu_before")]
-    cost = [f"{row['trained']:,}", f"{row['mebibytes']:,.0f}", f"{row['minutes']:.1f}"] if "trained" in row else []
-    return [row["variant"], *scores, *(cost or [""] * 3), f"{row['megabytes']:.2f}"]
+    memory = f"{row['mebibytes']:,.0f}" if "trained" in row else ""
+    return [row["variant"], *scores, memory, f"{row['megabytes']:.2f}"]
 
 
 def students(rows: Sequence[Row]) -> str:
     """What is lost is counted from the first row, the teacher as its users run it."""
     lines = []
     for number, row in enumerate(rows):
-        search = f"beam {row['beam']}" + (f", shortlist {row['shortlist']}" if row.get("shortlist") else "")
         lost = f"{rows[0]['bleu'] - row['bleu']:+.2f}" if number else ""
-        lines.append([row["model"], system({"system": row["runtime"], **row}), search, f"{row['megabytes']:.1f}"])
-        lines[-1] += [median(row, "sentences_per_second"), ratio(row, "ratios", "teacher")]
-        lines[-1] += [f"{row['bleu']:.2f}", lost, f"{row['chrf']:.2f}"]
-    headings = ["model", "run by", "search", "MB", "sentences/s", "this / first line", "BLEU", "BLEU lost", "chrF"]
+        lines.append([row["model"], system({"system": row["runtime"], **row}), row["beam"], f"{row['megabytes']:.1f}"])
+        lines[-1] += [median(row, "sentences_per_second"), ratio(row, "ratios", "teacher"), f"{row['bleu']:.2f}", lost]
+    headings = ["model", "run by", "beam", "MB", "sentences/s", "this / first line", "BLEU", "BLEU lost"]
     return markdown(headings, lines)
 
 
@@ -220,38 +245,46 @@ def experts_speed(row: Row) -> Cells:
 
 
 @table(
-    "self-attention | parameters | cache, bytes a target token | cache, bytes a source token | decoding, tokens/s | "
-    "decoding, this / multi-head | training, tokens/s | training, this / multi-head"
+    "self-attention | cache, bytes a target token | cache, bytes a source token | decoding, tokens/s | "
+    "decoding, this / multi-head | training, this / multi-head"
 )
 def attention_cache(row: Row) -> Cells:
     target, source = row["cache_bytes"]["target"], row["cache_bytes"]["source"]
     cache = [f"{target:,} ({row['cache_ratio']:.2f})", f"{source:,}"]
-    kinds = ("decoding", "training")
-    speeds = [part for kind in kinds for part in (median(row, kind), ratio(row, f"{kind}_ratios", "multi-head"))]
-    return [row["kind"], f"{row['parameters'] / 1e6:.1f} M", *cache, *speeds]
+    times = [ratio(row, f"{kind}_ratios", "multi-head") for kind in ("decoding", "training")]
+    return [row["kind"], *cache, median(row, "decoding"), *times]
 
 
-@table(
-    "what is wrong | pairs | scorer, below 0.5: recall | precision | scorer, 98% kept: recall | precision | "
-    "translator, 98% kept: recall | lengths, 98% kept: recall | area: scorer | translator | lengths"
-)
+@table("what is wrong | pairs | scorer, below 0.5 | scorer, 98% kept | translator, 98% kept | lengths, 98% kept")
 def pair_scorer(row: Row) -> Cells:
-    columns = [("dropped", "half"), ("precision", "half"), ("dropped", "scorer"), ("precision", "scorer")]
-    columns += [("dropped", "translator"), ("dropped", "lengths")]
-    columns += [("area", name) for name in ("scorer", "translator", "lengths")]
-    shares = [f"{100 * row[kind][name]:.0f}%" if name in row[kind] else "" for kind, name in columns]
+    """The share of the false pairs that is dropped."""
+    shares = [f"{100 * row['dropped'][name]:.0f}%" for name in ("half", "scorer", "translator", "lengths")]
     return [row["way"], f"{row['pairs']:,}", *shares]
 
 
-@table(
-    "format | texts | identity | read again | tags kept | tag in the right place | other words there | "
-    "remarks on the file | flagged"
-)
-def documents(row: Row) -> Cells:
-    checks = ["yes" if row[name] else "no" for name in ("identity", "well_formed")]
-    tags = [row[name] for name in ("tags_kept", "right", "reworded")]
-    shares = ["" if n is None else f"{100 * n / row['texts']:.0f}%" for n in tags]
-    return [row["format"], row["texts"], *checks, *shares, row["left"], row["flagged"]]
+def documents(rows: Sequence[Row]) -> str:
+    """Formats with equal figures share a line."""
+
+    def figures(row: Row) -> tuple[str, ...]:
+        checks = ["yes" if row[name] else "no" for name in ("identity", "well_formed")]
+        tags = [row[name] for name in ("tags_kept", "right", "reworded")]
+        shares = ["" if n is None else f"{100 * n / row['texts']:.0f}%" for n in tags]
+        return (str(row["texts"]), *checks, *shares, str(row["left"]))
+
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        alike.setdefault(figures(row), []).append(row["format"])
+    headings = [
+        "formats",
+        "texts",
+        "identity",
+        "read again",
+        "tags kept",
+        "right place",
+        "other words there",
+        "remarks",
+    ]
+    return markdown(headings, ([", ".join(names), *found] for found, names in alike.items()))
 
 
 @table(
@@ -265,9 +298,10 @@ def serve_speed(row: Row) -> Cells:
     return [row["clients"], row.get("texts", 1), *speeds, *shares, *times, row["failed"]]
 
 
-@table(f"cache | requests | {' | '.join(f'MiB at {n}0%' for n in range(1, 11))} | failed")
+@table("cache | requests | MiB after a tenth | after half | at the end | failed")
 def serve_memory(row: Row) -> Cells:
-    return [row["cache"], f"{row['requests']:,}", *(f"{size:,}" for size in row["megabytes"]), row["failed"]]
+    sizes = [f"{row['megabytes'][n]:,}" for n in (0, 4, -1)]
+    return [row["cache"], f"{row['requests']:,}", *sizes, row["failed"]]
 
 
 @table(
@@ -281,13 +315,10 @@ def serve_peers(row: Row) -> Cells:
     return [row["clients"], row.get("texts", 1), f"{ours:,.0f}", f"{theirs:,.0f}", f"{ours / theirs:.1f}", *times]
 
 
-@table("pairs | prepare: s | pairs/s | MiB | load: s | MiB | pairs/s in batches | datasets.map: s | MiB")
+@table("pairs | prepare: s | MiB | load: s | MiB")
 def prepare_speed(row: Row) -> Cells:
-    made, start, mapped = row["prepare"], row["load"], row["map"]
-    seconds = [f"{part['seconds']:.1f}" for part in (made, start, mapped)]
-    speeds = [f"{part['pairs_a_second']:,.0f}" for part in (made, start)]
-    of_start = [seconds[1], mebibytes(start), speeds[1]]
-    return [f"{row['pairs']:,}", seconds[0], speeds[0], mebibytes(made), *of_start, seconds[2], mebibytes(mapped)]
+    parts = [cell for name in ("prepare", "load") for cell in (f"{row[name]['seconds']:.1f}", mebibytes(row[name]))]
+    return [f"{row['pairs']:,}", *parts]
 
 
 @table("pairs | nmt.prepare: s (MiB) | Sockeye: s (MiB) | datasets.map: s (MiB)")
@@ -296,11 +327,15 @@ def prepare_peers(row: Row) -> Cells:
     return [f"{row['pairs']:,}", *(f"{part['seconds']:.1f} ({mebibytes(part)})" for part in parts)]
 
 
-@table("without | of 1,000 lines | most in | right translations lost, by kind")
-def steps(row: Row) -> Cells:
-    found = [(kind, right) for kind, (right, _) in row["kinds"].items() if right > 0][:4]
-    worst = ", ".join(f"{kind} {right}%" for kind, right in found)
-    return [row["step"], f"{row['of_1000']:.1f}", row["where"] if row["of_1000"] else "", worst]
+def steps(rows: Sequence[Row]) -> str:
+    """The steps without which something is lost."""
+    lines = []
+    for row in (row for row in rows if row["of_1000"]):
+        worst = [f"{kind} {right}%" for kind, (right, _) in row["kinds"].items() if right > 0]
+        lines.append([row["step"], f"{row['of_1000']:.1f}", row["where"], "; ".join(worst[:2])])
+    return markdown(["without", "of 1,000 lines", "most in", "right translations lost, by kind"], lines)
 
 
-TABLES |= {"decode_speed": decode_speed, "students": students, "documents_office": TABLES["documents"]}
+TABLES |= {
+    function.__name__: function for function in (decode_speed, real_text, doors, fuzz, students, documents, steps)
+}

@@ -36,8 +36,10 @@ from benchmarks import (
     prepare_speed,
     quality,
     report,
+    runs,
     setup,
     students,
+    summaries,
     terms,
     train_speed,
 )
@@ -420,6 +422,43 @@ def test_pages_have_the_tables_of_the_kept_rows() -> None:
     assert report.with_tables(changed, RESULTS) == text
 
 
+def test_a_training_becomes_a_row(corpus: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    small = f"{SMALL} --model.encoder_layers 1 --model.decoder_layers 1 --training.max_steps 2 --training.threads 1"
+    options = f"{small} --training.validate_every 2 --training.warmup_steps 1 --training.seed 3"
+    [row] = run_benchmark(runs, "--corpus", corpus, "--busy", options, "--data.source de --data.target en")
+    assert (row["steps"], row["seed"], row["sentences"], row["test"]) == (2, 3, 10, "test")
+    assert row["name"] == "make train-de-en CORPUS=corpus"
+    assert row["megabytes"] > 0.1
+    assert row["peak_memory_mib"] > 50
+    assert "minutes" not in row, "on a busy machine they say nothing"
+    assert row["commit"] or not (ROOT / ".git").exists()
+    assert "| `make train-de-en CORPUS=corpus` | corpus test, 10 sentences |" in capsys.readouterr().out
+
+
+def test_what_others_do_better_is_found_and_bold() -> None:
+    ours, theirs = ({"rounds": rounds, "median": rounds[0]} for rounds in ([10.0, 30.0], [20.0, 20.0]))
+    run = {**last_run(RESULTS / "train_speed.jsonl")[0], "system": "nmt", "speed": ours, "bytes": 4}
+    other = run | {"system": "peer", "dtype": "fp32", "speed": theirs, "bytes": 2}
+    faster, smaller = (
+        summaries.Comparison("x", run, other, name, less) for name, less in (("speed", False), ("bytes", True))
+    )
+    assert (faster.ratio, smaller.ratio) == (1.0, 0.5), "the median of the ratios, above 1 where nmt is better"
+    assert "| x | 4 | peer fp32: 2 | **0.50** |" in summaries.compared([faster, smaller])
+    found = summaries.comparisons(RESULTS)
+    lines = summaries.worse(RESULTS).splitlines()[2:-2]
+    assert 0 < len(lines) < len([c for c in found if c.ratio < 1])
+    assert all(line.endswith("** |") for line in lines)
+
+
+def test_quality_after_equal_time_is_compared_with_the_best_other(tmp_path: Path) -> None:
+    assert not summaries.after_equal_time(tmp_path / "rows.jsonl")
+    task = {"corpus": "news", "direction": "fi-sv", "pairs": 3000, "minutes": 12.0}
+    for chrf, system in ((20.0, "nmt"), (30.0, "nmt"), (25.0, "peer"), (40.0, "best"), (50.0, "nmt")):
+        add_rows(tmp_path / "rows.jsonl", [{**task, "system": system, "chrf": chrf, "pairs": 9 if chrf > 40 else 3000}])
+    [found] = summaries.after_equal_time(tmp_path / "rows.jsonl")
+    assert (found.how, found.ratio) == ("12 minutes of training, news, fi-sv, 3,000 pairs: chrF", 0.75)
+
+
 def test_the_pictures_are_those_of_the_kept_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for script in (pictures, architectures):
         monkeypatch.setattr(sys, "argv", ["script.py", "--folder", str(tmp_path)])
@@ -452,6 +491,7 @@ def test_the_course_of_a_run_is_kept(tmp_path: Path) -> None:
     assert [(row["step"], row["bleu"], row["nll"]) for row in rows] == [(1, 10, 3), (2, 20, 1.5)]
     assert 0 <= rows[0]["minutes"] <= rows[1]["minutes"] < 1
     assert rows[0]["about"] == "1.8 million parameters, test set 21.3 BLEU"
+    assert rows[0]["test_bleu"] == 21.3
     assert rows[0]["versions"] == versions
     assert "test set 21.3 BLEU; " in pictures.learning(rows)
     assert "; busy<" in pictures.learning(rows)

@@ -10,7 +10,7 @@ Copies = Literal["keep", "long", "all"]
 Share = Annotated[float | None, Range(0, 1)]
 Most = Annotated[int | None, Range(1)]
 
-# What a profile sets; other settings are off. The table in docs/cleaning.md shows what each profile is worth.
+# What a profile sets; other settings are off. docs/notes/figures.md shows what each profile is worth.
 GENTLE = {"unicode": True, "copies": "long", "letters": 0.3, "script": 0.5, "contamination": True}
 FOR_CRAWLED = {"letters": 0.5, "language": True, "numbers": 0.5, "addresses": True, "repetition": True, "alike": True}
 CRAWLED = GENTLE | FOR_CRAWLED | {"word_characters": 60, "words": 150}

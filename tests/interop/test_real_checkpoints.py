@@ -1,5 +1,5 @@
 """Models that Eole, OpenNMT-py, JoeyNMT and Sockeye wrote are the same after the conversion. These libraries are not
-installed with ours, and have needs that contradict each other; docs/importing-checkpoints.md says how they were."""
+installed with ours, and have needs that contradict each other; docs/importing.md says how they were."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -23,7 +23,7 @@ MISTAKES = (
 HELD_OUT = re.compile(r"^held out for |^((source|target) )?occurs in |^nearly in |^\d+ words of ")  # causes
 FEWEST = 100  # pairs: shares and lengths of fewer tell little
 # Between the 8% that `crawled` drops of a real dirty corpus (0.7% for MISTAKES), and the 20% that it drops of one with
-# three spoiled pairs in eight (docs/cleaning.md).
+# three spoiled pairs in eight (docs/notes/figures.md).
 MUCH = 0.15
 TIMES = 3  # the share of dropped pairs in the other corpora, if it is more than MASS
 # English has 0.79, 0.87 and 0.94 characters for one of German in Tatoeba, Multi30k and the phrasebook, and 0.69 in the

@@ -1,0 +1,166 @@
+"""Tables of the README and of the start of benchmarks/README.md: rows of several results flow in, Markdown flows out.
+
+A function has the name of its table; its argument is the folder of the results.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.rows import Row, all_rows, last_run, ratios
+from benchmarks.tables import TABLES, machine, markdown, system, versions
+
+
+class Comparison(NamedTuple):
+    """A figure of nmt beside that of another system: "how" says what both did."""
+
+    how: str
+    ours: Row
+    theirs: Row
+    name: str  # of the figure
+    less_is_better: bool = False
+
+    @property
+    def ratio(self) -> float:
+        """Above 1: nmt is better. Of rounds, the median of the ratios within a round."""
+        ours, theirs = self.ours[self.name], self.theirs[self.name]
+        ratio = ratios(ours["rounds"], theirs["rounds"])["median"] if isinstance(ours, dict) else ours / theirs
+        return 1 / ratio if self.less_is_better else ratio
+
+
+def rivals(results: Path) -> str:
+    """nmt beside other systems: speed, memory and quality, each in its fastest mode."""
+    return compared(comparisons(results))
+
+
+def worse(results: Path) -> str:
+    """What others do better: of each system and figure the worst for nmt."""
+    worst: dict[tuple[str, str], Comparison] = {}
+    for found in comparisons(results):
+        known = worst.get(kind := (found.theirs["system"], found.name), found)
+        worst[kind] = min(known, found, key=lambda comparison: comparison.ratio)
+    return compared([found for found in worst.values() if found.ratio < 1])
+
+
+def compared(found: Sequence[Comparison]) -> str:
+    headings = ["measured", "nmt", "the other system", "nmt is … times as good"]
+    lines = [[c.how, shown(c.ours[c.name]), f"{other(c.theirs)}: {shown(c.theirs[c.name])}", times(c)] for c in found]
+    return f"{markdown(headings, lines)}\n\n{origins([row for c in found for row in (c.ours, c.theirs)])}"
+
+
+def shown(figure: object) -> str:
+    number = float(figure["median"] if isinstance(figure, dict) else figure)  # type: ignore[arg-type]
+    return f"{number:,.0f}" if number >= 100 else f"{number:.1f}" if number >= 10 else f"{number:.2g}"
+
+
+def times(comparison: Comparison) -> str:
+    """The ratio; bold where nmt is worse."""
+    return f"{comparison.ratio:.2f}" if comparison.ratio >= 1 else f"**{comparison.ratio:.2f}**"
+
+
+def other(row: Row) -> str:
+    return system(row) if "dtype" in row else str(row["system"])
+
+
+def comparisons(results: Path) -> list[Comparison]:
+    """All that rows give, with the best of the others for each figure."""
+    found = after_equal_time(results / "small_corpora_peers.jsonl")
+    for name, how in (("train_speed", "fp32, two threads"), ("train_bf16", "bf16, one thread")):
+        ours, *others = last_run(results / f"{name}.jsonl")
+        fastest = max(others, key=lambda row: float(row["target_tokens_per_second"]["median"]))
+        least = min(others, key=lambda row: float(row["peak_memory_mib"]["median"]))
+        found.append(Comparison(f"training, {how}: target pieces/s", ours, fastest, "target_tokens_per_second"))
+        found.append(Comparison(f"training, {how}: memory, MiB", ours, least, "peak_memory_mib", True))
+    models = {"decode_small": "1.8 million parameters", "decode_reference": "7.6 million parameters", "batch_1": ""}
+    for name, model in models.items():
+        for beam in (5, 1):
+            rows = [row for row in last_run(results / f"{name}.jsonl") if row["beam"] == beam]
+            ours, theirs = (
+                max((row for row in rows if (row["system"] == "nmt") == is_ours), key=speed_of)
+                for is_ours in (True, False)
+            )
+            search = f"beam {beam}" if beam > 1 else "greedy"
+            how = f"translating, {search}, {model or 'one sentence at a time'}: "
+            found.append(Comparison(f"{how}sentences/s", ours, theirs, "sentences_per_second"))
+            if name != "batch_1":
+                found.append(Comparison(f"{how}BLEU", ours, theirs, "bleu"))
+    for row in last_run(results / "serve_peers.jsonl"):
+        clients = f"{row['clients']} client{'s' if row['clients'] > 1 else ''}"
+        ours = row | {"speed": row["sentences_per_second"]}
+        theirs = row | {"speed": row["other_per_second"], "system": "LibreTranslate"}
+        how = f"service, {clients}, {row['texts']} text{'s' if row['texts'] > 1 else ''} each: sentences/s"
+        found.append(Comparison(how, ours, theirs, "speed"))
+    teacher, *systems = last_run(results / "students.jsonl")
+    exported = next(row for row in systems if (row["model"], row["runtime"]) == ("teacher", "ctranslate2"))
+    sizes = teacher | {"system": "nmt"}, exported | {"system": "ctranslate2"}
+    found.append(Comparison("the 1.8 million parameters on the disk: MB", *sizes, "megabytes", True))
+    row = last_run(results / "prepare_peers.jsonl")[-1]
+    for name, how in (("seconds", "seconds"), ("memory", "memory, MiB")):
+        ours, theirs = (
+            row | {name: row[part][name] / (2**20 if name == "memory" else 1), "system": part.capitalize()}
+            for part in ("prepare", "sockeye")
+        )
+        found.append(Comparison(f"preparing {row['pairs']:,} pairs: {how}", ours, theirs, name, True))
+    return found
+
+
+def after_equal_time(file: Path) -> list[Comparison]:
+    """What small corpora gave each system in the same minutes of training; empty before that was measured."""
+    tasks: dict[tuple[object, ...], dict[str, Row]] = {}
+    for row in all_rows(file) if file.is_file() else ():
+        task = tuple(row[name] for name in ("corpus", "direction", "pairs", "minutes"))
+        tasks.setdefault(task, {})[row["system"]] = row
+    found = list[Comparison]()
+    for (corpus, direction, pairs, minutes), systems in tasks.items():
+        others = [row for system, row in systems.items() if system != "nmt"]
+        if "nmt" in systems and others:
+            how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
+            found.append(Comparison(how, systems["nmt"], max(others, key=lambda row: float(row["chrf"])), "chrf"))
+    return found
+
+
+def speed_of(row: Row) -> float:
+    return float(row["sentences_per_second"]["median"])
+
+
+def results_of_runs(results: Path) -> str:
+    """What the commands of the README give: the last row of each, and the run that the pictures show."""
+    rows = [*{row["name"]: row for row in all_rows(results / "runs.jsonl")}.values()]
+    run = last_run(results / "multi30k_run.jsonl")[-1]
+    about = {"name": "make train-de-en CORPUS=multi30k", "corpus": "multi30k", "test": "test_2016_flickr"}
+    precision = "bf16" if run["machine"]["bf16"] else "fp32"  # what auto means there
+    rows.append(run | about | {"bleu": run["test_bleu"], "steps": run["step"], "precision": precision})
+    forms = {"bleu": "{:.1f}", "chrf": "{:.1f}", "precision": "{}", "steps": "{:,}", "minutes": "{:.0f}"}
+    forms["peak_memory_mib"] = "{:,}"
+    lines = [
+        [
+            f"`{row['name']}`",
+            f"{row['corpus']} {row['test']}",
+            *(form.format(row[name]) if name in row else "" for name, form in forms.items()),
+        ]
+        for row in rows
+    ]
+    headings = ["command", "test set", "BLEU", "chrF", "computed in", "steps", "minutes", "MiB of memory"]
+    return f"{markdown(headings, lines)}\n\n{origins(rows)}"
+
+
+def origins(rows: Sequence[Row]) -> str:
+    """The machines, versions and dates of rows."""
+    machines = dict.fromkeys(machine(row) for row in rows)
+    parts = dict.fromkeys(part for row in rows for part in versions(row).split(", "))
+    dates = sorted({row["date"][:10] for row in rows})
+    return f"{'; '.join(machines)}; {', '.join(parts)}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}."
+
+
+def all_documents(results: Path) -> str:
+    """Formats of text and of offices in one table."""
+    rows = [row for name in ("documents", "documents_office") for row in last_run(results / f"{name}.jsonl")]
+    return f"{TABLES['documents'](rows)}\n\n{origins(rows)}"
+
+
+SUMMARIES: dict[str, Callable[[Path], str]] = {
+    "rivals": rivals,
+    "worse": worse,
+    "results": results_of_runs,
+    "documents": all_documents,
+}
