@@ -25,19 +25,20 @@ def main() -> int:
     parser = benchmark_parser(__doc__)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--corpus", help="to train on, as nmt.train's --data.corpus")
-    what.add_argument("--run", type=Path, metavar="DIR", help="a finished run")
+    what.add_argument("--run", type=Path, metavar="DIR", action="append", help="a finished run; repeatable")
     parser.add_argument("--name", help="what the table calls it; default: the command of make")
     parser.add_argument("--busy", action="store_true", help="keep no minutes")
     args, options = parser.parse_known_args()
     if args.run:
-        row = row_of(args.run)
+        rows = [*map(row_of, args.run)]
     else:
         with tempfile.TemporaryDirectory() as runs:
-            row = train(["--data.corpus", args.corpus, "--runs", runs, *options], Path(runs))
-    row["name"] = args.name or row["name"]
-    if args.busy:
-        del row["minutes"]
-    keep([row], args)
+            rows = [train(["--data.corpus", args.corpus, "--runs", runs, *options], Path(runs))]
+    for row in rows:
+        row["name"] = args.name or row["name"]
+        if args.busy:
+            del row["minutes"]
+    keep(rows, args)
     return 0
 
 
