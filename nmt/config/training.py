@@ -178,13 +178,6 @@ class TrainingConfig:
     the divergence between the two passes is added to the loss. 5 is usual. It nearly doubles the time of a step, and is
     for small corpora and long runs."""
 
-    balance_weight: Annotated[NotNegative, MAY_CHANGE] = 0.01
-    """Weight of the loss that makes routers use all experts, if model.expert_balance is loss."""
-
-    balance_rate: Annotated[NotNegative, MAY_CHANGE] = 0.001
-    """Number that a step adds to the biases of experts used less than the mean, and subtracts from those of others, if
-    model.expert_balance is bias."""
-
     device: Annotated[str, Metavar("DEVICE"), MAY_CHANGE] = "auto"
     """Device to train on: auto (a GPU if there is one), cpu, cuda or cuda:N."""
 
@@ -299,7 +292,6 @@ class LoraConfig:
         problem = "lora.rank doesn't go with"
         require(not training.freeze, f"{problem} training.freeze: adapters leave all weights as they are")
         require(not training.compile, f"{problem} training.compile: switch it off")
-        require(not model.experts, f"{problem} model.experts: mixtures of experts have no adapters")
 
 
 @dataclass(frozen=True, kw_only=True)

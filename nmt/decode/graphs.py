@@ -47,10 +47,8 @@ def record_models(models: Sequence[GenerativeModel]) -> "tuple[RecordedModel, ..
 
 def can_record(model: object) -> TypeGuard[EncoderDecoder]:
     """Whether the steps of this model can be recorded: those of an encoder–decoder without biases of positions, which
-    a plain cache slices anew in each step, and without experts, whose products depend on how many rows each gets."""
-    if not isinstance(model, EncoderDecoder):
-        return False
-    return model.config.positions not in ("alibi", "relative") and not model.config.experts
+    a plain cache slices anew in each step."""
+    return isinstance(model, EncoderDecoder) and model.config.positions not in ("alibi", "relative")
 
 
 class Buffers(DecoderCache):

@@ -61,7 +61,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mas
     scores = scores + mask if isinstance(mask, Tensor) else scores
     weights = softmax(scores).to(v_BKSD.dtype)  # biases in a mask are float32
     dropped = (dropout(weights, p) if p else weights).view(B, K, rows, S)
-    return torch.matmul(dropped, v_BKSD).view(B, H, T, v_BKSD.size(3)), weights
+    return torch.matmul(dropped, v_BKSD).view(B, H, T, D), weights
 
 
 def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, p: float) -> Tensor:
@@ -79,7 +79,7 @@ class Seen(NamedTuple):
     """Lists to which each block appends what its self-attention computed for a whole sequence."""
 
     keys_values: list[Tensor]
-    """Keys and values (2, B, K, T, D), rotated, as a `DecoderCache` takes them; of latent attention (1, B, 1, T, D)."""
+    """Keys and values (2, B, K, T, D), rotated, as a `DecoderCache` takes them."""
     weights: list[Tensor] | None = None
     """Attention weights (B, H, T, T); None: nobody needs these weights."""
 
@@ -92,8 +92,6 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.sizes = config.n_heads, config.kv_heads, config.d_head
-        self.cache_shape = 2, config.kv_heads, config.d_head
-        """What a cache stores for a position: tensors (keys and values), heads, and the width of a head."""
         self.scale, self.p_dropout = config.d_head**-0.5, config.attention_dropout
         self.qk_norm = config.qk_norm
         if config.qk_norm:
@@ -143,7 +141,7 @@ class Attention(nn.Module):
         prefix_RHP, past_RHL = probabilities_RHL.split([P, past_X.size(2)], dim=2)
         y_RQ = self.mix(past_RHL.reshape(past_X.shape), kv[1])
         prefix_X = prefix_RHP.unflatten(0, (-1, W)).transpose(1, 2).reshape(scores_X.shape)
-        return y_RQ + self.mix(prefix_X, values[..., : kv[1].size(2)])  # of latent attention, values are parts of keys
+        return y_RQ + self.mix(prefix_X, values)
 
     def scores(self, q_RQ: Tensor, keys_XDL: Tensor, mask: Tensor | None, cache: DecoderCache) -> Tensor:
         """The scores (X, H / K × rows, L), where each sentence of the keys has as many rows, one after another."""

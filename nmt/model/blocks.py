@@ -14,19 +14,12 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from nmt.config import ModelConfig
-from nmt.model.attention import Attention, CrossAttention, Seen, SelfAttention
+from nmt.model.attention import CrossAttention, Seen, SelfAttention
 from nmt.model.cache import DecoderCache, Mask, SourceWeights
-from nmt.model.experts import make_feed_forward
-from nmt.model.latent import LatentAttention
-from nmt.model.layers import Dropout, apply, make_norm
+from nmt.model.layers import Dropout, FeedForward, apply, make_norm
 
 # The weights that DeepNorm scales: those of fused matrices hold the values, or a gate and the layer beside it.
-SCALED = ("qkv.weight", "kv.weight", "out.weight", "up.weight", "down.weight", ".up", ".down")
-
-
-def make_self_attention(config: ModelConfig) -> Attention:
-    """Attention of heads with keys and values of their own, or latent attention; add a kind here."""
-    return LatentAttention(config) if config.attention == "latent" else SelfAttention(config)
+SCALED = ("qkv.weight", "kv.weight", "out.weight", "up.weight", "down.weight")
 
 
 class Residual(nn.Module):
@@ -57,7 +50,7 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention, self.feed_forward = make_self_attention(config), make_feed_forward(config)
+        self.self_attention, self.feed_forward = SelfAttention(config), FeedForward(config)
         self.around_self, self.around_feed_forward = Residual(config), Residual(config)
 
     def forward(self, x_BTM: Tensor, mask: Mask, seen: Seen | None = None) -> Tensor:
@@ -77,8 +70,8 @@ class DecoderBlock(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention, self.cross_attention = make_self_attention(config), CrossAttention(config)
-        self.feed_forward = make_feed_forward(config)
+        self.self_attention, self.cross_attention = SelfAttention(config), CrossAttention(config)
+        self.feed_forward = FeedForward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
     def forward(
@@ -149,7 +142,7 @@ class Stack(nn.ModuleList):
         if self.beta != 1.0:
             for name, weight in self.named_parameters():
                 if name.endswith(SCALED):
-                    weight[..., -last.get(id(weight), weight.size(-2)) :, :] *= self.beta
+                    weight[-last.get(id(weight), len(weight)) :] *= self.beta
 
 
 def deepnorm(config: ModelConfig, depth: int, kind: type[Block | DecoderBlock]) -> tuple[float, float]:

@@ -133,8 +133,6 @@ class Trainer:
         self.config = config = settings.training
         self.ema = copy.deepcopy(self.model).requires_grad_(False) if config.ema else None
         if config.compile:  # after the copy above was made, which is not compiled
-            for experts in self.model.experts().values():
-                experts.leave_uncompiled()
             for block in self.model.blocks():
                 block.compile(dynamic=True)
         self.learner = processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
@@ -233,7 +231,7 @@ class Trainer:
                 self.stop_before(problem)
             say(f"{problem}. These batches are skipped.")
             self.progress.place = group[-1].after
-            self.forget_batches()
+            self.optimizer.zero_grad()
         self.progress.step, self.progress.place = self.progress.step + 1, group[-1].after
         if any(first == self.progress.step for first, _ in self.data.stages):
             if self.progress.batch:  # a stage ends the epoch
@@ -243,7 +241,6 @@ class Trainer:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        self.model.after_step(self.config.balance_rate, self.processes.all_reduce_sum)
         if self.ema:
             update_average(self.ema, self.model, self.config.ema, self.progress.step)
         for _, batch, loss in trained:
@@ -270,15 +267,10 @@ class Trainer:
                 trained.append((planned, batch, loss))
                 continue
             require(len(planned.index_B) > 1, f"memory ran out over a single pair, in {planned}: lower data.max_pieces")
-            self.forget_batches()
+            self.optimizer.zero_grad()
             work[len(trained) : len(trained) + 1] = planned.halves()
             trained.clear()
         return trained
-
-    def forget_batches(self) -> None:
-        """Drop what the batches since the last step have left in the model."""
-        self.optimizer.zero_grad()
-        self.model.forget_batches()
 
     def backward(self, planned: PlannedBatch, batch: Batch, tokens: int, more_follow: bool) -> Loss | None:
         """Add a batch's gradient to the parameters' gradients; None if memory ran out, when only a part was added.
@@ -325,7 +317,6 @@ class Trainer:
         figures = window.figures(self.processes)
         figures["train/learning_rate"] = self.optimizer.param_groups[0]["lr"]
         figures["train/epoch"] = self.progress.epoch
-        figures |= self.model.figures(self.processes.all_reduce_sum)
         if monitor:
             monitor.add_scalars(self.progress.step, figures)
             loss, nll, speed = (figures[tag] for tag in ("train/loss", "train/nll", "speed/target_tokens_per_second"))

@@ -64,7 +64,6 @@ def tokens_per_second(learner: Learner, objective: Objective, pairs: Pairs, plan
         return None
     finally:
         learner.zero_grad()
-        learner.model.forget_batches()
 
 
 def forward_backward(learner: Learner, objective: Objective, pairs: Pairs, plan: Plan) -> None:

@@ -169,10 +169,7 @@ def test_target_states_are_those_of_the_real_positions_in_their_order(
     torch.testing.assert_close(model.output(states_NM), model(*source, tgt)[tgt_mask], atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"family": "decoder-only"}, {"experts": 3}, {"experts": 3, "shared_experts": 1}, {"attention": "latent"}],
-)
+@pytest.mark.parametrize("changes", [{}, {"family": "decoder-only"}])
 def test_dropout_is_off_in_evaluation_and_on_everywhere_in_training(changes: dict[str, Any]) -> None:
     src, src_mask = sentences(1, [6])
     tgt, _ = sentences(2, [5])
