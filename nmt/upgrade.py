@@ -11,6 +11,7 @@ from nmt.fields import require
 FORMAT = 3
 LARGE = "since 8 experts brought 0.2 BLEU of captions, and are for models beyond this toolkit; nmt 1.0.0 reads it"
 LATENT = "since rotary positions alone brought 0.4 BLEU more; take model.n_kv_heads, or nmt 1.0.0, which reads it"
+FLUENT = "since language models in search had no figure; leave it out, and use such text by back-translation"
 FILTERED = "since pairs that the same quality filtered gave 0.5 BLEU more; take data.scorer and data.least_quality"
 # Settings that were removed, by their dotted names: their values where they are not used, and why.
 REMOVED: dict[str, tuple[Any, str]] = {
@@ -34,6 +35,8 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "data.weights": ("", FILTERED),
     "data.more.weights": ("", FILTERED),
     "data.hints": (0, "since it cost 0.5 BLEU of plain text; leave it out, and translate with terms that must occur"),
+    "search.lm_weight": (0, FLUENT),
+    "search.lm_mode": ("fusion", FLUENT),
     "search.terms": ("must", "since hints were met in 86% of lines, and terms that must occur in all; leave it out"),
     "search.shortlist": (0, "since CTranslate2 searches faster without it; leave it out"),
 }

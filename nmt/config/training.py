@@ -116,10 +116,9 @@ class TrainingConfig:
     max_minutes: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Minutes after which training ends, with validations and earlier attempts of the run; 0 sets no limit."""
 
-    batch_tokens: Annotated[int | Literal["auto"], Range(1)] = 4096
+    batch_tokens: Size = 4096
     """Maximum number of positions on each side of a batch, padding included. Where a model reads both sides as one
-    sequence, the batch may have twice as many positions. With auto, the size is doubled as long as a batch fits in
-    memory, training gets faster and an epoch has at least 100 batches."""
+    sequence, the batch may have twice as many positions."""
 
     accumulate: Size = 1
     """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their target

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
-from nmt.decode.ensemble import Begun, least
+from nmt.decode.ensemble import Begun
 from nmt.decode.hypothesis import (
     BAD_LOGITS,
     NO_CONSTRAINTS,
@@ -27,7 +27,7 @@ from nmt.decode.hypothesis import (
     length_divisor,
     longest_output,
 )
-from nmt.decode.rules import Fusion, make_rules
+from nmt.decode.rules import make_rules
 from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.model.cache import SourceWeights
@@ -47,20 +47,18 @@ def search(
     src_mask_BS: Tensor,
     options: SearchConfig,
     constraints: AllConstraints = (),
-    language_model: Decoder | None = None,
     stop: Stop | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the `options.n_best` best hypotheses of each sentence, best first and all different.
 
     Each sentence's result depends on that sentence alone. A sentence has fewer hypotheses if its constraints and the
     other rules leave fewer, and NONE if they leave no way to end, e.g. a prefix that contains a forbidden phrase.
-    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none. `language_model`: has the same target
-    vocabulary, can read texts without a source, and joins the search with the weight `options.lm_weight`.
+    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none.
     Raises ValueError if logits are not numbers, or constraints need more positions than the model has; Stopped as
     `stop` says.
     """
     constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
-    beams = Beams(model, src_BS, src_mask_BS, options, constraints, language_model if options.lm_weight else None)
+    beams = Beams(model, src_BS, src_mask_BS, options, constraints)
     while beams.sentences_N.size(0):
         if stop:
             stop.check()
@@ -113,20 +111,12 @@ class Beams:
     index means the same sentence."""
 
     def __init__(
-        self,
-        model: Decoder,
-        src_BS: Tensor,
-        src_mask_BS: Tensor,
-        options: SearchConfig,
-        constraints: AllConstraints,
-        language_model: Decoder | None,
+        self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, constraints: AllConstraints
     ) -> None:
         n_sentences, device, beam_size = src_BS.size(0), src_BS.device, options.beam_size
         self.model, self.options, self.steps = model, options, 0
         lengths = (src_mask_BS.sum(1) - 1).tolist()
         rooms = [model.longest_target(n_source) for n_source in lengths]
-        if language_model is not None:  # it must read the targets, too
-            rooms = [least([most, language_model.longest_target(0)]) for most in rooms]
         sentences = zip(lengths, rooms, constraints, strict=True)
         self.limits = [longest_output(n_source, options, most, c) for n_source, most, c in sentences]
         self.min_length, n_steps = min([options.min_length, *self.limits]), max(self.limits) + 1
@@ -141,9 +131,6 @@ class Beams:
         self.worst_N = torch.full((n_sentences,), -inf, device=device)
         self.cache = model.start(src_BS, src_mask_BS, n_steps, beam_size)
         self.rules = make_rules(options, self.limits, constraints, src_mask_BS)
-        if language_model is not None:
-            size = (n_sentences, n_steps, beam_size)
-            self.rules.insert(0, Fusion(language_model, options.lm_weight, size, device))
         # Pieces that are never written, and those that aren't before `min_length` pieces.
         self.never_X = torch.tensor(forbidden_ids(options), device=device)
         self.never_early_X = torch.cat([self.never_X, torch.tensor([EOS], device=device)])

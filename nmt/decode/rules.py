@@ -20,8 +20,7 @@ from nmt.decode.hypothesis import AllConstraints
 from nmt.decode.phrases import BROKEN, Automaton
 from nmt.decode.surfaces import UnfinishedWord
 from nmt.model.cache import SourceWeights
-from nmt.model.contract import Decoder, without_sources
-from nmt.vocabulary import BOS, EOS
+from nmt.vocabulary import EOS
 
 LEAST_COVERAGE = 1e-6  # of a source position, in the coverage penalty: the logarithm of 0 is -inf
 
@@ -80,32 +79,6 @@ def make_rules(
     if options.coverage_penalty:
         rules.append(Coverage(options.coverage_penalty, mask_BS))
     return rules
-
-
-class Fusion(Rule):
-    """Shallow fusion (Gülçehre et al. 2015, section 4.1): adds the log-probabilities of a language model, times a
-    weight, to those of the translation model.
-
-    The language model reads each hypothesis as a text of its own, without the source.
-    """
-
-    def __init__(self, model: Decoder, weight: float, cache_size: tuple[int, int, int], device: torch.device) -> None:
-        """`cache_size`: the numbers of sentences, of steps and of hypotheses."""
-        n_sentences, n_steps, beam_size = cache_size
-        self.model, self.weight = model, weight
-        self.cache = model.start(*without_sources(n_sentences, device), n_steps, beam_size)
-        self.tokens_NK = torch.full((n_sentences, 1), BOS, device=device)
-
-    def combine(self, log_probs_NKV: Tensor, source_weights: SourceWeights) -> Tensor:
-        return log_probs_NKV + self.weight * self.model.step(self.tokens_NK, self.cache).log_softmax(-1)
-
-    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
-        self.cache.reorder(parents_NK)
-        self.tokens_NK = tokens_NK
-
-    def keep(self, index: Tensor) -> None:
-        self.cache.keep(index)
-        self.tokens_NK = self.tokens_NK[index]
 
 
 @dataclass

@@ -7,7 +7,6 @@ import math
 import signal
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -37,7 +36,6 @@ from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
-from nmt.training.memory import find_batch_tokens
 from nmt.training.monitor import Monitor, Window, drop_records_after
 from nmt.training.optim import learning_rate, make_optimizer, update_average
 from nmt.training.teacher import load_teacher
@@ -79,9 +77,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     choose_attention(numerics.device, usual_length(model, data))
     teacher = load_teacher(config, data, numerics)
     learner = Learner(model.to(numerics.device), training, numerics, teacher)
-    if training.batch_tokens == "auto":
-        training = replace(training, batch_tokens=choose_batch_tokens(learner, data, checkpoint, processes))
-    trainer = Trainer(learner, data, replace(config, training=training), folder, processes)
+    trainer = Trainer(learner, data, config, folder, processes)
     if checkpoint:
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
@@ -112,16 +108,6 @@ def usual_length(model: Model, data: TrainingData) -> float:
     return float(squares / total)
 
 
-def choose_batch_tokens(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes) -> int:
-    """The number for `training.batch_tokens: auto`: from the checkpoint, or else by `find_batch_tokens`."""
-    if checkpoint:
-        return Progress.load(checkpoint).batch_tokens
-    found = find_batch_tokens(learner, data, processes.local_size) if processes.is_main else 0
-    best = processes.broadcast(found)
-    say(f"training.batch_tokens: {best:,} is the best on this machine")
-    return best
-
-
 class Trainer:
     """Trains a model in a run folder."""
 
@@ -140,7 +126,7 @@ class Trainer:
         self.validator = Validator(self.ema or self.model, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
         self.writer = Writer()
-        self.progress = Progress(batch_tokens=int(config.batch_tokens))
+        self.progress = Progress()
         self.feed = Feed(data, self.model, config, processes, in_threads=self.numerics.device.type == "cuda")
         is_chosen = config.threads > 0 or processes.size > 1 or self.numerics.device.type != "cpu"
         self.threads = Threads(fixed=is_chosen)

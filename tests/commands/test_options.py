@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nmt.augment import make_augment_parser
-from nmt.commands.options import Parser, make_run_parser, require_lm, run_command
+from nmt.commands.options import Parser, make_run_parser, run_command
 from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types, short_help
@@ -86,7 +86,7 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--search.temperature", "1e-39"], "search.temperature is 1e-39"),
         (["--search.repetition_penalty", ".nan"], "search.repetition_penalty is nan"),
         (["--training.learning_rate", ".inf"], "training.learning_rate is inf: it must be above 0, and finite"),
-        (["--training.batch_tokens", "many"], "training.batch_tokens is many: it must be a whole number or auto"),
+        (["--training.batch_tokens", "many"], "training.batch_tokens is many: it must be a whole number"),
         (["--training.batch_tokens", "0"], "training.batch_tokens is 0: it must be at least 1"),
         (["--model.n_kv_heads", "0"], "model.n_kv_heads is 0: it must be at least 1"),
         (["--seed", "3"], "--seed can mean --search.seed or --training.seed"),
@@ -268,7 +268,7 @@ def test_metavars_name_the_kind_of_a_value() -> None:
     assert shown["tokenizer.folder"] == shown["runs"] == "DIR"
     assert shown["training.compile"] == shown["model.bias"] == "{true,false}"
     assert shown["model.norm"] == "{layer,rms}"
-    assert shown["training.batch_tokens"] == "N|auto"
+    assert shown["training.batch_tokens"] == "N"
     assert shown["tokenizer.user_defined_symbols"] == "[TEXT,...]"
     assert {a.dest: a.metavar for a in PARSERS["nmt.translate"]()._actions}["guard"] == "{true,false}"
 
@@ -356,6 +356,7 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
         ("data", "variants", 0.0, 0.1),
         ("data", "hints", 0.0, 0.3),
         ("search", "terms", "must", "hint"),
+        ("search", "lm_weight", 0.0, 0.5),
         ("model", "experts", 0, 8),
         ("model", "attention", "heads", "latent"),
         ("training", "balance_weight", 0.01, 0.1),
@@ -431,12 +432,6 @@ def test_a_users_mistake_is_printed_and_ours_is_not_hidden(capsys: pytest.Captur
     assert "--resume goes on" in capsys.readouterr().err
     with pytest.raises(KeyError):
         run_command("train", bug)
-
-
-def test_a_language_model_weight_of_0_needs_no_language_model() -> None:
-    require_lm({"lm_weight": 0.0}, SearchConfig())
-    with pytest.raises(ValueError, match="--lm-weight needs a language model"):
-        require_lm({"lm_weight": 0.1}, SearchConfig())
 
 
 def test_changed_entries_are_told_as_a_recipe_has_them() -> None:

@@ -213,14 +213,7 @@ def test_by_default_ctranslate2_does_plain_searches_and_pytorch_all_else(model_f
     translator = Translator.load(model_folder, "cpu", SEARCH, precision="fp32")
     assert "CTranslate2, float32" in translator.describe()
     line, plain = Request("Hund und Wiese"), SearchConfig(beam_size=3, max_length=12, guard=False)
-    for setting in (
-        {},
-        {"beam_size": 1},
-        {"no_repeat_ngram": 3},
-        {"min_length": 3},
-        {"length_penalty": 0.5},
-        {"lm_weight": 0.3},
-    ):
+    for setting in ({}, {"beam_size": 1}, {"no_repeat_ngram": 3}, {"min_length": 3}, {"length_penalty": 0.5}):
         assert searches(translator, [line], replace(plain, **setting)) == "CTranslate2"
     others: list[dict[str, Any]] = [{"n_best": 2}, {"samples": 2, "beam_size": 1}]
     others += [{"repetition_penalty": 1.2}, {"coverage_penalty": 0.2}, {"allow_unk": True}]
