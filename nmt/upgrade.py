@@ -35,6 +35,7 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "data.weights": ("", FILTERED),
     "data.more.weights": ("", FILTERED),
     "data.hints": (0, "since it cost 0.5 BLEU of plain text; leave it out, and translate with terms that must occur"),
+    "search.coverage_penalty": (0, "since no figure showed that it pays; leave it out"),
     "search.lm_weight": (0, FLUENT),
     "search.lm_mode": ("fusion", FLUENT),
     "search.terms": ("must", "since hints were met in 86% of lines, and terms that must occur in all; leave it out"),

@@ -28,11 +28,6 @@ class SearchConfig:
     """Length that length_penalty applies to: average (number of pieces, with EOS) or gnmt ((5 + pieces) / 6; Wu et al.
     2016, equation 14)."""
 
-    coverage_penalty: Annotated[float, Range(0, 1000)] = 0.0
-    """Weight of a penalty for source words that are left out; 0 switches it off, and 0.2 is usual. It is beta of Wu
-    et al. 2016, equation 14, with the mean of all heads of the attention to the source, and part of the score of a
-    finished hypothesis."""
-
     min_length: Annotated[int, Range(0, 1000)] = 0
     """Minimum number of pieces in the translation of a sentence, without EOS."""
 

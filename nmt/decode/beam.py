@@ -130,7 +130,7 @@ class Beams:
         # The score of the worst of the F best finished hypotheses; -inf if there are fewer.
         self.worst_N = torch.full((n_sentences,), -inf, device=device)
         self.cache = model.start(src_BS, src_mask_BS, n_steps, beam_size)
-        self.rules = make_rules(options, self.limits, constraints, src_mask_BS)
+        self.rules = make_rules(options, self.limits, constraints, device)
         # Pieces that are never written, and those that aren't before `min_length` pieces.
         self.never_X = torch.tensor(forbidden_ids(options), device=device)
         self.never_early_X = torch.cat([self.never_X, torch.tensor([EOS], device=device)])
@@ -144,15 +144,11 @@ class Beams:
 
     def step(self) -> None:
         """Continue every live hypothesis by one token."""
-        source_weights: SourceWeights = [] if any(rule.needs_attention for rule in self.rules) else None
-        own_NKV = self.model.step(self.tokens_NK, self.cache, source_weights).log_softmax(-1)
-        base_NKV = own_NKV
-        for rule in self.rules:
-            base_NKV = rule.combine(base_NKV, source_weights)
-        ruled_NKV = base_NKV if all(rule.only_forbids for rule in self.rules) else base_NKV.clone()
+        own_NKV = self.model.step(self.tokens_NK, self.cache).log_softmax(-1)
+        ruled_NKV = own_NKV if all(rule.only_forbids for rule in self.rules) else own_NKV.clone()
         ruled_NKV.index_fill_(2, self.never_X if self.steps >= self.min_length else self.never_early_X, -inf)
         for rule in self.rules:
-            rule.apply(ruled_NKV, base_NKV, self.steps)
+            rule.apply(ruled_NKV, own_NKV, self.steps)
         if self.steps in self.limits:  # what has reached its limit can only end
             full_N = self.limits_N == self.steps
             eos_NK = ruled_NKV[full_N, :, EOS]
@@ -180,8 +176,6 @@ class Beams:
         scores_NK = self.scores_NK.masked_fill(~ended_NK, -inf) / length_divisor(self.steps, self.options)
         self.free_N = self.free_N - (scores_NK > -inf).sum(1)
         self.scores_NK.masked_fill_(ended_NK, -inf)
-        for rule in self.rules:
-            scores_NK = rule.rescore(scores_NK)
         ends_NK = ((self.steps - 1) * self.options.beam_size + self.slots_K).expand_as(scores_NK)
         best_NX = torch.cat([self.best_BF[self.sentences_N], scores_NK], dim=1)
         best_NF, index_NF = best_NX.topk(self.options.n_best)

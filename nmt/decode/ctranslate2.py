@@ -43,7 +43,6 @@ SCORED = 32  # translations that are scored together: the logits of all of their
 UNKNOWN = "CTranslate2 runs this model, which can't tell the probabilities of all pieces"
 UNABLE = {  # settings of a search that CTranslate2 can't do as nmt does, and their values that change nothing
     "length_norm": "average",
-    "coverage_penalty": 0.0,
     "repetition_penalty": 1.0,
     "samples": 0,
 }

@@ -58,10 +58,10 @@ class Block(nn.Module):
         x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, mask, seen))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: list[Tensor] | None) -> Tensor:
-        """The newest position. `layer` is this block's number in the cache; `weights` as in `SelfAttention.step`."""
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
+        """The newest position. `layer` is this block's number in the cache."""
         modules: dict[str, Any] = self._modules
-        x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer, weights)
+        x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer)
         return modules["around_feed_forward"].step(x_RM, modules["feed_forward"].step)
 
 
@@ -82,11 +82,11 @@ class DecoderBlock(nn.Module):
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask_B11S, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: SourceWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
         """The newest position. `layer` is this block's number in the cache."""
         modules: dict[str, Any] = self._modules
         x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer)
-        x_RM = modules["around_cross"].step(x_RM, modules["cross_attention"].step, cache, layer, weights)
+        x_RM = modules["around_cross"].step(x_RM, modules["cross_attention"].step, cache, layer)
         return modules["around_feed_forward"].step(x_RM, modules["feed_forward"].step)
 
 
@@ -130,10 +130,10 @@ class Stack(nn.ModuleList):
                 x_BTM = block(x_BTM, *arguments)
         return x_BTM
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, weights: SourceWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: DecoderCache) -> Tensor:
         """The output of the last layer at the newest position of each row."""
         for layer, block in enumerate(self.layers()):
-            x_RM = block.step(x_RM, cache, layer, weights)
+            x_RM = block.step(x_RM, cache, layer)
         return x_RM
 
     def scale_weights(self, last: Mapping[int, int]) -> None:

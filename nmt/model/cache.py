@@ -33,8 +33,8 @@ KeysValues = tuple[Tensor, Tensor]
 """Keys (X, D, L or S), transposed as the product with queries needs them, and values (X, L or S, D)."""
 
 SourceWeights = list[Tensor] | None
-"""A list to which each decoder layer appends its attention to the source (N, H heads, T positions or W rows, S); None:
-nobody needs these weights."""
+"""A list to which each decoder layer appends its attention to the source (B, H heads, T positions, S); None: nobody
+needs these weights."""
 
 
 def views(layers_2NKLD: Sequence[Tensor]) -> list[KeysValues]:

@@ -50,7 +50,7 @@ class Decoder(Limited, Protocol):
         `separate`: no row will continue another (`reorder` is not called), so none needs to see the others' slots."""
 
     @abstractmethod
-    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
+    def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         """Logits (N, W, V), float32, of the pieces after `tokens_NW` (int64), which are added to the cache.
 
         If all rows of a sentence are equal, as at first, `tokens_NW` may have one row (W = 1) for all of them, unless
@@ -211,11 +211,11 @@ class OutputDecoder(Decoder):
     """From states (M) to logits (V)."""
 
     @abstractmethod
-    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         """`step` up to the output layer: the last hidden states (R, M)."""
 
-    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
-        states_RM = self.newest_states(tokens_NW, cache, source_weights)
+    def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
+        states_RM = self.newest_states(tokens_NW, cache)
         return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
 
 

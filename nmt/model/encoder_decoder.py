@@ -110,12 +110,12 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         blocks: list[Any] = list(self.decoder)
         return [block.self_attention for block in layers], [block.cross_attention for block in blocks]
 
-    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         assert isinstance(cache, DecoderCache)
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
         x_RM = self.tgt_positions.at(x_RM, cache.place)
-        return apply(self.decoder_norm, self.decoder.step(x_RM, cache, source_weights))
+        return apply(self.decoder_norm, self.decoder.step(x_RM, cache))
 
 
 class EncoderOnly(WithEncoder):
