@@ -27,8 +27,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "multi-head": {},
     "grouped-query, 2 heads": {"n_kv_heads": 2},
     "multi-query": {"n_kv_heads": 1},
-    "latent, default widths": {"attention": "latent"},
-    "latent, half as wide": {"attention": "latent", "latent_width": 2},
 }
 VOCAB = 8000
 
@@ -62,8 +60,6 @@ def main() -> int:
 
 def make(changes: dict[str, Any], args: argparse.Namespace) -> GenerativeModel:
     n_heads, encoder_layers = args.d_model // 64, args.layers if args.family == "encoder-decoder" else 0
-    if "latent_width" in changes:
-        changes = changes | {"latent_width": 64 * changes["latent_width"]}
     torch.manual_seed(1)
     config = ModelConfig(
         family=args.family,

@@ -235,16 +235,6 @@ def students(rows: Sequence[Row]) -> str:
 
 
 @table(
-    "feed-forward layers | dtype | million parameters | training, pieces/s | experts / this | "
-    "decoding 320 rows, pieces/s | experts / this | decoding 1 row, pieces/s | experts / this"
-)
-def experts_speed(row: Row) -> Cells:
-    kinds = ("training", "rows_320", "rows_1")
-    figures = [part for kind in kinds for part in (median(row, kind), ratio(row, f"{kind}_ratios", "experts"))]
-    return [row["system"], row["dtype"], f"{row['parameters'] / 1e6:.2f}", *figures]
-
-
-@table(
     "self-attention | cache, bytes a target token | cache, bytes a source token | decoding, tokens/s | "
     "decoding, this / multi-head | training, this / multi-head"
 )

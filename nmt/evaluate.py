@@ -18,7 +18,6 @@ from nmt.commands.options import (
     add_search_options,
     add_translator_options,
     load_translator,
-    require_lm,
     run_command,
 )
 from nmt.config import SearchConfig
@@ -130,7 +129,6 @@ def evaluate_folder(
     languages = [options.get(f"{side}_language", "") for side in ("source", "target")]
     translator = load_translator(options, [folder], *languages)
     search = override_search(replace(translator.search, n_best=1), options)
-    require_lm(options, search)
     chosen = {"metrics": metrics, "search": search, "markup": options.markup}
     directions = {name: translator.tokenizer.languages.direction_in(name) for name in tests}
     fitting = [n for n, pair in directions.items() if all(a in ("", b) for a, b in zip(languages, pair, strict=True))]

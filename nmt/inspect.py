@@ -2,19 +2,15 @@
 
 import json
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nmt.commands.options import Options, Parser, run_command
 from nmt.extras import package
 from nmt.fields import require
 from nmt.messages import say
 
-if TYPE_CHECKING:
-    from nmt.translation.inspection import BackendSpeed
-
-MOST_LINES = 100  # that both ways of running a model translate
 EXAMPLES = """
 python -m nmt.inspect runs/de-en-phrasebook
 python -m nmt.inspect recipes/modern.yaml --compare recipes/paper-base.yaml
@@ -23,11 +19,6 @@ python -m nmt.inspect runs/de-en-phrasebook --sentence "Wo ist der Bahnhof?" --p
 OUTPUT = {
     "--compare": ("OTHER", "Model folder or recipe to show beside the first, with ratios; ≠ marks what differs."),
     "--json": ("", "Print JSON instead of tables."),
-    "--exported": (
-        "DIR",
-        "Folder that nmt.export made of the model for CTranslate2: measure which of the two translates faster here.",
-    ),
-    "--measure": ("", "Measure the speed of training and decoding on this machine with a batch of random pieces."),
 }
 ATTENTION = {
     "--sentence": ("TEXT", "Source sentence whose attention is drawn. It needs --picture and a model folder."),
@@ -43,8 +34,6 @@ def make_inspect_parser() -> Parser:
     parser.add("model", "MODEL", text, nargs="?")
     parser.begin("What to show")
     parser.add_table(OUTPUT)
-    text = "Number of positions of source and target, with BOS or EOS, that FLOPs are given for."
-    parser.add("--pieces", "N", text, int, 20)
     parser.begin("Picture of attention")
     parser.add_table(ATTENTION)
     return parser
@@ -59,16 +48,13 @@ def command(options: Options) -> int:
     from nmt.translation.inspection import inspect
     from nmt.translation.translator import find_model
 
-    require(options.pieces > 0, f"--pieces is {options.pieces}: it must be at least 1")
     require(("sentence" in options) == ("picture" in options), "--sentence and --picture belong together: give both")
     require("sentence" in options or "translation" not in options, "--translation needs --sentence")
     others = [options.compare] if "compare" in options else []
     paths = [find_model(name, None) for name in (options.get("model"), *others)]
     if "sentence" in options:
         draw(paths[0], options)
-    reports = [inspect(path, options.pieces, measure=options.measure) for path in paths]
-    if "exported" in options:
-        reports[0] = replace(reports[0], backends=compare(paths[0], Path(options.exported)))
+    reports = [inspect(path) for path in paths]
     if options.json:
         value: Any = asdict(reports[0])
         if len(reports) == 2:
@@ -79,16 +65,6 @@ def command(options: Options) -> int:
     else:
         print_report(reports[0])
     return 0
-
-
-def compare(folder: Path, exported: Path) -> "BackendSpeed":
-    """Measure both ways to run a model on the sentences that exports are checked with."""
-    from nmt.interop.export import real_lines
-    from nmt.translation.inspection import compare_backends
-    from nmt.translation.model_folder import read_info, require_model
-
-    model = require_model(folder)
-    return compare_backends(model, exported, real_lines(model, read_info(model / "config.json")[0])[:MOST_LINES])
 
 
 def draw(folder: Path, options: Options) -> None:

@@ -11,11 +11,10 @@ from nmt.messages import console, say
 EXAMPLE_LINES = """
 python -m nmt.prepare --data.corpus phrasebook
 python -m nmt.prepare --data.corpus my-corpus --data.source fi --data.target sv --tokenizer.vocab_size 4000
-python -m nmt.prepare --data.corpus crawl.tsv --cleaning.profile crawled --explain 3 --report
+python -m nmt.prepare --data.corpus crawl.tsv --cleaning.profile crawled --explain 3
 """
 OPTIONS = {
     "--explain": ("N", "Show N dropped pairs of each cause, at most 20."),
-    "--report": ("", "Write report.html into the run folder, too."),
     "--workers": ("N", "Worker processes (default: one for each core)."),
     "--part": ("I/N", "Do part I of N, on machines with a shared folder."),
     "--engine": ("NAME", "Who does the work: processes (default) or ray."),
@@ -45,12 +44,12 @@ def command(argv: Sequence[str] | None) -> int:
     from nmt.data.corpora import corpus_files
     from nmt.data.resolve import resolve
     from nmt.data.store.engines import Engine
-    from nmt.data.store.prepared import explain, require_own_run_folder
+    from nmt.data.store.prepared import explain, require_own_run_folder, suspicious_corpora
     from nmt.data.store.preparing import prepare, prepare_part
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 
-    shown, is_reported = given.get("explain", "0"), given.report
+    shown = given.get("explain", "0")
     problem = f"--explain is {shown}: it must be a whole number from 0 to {EXAMPLES}"
     require(shown in map(str, range(EXAMPLES + 1)), problem)
     engine = Engine.parse(given.get("workers", "0"), given.get("engine", "processes"), given.get("part", "1/1"))
@@ -58,19 +57,15 @@ def command(argv: Sequence[str] | None) -> int:
     require_own_run_folder(run.config, run.folder)  # before the lock is written there
     is_part = engine.part[1] > 1
     if is_part and not prepare_part(run.config, run.folder, engine):
-        say("The ledger, the warnings of losses, --explain and --report are left to the call that finishes all parts.")
+        say("The ledger, the warnings and --explain are left to the call that finishes all parts.")
         return 0
     with locked(run.folder, wait=is_part):
         prepared = prepare(run.corpus, run.config, run.folder, load_scorer, engine)
     console().print(ledger_table(prepared.ledgers))
     for line in explain(prepared.dropped, int(shown)):
         print(line)
-    for warning in describe_losses(prepared.ledgers, corpus_files(run.config.data)):
+    for warning in (*describe_losses(prepared.ledgers, corpus_files(run.config.data)), *suspicious_corpora(prepared)):
         say(warning)
-    if is_reported:
-        from nmt.data.store.corpus_report import write_report
-
-        say(f"Report: {write_report(prepared)}")
     say(f"Ready: {prepared.folder}")
     return 0
 

@@ -16,7 +16,6 @@ from nmt.commands.options import (
     add_search_options,
     add_translator_options,
     load_translator,
-    require_lm,
     run_command,
 )
 from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
@@ -145,7 +144,6 @@ def command(options: Options) -> int:
         if "scorer" in options:
             scorer = PairScorer.load(find_model(options.scorer), options.device, options.precision, languages)
         search = override_search(translator.search if translator else SearchConfig(), options)
-        require_lm(options, search)
         job = make_job(options, translator, search, scorer)
         if format_name:
             assert isinstance(job, Translating)

@@ -11,7 +11,7 @@ from nmt.evaluate import main
 from nmt.scoring.metrics import score
 from nmt.translation.translator import Translator
 from tests.data.corpus_files import write_corpus
-from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
+from tests.tiny import PAIRS, SHORT, make_model, save_tiny
 
 SOURCES, REFERENCES = map(list, zip(*PAIRS, strict=True))
 
@@ -130,8 +130,6 @@ def test_unicode_line_ends_do_not_end_lines(tmp_path: Path, capsys: pytest.Captu
         (["--model", "model"], "no run folder"),
         (["--beam-size", "-1"], "beam_size"),
         (["--hypothesis", "two", "--reference", "two", "--save", "kept"], "without --source and --save"),
-        (["--lm-mode", "rerank"], "--lm-mode needs a language model: give --lm DIR"),
-        (["--lm", "model", "--lm-weight", "1"], "the model in model is no language model"),
     ],
 )
 @pytest.mark.usefixtures("auto")
@@ -154,22 +152,6 @@ def test_a_mistake_is_told_in_one_line(
     assert output.err.startswith("nmt.evaluate: ")
     assert message in output.err
     assert output.err.count("\n") == 1
-
-
-def test_scores_with_a_language_model_say_so(
-    run: Path, tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lm = make_model(tokenizer, 3, replace(TINY, family="decoder-only"))
-    save_tiny(tmp_path / "lm", lm, tokenizer, objective="lm")
-    options = ["--model", str(run), "--json", "-", "--device", "cpu"]
-    assert main([*options, "--lm", str(tmp_path / "lm"), "--lm-weight", "0.8"]) == 0
-    found, _ = json.loads(capsys.readouterr().out)
-    translator = Translator.load(run / "model", "cpu")
-    translator.load_language_model(tmp_path / "lm")
-    translations = translator.translate(SOURCES, replace(SHORT, lm_weight=0.8))
-    assert found["scores"][1]["value"] == score(translations, REFERENCES)[1].value
-    assert translations != translator.translate(SOURCES, SHORT)
-    assert (found["settings"]["lm"], found["settings"]["search"]["lm_weight"]) == (True, 0.8)
 
 
 def test_two_models_are_not_scored_as_one(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,14 +17,13 @@ from hypothesis import strategies as st
 
 from nmt.commands.streams import read_chunks
 from nmt.config import SearchConfig
-from nmt.data.tokenizer import Tokenizer
 from nmt.extras import typed
 from nmt.reading.request import Request
 from nmt.translate import main
 from nmt.translation.formats import Text
 from nmt.translation.jobs import Translating
 from nmt.translation.translator import Translator
-from tests.tiny import SHORT, TINY, make_model, make_tokenizer, save_tiny
+from tests.tiny import SHORT
 
 COMMAND = [sys.executable, "-m", "nmt.translate", "--device", "cpu", "--precision", "fp32"]
 # Ends of line for others, half a character, half a pair, a byte that is never UTF-8, and the separator of n-best lists.
@@ -301,43 +300,6 @@ def test_without_a_model_the_newest_finished_run_is_taken_and_named(
     assert len(output.out.splitlines()) == 1
 
 
-@pytest.fixture(scope="module")
-def language_models(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folders `lm`, with the tokenizer of the tests, `other`, with another tokenizer, and `german`."""
-    folder, config = tmp_path_factory.mktemp("lms"), replace(TINY, family="decoder-only")
-    other = make_tokenizer(tmp_path_factory.mktemp("tokenizer"), vocab_size=300)
-    for name, its_tokenizer in (("lm", tokenizer), ("other", other)):
-        save_tiny(folder / name, make_model(its_tokenizer, 3, config), its_tokenizer, objective="lm")
-    save_tiny(folder / "german", make_model(tokenizer, 3, config), tokenizer, languages=("de", "de"), objective="lm")
-    return folder
-
-
-@pytest.mark.parametrize("name", ["lm", "other"])
-def test_a_language_model_helps_to_choose(
-    name: str, model_folder: Path, language_models: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """By fusion, or, with another tokenizer, by reranking."""
-    (tmp_path / "in").write_text("Hund\n\nKaffee und Hund\n")
-    mode = "fusion" if name == "lm" else "rerank"
-    lm = ["--lm", str(language_models / name), "--lm-weight", "4", "--lm-mode", mode, "--beam-size", "4"]
-    assert main([str(tmp_path / "in"), "--model", str(model_folder), "--precision", "fp32", *lm]) == 0
-    lines = ["Hund", "", "Kaffee und Hund"]
-    search = replace(SHORT, beam_size=4, lm_weight=4.0, lm_mode="fusion" if name == "lm" else "rerank")
-    translator = Translator.load(model_folder, "cpu", search, "fp32")
-    translator.load_language_model(language_models / name, "fp32")
-    found = translator.translate(lines)
-    assert capfd.readouterr().out.split("\n") == [*found, ""]
-    assert found != translator.translate(lines, replace(search, lm_weight=0.0))
-
-
-@pytest.fixture
-def beside_language_models(language_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The current folder is a temporary one, in which the language models stand."""
-    monkeypatch.chdir(tmp_path)
-    for lm in language_models.iterdir():
-        (tmp_path / lm.name).symlink_to(lm)
-
-
 @pytest.mark.usefixtures("auto")
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -356,20 +318,18 @@ def beside_language_models(language_models: Path, tmp_path: Path, monkeypatch: p
         (["--force-decode", "--must", "cat"], "--must is for lines to translate"),
         (["--batch-size", "1000000000"], "search.batch_size is 1000000000: it must be at least 1 and at most 10000"),
         (["--samples", "100000"], "it must be at least 0 and at most 1000"),
-        (["--lm-mode", "rerank", "--lm-weight", "0"], "--lm-mode needs a language model: give --lm DIR"),
-        (["--lm-weight", "0.5"], "--lm-weight needs a language model: give --lm DIR"),
-        (["--lm", "lm"], "--lm needs a weight above 0, because search.lm_weight is 0: give --lm-weight too"),
-        (["--lm", "lm", "--lm-weight", "1", "--samples", "2"], "search.samples is 2, and search.lm_mode is fusion"),
-        (["--lm", "lm", "--lm-weight", "1", "--force-decode"], "--lm is for lines to translate"),
-        (["--lm", "german", "--lm-weight", "1"], "has learned de, but the translations are in en"),
         (["--output", "no/such"], "--output no/such: there is no folder no"),
-        (["--lm", "other", "--lm-weight", "1"], "another vocabulary than the translator's target side: take --lm-mode"),
     ],
 )
-@pytest.mark.usefixtures("beside_language_models")
 def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
-    arguments: list[str], message: str, model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    arguments: list[str],
+    message: str,
+    model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "in").write_text("Hund\n")
     assert main(["in", "--model", str(model_folder), *arguments]) == 2
     output = capfd.readouterr()

@@ -8,10 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt.messages import show_value
-from nmt.translation.inspection import PAIRS, Part, Report, Weight
+from nmt.translation.inspection import Part, Report, Weight
 
 SETTINGS = ("settings that differ from the defaults", "value", "default")
-OF = {"source": "a source position", "target": "a target position", "pair": "the pair"}
 
 
 def print_report(report: Report) -> None:
@@ -23,7 +22,10 @@ def print_report(report: Report) -> None:
         known.add_row(name, shown(value))
     for name, default in report.changed.items():
         settings.add_row(name, shown(report.settings[name]), shown(default))
-    for table in (known, weights_table(report), work_table(report)):
+    work = plain_table("", "million FLOPs", right=1)
+    for name, flops in report.flops.items():
+        work.add_row(name, f"{flops / 1e6:,.3f}")
+    for table in (known, weights_table(report), work):
         console.print(table)
         console.print()
     console.print(legend(report), soft_wrap=True)
@@ -63,8 +65,6 @@ def weights_table(report: Report) -> Table:
             table.add_row("  a block", "", f"{sum(weight.parameters for weight in part.weights):,}")
         together = f"{len(part.blocks)} blocks" if len(part.blocks) > 1 else "together"
         table.add_row(f"  {together}", "", f"{part.parameters:,}")
-    if report.used_parameters != report.parameters:
-        table.add_row("used by a position", "", f"{report.used_parameters:,}")
     table.add_row("all", f"embeddings are {share(report):.1%}", f"{report.parameters:,}")
     return table
 
@@ -82,29 +82,19 @@ def share(report: Report) -> float:
     return report.embedding_parameters / report.parameters
 
 
-def work_table(report: Report) -> Table:
-    table = plain_table("million FLOPs", "of", "rule 6ND or 2ND", "exact", "counted", right=3)
-    for work in report.work:
-        counted = "" if work.counted is None else f"{work.counted / 1e6:,.3f}"
-        table.add_row(work.phase, OF[work.of], f"{work.rule / 1e6:,.3f}", f"{work.exact / 1e6:,.3f}", counted)
-    return table
-
-
 def legend(report: Report) -> str:
-    """What the columns of the table of FLOPs mean."""
+    """What the FLOPs are of."""
     source, target = report.positions
     reads = "" if report.cache_bytes else " The model can't write: its target positions are pieces that it predicts."
     return (
-        f"FLOPs are of a pair of {source} source positions (with EOS) and {target} target positions (with BOS). By the "
-        "rule, N is the number of parameters, without experts that a position doesn't use, and D the number of "
-        "positions. Exact is the sum over all products of matrices. Counted is what PyTorch computed for such a pair. "
-        f"Training is a forward and a backward pass. Decoding is greedy, with a cache.{reads}"
+        f"FLOPs are of products of matrices, for a pair of {source} source positions (with EOS) and {target} target "
+        f"positions (with BOS). Training is a forward and a backward pass. Decoding is greedy, with a cache.{reads}"
     )
 
 
 def facts(report: Report) -> dict[str, Any]:
     """What a report says besides weights, FLOPs and settings, by its name in tables; without what is unknown."""
-    cache, speed, facts = report.cache_bytes or {}, report.speed, report.facts or {}
+    cache, facts = report.cache_bytes or {}, report.facts or {}
     reads_pairs, translates = report.objective in ("translation", "pair"), report.objective == "translation"
     rows = {
         "model": report.model,
@@ -128,14 +118,6 @@ def facts(report: Report) -> dict[str, Any]:
         "format": report.format,
         "nmt version": report.version,
     }
-    if speed is not None:
-        rows["training, positions/s"] = round(speed.training)
-        rows["training measured in"] = f"{speed.training_numerics}; {PAIRS} pairs; forward and backward pass"
-        rows["decoding, positions/s"] = speed.decoding and round(speed.decoding)
-        rows["decoding measured in"] = (
-            speed.decoding_numerics and f"{speed.decoding_numerics}; {PAIRS} sentences; greedy"
-        )
-    rows |= report.backends.rows() if report.backends else {}
     return {name: value for name, value in rows.items() if value is not None}
 
 
@@ -151,9 +133,8 @@ def figures(report: Report) -> dict[str, Any]:
         rows[kind] = rows.get(kind, 0) + len(part.blocks)
         rows[f"parameters of {kind}"] = rows.get(f"parameters of {kind}", 0) + part.parameters
     rows = {name: value for name, value in rows.items() if value != 0}
-    rows |= {"parameters": report.parameters, "parameters that a position uses": report.used_parameters}
-    rows |= {"share of embeddings": round(share(report), 3)}
-    return rows | {f"FLOPs of {work.phase}, {OF[work.of]}": work.exact for work in report.work}
+    rows |= {"parameters": report.parameters, "share of embeddings": round(share(report), 3)}
+    return rows | {f"FLOPs of {name}": flops for name, flops in report.flops.items()}
 
 
 def differences(first: Report, second: Report) -> list[dict[str, Any]]:

@@ -268,45 +268,25 @@ def add_device_options(parser: Parser) -> None:
     parser.add("--precision", show_type(DecodingPrecision), text, DecodingPrecision, "auto")
 
 
-ADDITIONS = {
-    "--adapter": (
-        "DIR",
-        "Adapter folder, or the run folder of an adapter, that is added to the weights of the model (LoRA). The model "
-        "must be the one that the adapter was trained on.",
-    ),
-    "--lm": ("DIR", "Model or run folder of a language model of the target language, used with --lm-weight."),
-}
-
-
 def add_translator_options(parser: Parser, ending: str = "") -> None:
-    """Add --source and --target, with this ending, which are also called --from and --to, and what is added to a model.
+    """Add --source and --target, with this ending, which are also called --from and --to, and --adapter.
     `load_translator` follows them."""
     text = "Code of the source language, for a model that must be told it (NLLB, M2M-100)."
     parser.add(f"--source{ending} --from", "LANGUAGE", text)
     parser.add(f"--target{ending} --to", "LANGUAGE", "Code of the target language, for a model that knows several.")
-    parser.add_table(ADDITIONS)
+    text = "Adapter folder, or the run folder of an adapter, that is added to the weights of the model (LoRA): of the "
+    parser.add("--adapter", "DIR", text + "model that it was trained on.")
 
 
 def load_translator(options: Options, folders: Sequence[Path], source: str, target: str) -> "Translator":
-    """The translator that options ask for, between these languages, with its adapter and its language model."""
-    from nmt.translation.translator import Translator, find_model
+    """The translator that options ask for, between these languages, with its adapter."""
+    from nmt.translation.translator import Translator
 
     how = {"precision": options.precision, "backend": options.backend, "adapter": options.get("adapter")}
     translator = Translator.load(folders, options.device, **how)
     translator = translator.between(source, target) if source or target else translator
-    if "lm" in options:
-        translator.load_language_model(find_model(options.lm), options.precision)
     keep_what_is_loaded()
     return translator
-
-
-def require_lm(options: Mapping[str, Any], search: SearchConfig) -> None:
-    """Raise ValueError if --lm is given without a weight, or its settings without --lm. A weight of 0, which is the
-    default, needs none."""
-    problem = "--lm needs a weight above 0, because search.lm_weight is 0: give --lm-weight too"
-    require("lm" not in options or search.lm_weight > 0, problem)
-    given = next((name for name in ("lm_weight", "lm_mode") if options.get(name)), "")
-    require("lm" in options or not given, f"--{given.replace('_', '-')} needs a language model: give --lm DIR")
 
 
 def keep_what_is_loaded() -> None:

@@ -3,11 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from nmt.fields import Count, Probability, Range, Size, check_bounds, check_use, require
+from nmt.fields import Probability, Range, Size, check_bounds, check_use, require
 
-# Settings that are used only with a value of another one.
-LATENT = ("latent_width", "rotary_width", "query_latent_width")
-EXPERTS = ("experts_per_token", "shared_experts", "expert_balance")
 MAX_LAYERS = 1000  # of a stack; a model folder that asks for more would take minutes to refuse
 
 
@@ -35,24 +32,6 @@ class ModelConfig:
     """Number of key–value heads of attention. Without a value, it is n_heads (multi-head attention). Fewer heads are
     grouped-query attention (Ainslie et al. 2023), and 1 is multi-query attention."""
 
-    attention: Literal["heads", "latent"] = "heads"
-    """Kind of self-attention. heads stores keys and values of each head while it decodes. latent (Liu et al. 2024,
-    DeepSeek-V2) stores one narrow vector for all heads, from which it computes keys and values; n_kv_heads is then for
-    cross-attention only."""
-
-    latent_width: Annotated[int | None, Range(1)] = None
-    """Width of the vector that latent attention stores for each position. Without a value, it is 4 × d_model / n_heads,
-    as in DeepSeek-V2. attention: heads has no such vector."""
-
-    rotary_width: Annotated[int | None, Range(2)] = None
-    """Width of the part of queries and keys that rotary positions rotate in latent attention; all heads share the keys
-    of this part. Without a value, it is half of d_model / n_heads, as in DeepSeek-V2. With other positions there is no
-    such part."""
-
-    query_latent_width: Count = 0
-    """Width of a vector from which latent attention computes the queries of all heads. 0: queries are computed from the
-    input of the layer."""
-
     qk_norm: bool = False
     """Whether queries and keys of each head are normalised (RMSNorm) before their product. This keeps attention scores
     small (Henry et al. 2020), so that training is stable with higher learning rates."""
@@ -76,21 +55,7 @@ class ModelConfig:
     makes a step faster."""
 
     d_ff: Size = 2048
-    """Inner width of the feed-forward layers, or of each expert."""
-
-    experts: Count = 0
-    """Number of experts in each feed-forward layer (mixture of experts, Shazeer et al. 2017); 0: no experts. The model
-    has more parameters, and takes about the time of those that a piece uses. Experts have no biases."""
-
-    experts_per_token: Size = 2
-    """Number of experts that a piece uses, chosen by a router."""
-
-    shared_experts: Count = 0
-    """Number of further experts, which all pieces use (Dai et al. 2024)."""
-
-    expert_balance: Literal["loss", "bias"] = "loss"
-    """What makes a router use all experts about equally often: loss (an additional loss, training.balance_weight, Fedus
-    et al. 2022) or bias (biases in the choice of experts, training.balance_rate, Wang et al. 2024)."""
+    """Inner width of the feed-forward layers."""
 
     norm: Literal["layer", "rms"] = "layer"
     """Kind of normalisation: layer (LayerNorm, Ba et al. 2016) or rms (RMSNorm, Zhang and Sennrich 2019)."""
@@ -160,25 +125,9 @@ class ModelConfig:
         require(heads % kv_heads == 0, f"model.n_kv_heads is {kv_heads}: it must divide model.n_heads, {heads}")
         check_use("model", self, self.family == "decoder-only", "model.family decoder-only", ["source_attention"])
         check_use("model", self, self.family == "encoder-decoder", "model.family encoder-decoder", ["source_end"])
-        check_use("model", self, self.attention == "latent", "model.attention latent", LATENT)
         check_use("model", self, self.share_layers > 1, "model.share_layers above 1", ["sharing"])
-        check_use("model", self, self.experts > 0, "model.experts above 0", EXPERTS)
-        n, chosen = self.experts, self.experts_per_token
-        require(n == 0 or chosen <= n, f"model.experts_per_token is {chosen}, and model.experts {n}: it can't be more")
-        # Grouped matrix products need rows of a multiple of 16 bytes, 8 numbers of bfloat16.
-        aligned = self.d_model % 8 == self.d_ff % 8 == 0
-        widths = f"model.d_model is {self.d_model} and model.d_ff {self.d_ff}"
-        require(n == 0 or aligned, f"{widths}: with model.experts, both must be multiples of 8")
-        if self.attention == "heads":
-            fits = self.positions != "rotary" or self.d_head % 2 == 0
-            require(fits, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
-            return
-        rotary, positions = self.rotary_width, self.positions
-        require(rotary is None or rotary % 2 == 0, f"model.rotary_width is {rotary}: it must be even")
-        message = f"model.rotary_width is {rotary}, and model.positions is {positions}: take rotary, or leave it out"
-        require(rotary is None or positions == "rotary", message)
-        message = "model.qk_norm is true, but latent attention never computes keys of each head in decoding"
-        require(not self.qk_norm, f"{message}: set it to false")
+        fits = self.positions != "rotary" or self.d_head % 2 == 0
+        require(fits, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
 
     @property
     def one_vocabulary(self) -> bool:
@@ -188,14 +137,6 @@ class ModelConfig:
     @property
     def d_head(self) -> int:
         return self.d_model // self.n_heads
-
-    @property
-    def latent_widths(self) -> tuple[int, int]:
-        """Of latent attention: the width of the latent vector, and that of the rotated part."""
-        latent = 4 * self.d_head if self.latent_width is None else self.latent_width
-        if self.positions != "rotary":
-            return latent, 0
-        return latent, max(2, self.d_head // 4 * 2) if self.rotary_width is None else self.rotary_width
 
     @property
     def epsilon(self) -> float:

@@ -28,11 +28,6 @@ class SearchConfig:
     """Length that length_penalty applies to: average (number of pieces, with EOS) or gnmt ((5 + pieces) / 6; Wu et al.
     2016, equation 14)."""
 
-    coverage_penalty: Annotated[float, Range(0, 1000)] = 0.0
-    """Weight of a penalty for source words that are left out; 0 switches it off, and 0.2 is usual. It is beta of Wu
-    et al. 2016, equation 14, with the mean of all heads of the attention to the source, and part of the score of a
-    finished hypothesis."""
-
     min_length: Annotated[int, Range(0, 1000)] = 0
     """Minimum number of pieces in the translation of a sentence, without EOS."""
 
@@ -85,15 +80,6 @@ class SearchConfig:
     span_pieces: Size = 200
     """Maximum number of source pieces that the model reads at once; a longer sentence is cut at spaces."""
 
-    lm_weight: Annotated[float, Range(0, 1000)] = 0.0
-    """Weight of the log-probabilities of a language model (--lm); 0 switches it off. The weight has no effect without a
-    language model, so that a recipe can keep it."""
-
-    lm_mode: Literal["fusion", "rerank"] = "fusion"
-    """How a language model is used: fusion joins beam search at each step, and rerank reorders its hypotheses, or the
-    samples. fusion is shallow fusion (Gülçehre et al. 2015, section 4.1), and needs the translator's vocabulary. rerank
-    adds the mean log-probability of a piece, times lm_weight, to the score of a translation."""
-
     guard: bool = True
     """Whether translations that look wrong (loops, copies, lost tags …) are retried with other settings, and flagged if
     they stay so."""
@@ -117,9 +103,3 @@ class SearchConfig:
         kind, choices = ("samples", self.samples) if self.samples else ("beam_size", self.beam_size)
         problem = f"search.n_best is {self.n_best}: it must be from 1 to search.{kind}, {choices}"
         require(self.n_best <= choices, problem)
-        if self.lm_weight:
-            advice = "take search.lm_mode rerank, or set search.lm_weight to 0"
-            problem = f"search.samples is {self.samples}, and search.lm_mode is fusion, which is for beam search only"
-            require(not self.samples or self.lm_mode == "rerank", f"{problem}: {advice}")
-            problem = f"search.mbr is {self.mbr}, and search.lm_mode is rerank: both choose among the candidates"
-            require(self.mbr == "none" or self.lm_mode == "fusion", f"{problem}: take one of them")

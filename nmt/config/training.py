@@ -45,7 +45,7 @@ OBJECTIVES: dict[ObjectiveName, ObjectiveTraits] = {
     "denoise": ObjectiveTraits(("encoder-decoder",), "both", LOSSES, 0.1),
     "pair": ObjectiveTraits(("encoder-only",), "pairs", (*LOSSES, "accuracy"), 0.0),
 }
-USUAL_SHARE = {"mlm": 0.15, "spans": 0.15, "infilling": 0.35}
+USUAL_SHARE = {"mlm": 0.15, "denoise": 0.35}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,10 +116,9 @@ class TrainingConfig:
     max_minutes: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Minutes after which training ends, with validations and earlier attempts of the run; 0 sets no limit."""
 
-    batch_tokens: Annotated[int | Literal["auto"], Range(1)] = 4096
+    batch_tokens: Size = 4096
     """Maximum number of positions on each side of a batch, padding included. Where a model reads both sides as one
-    sequence, the batch may have twice as many positions. With auto, the size is doubled as long as a batch fits in
-    memory, training gets faster and an epoch has at least 100 batches."""
+    sequence, the batch may have twice as many positions."""
 
     accumulate: Size = 1
     """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their target
@@ -177,13 +176,6 @@ class TrainingConfig:
     """Weight of R-Drop (Wu et al. 2021, alpha); 0 switches it off. Each batch then passes through the model twice, and
     the divergence between the two passes is added to the loss. 5 is usual. It nearly doubles the time of a step, and is
     for small corpora and long runs."""
-
-    balance_weight: Annotated[NotNegative, MAY_CHANGE] = 0.01
-    """Weight of the loss that makes routers use all experts, if model.expert_balance is loss."""
-
-    balance_rate: Annotated[NotNegative, MAY_CHANGE] = 0.001
-    """Number that a step adds to the biases of experts used less than the mean, and subtracts from those of others, if
-    model.expert_balance is bias."""
 
     device: Annotated[str, Metavar("DEVICE"), MAY_CHANGE] = "auto"
     """Device to train on: auto (a GPU if there is one), cpu, cuda or cuda:N."""
@@ -299,7 +291,6 @@ class LoraConfig:
         problem = "lora.rank doesn't go with"
         require(not training.freeze, f"{problem} training.freeze: adapters leave all weights as they are")
         require(not training.compile, f"{problem} training.compile: switch it off")
-        require(not model.experts, f"{problem} model.experts: mixtures of experts have no adapters")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,7 +299,7 @@ class NoiseConfig:
 
     share: Annotated[float | None, Range(0.01, 0.99)] = None
     """Share of the pieces of each text that are hidden, and at least one piece. Without a value, it is 0.15 for mlm and
-    spans and 0.35 for infilling."""
+    0.35 for denoise."""
 
     masked: Annotated[float, Range(0, 1)] = 0.8
     """Share of the pieces hidden by mlm that are replaced by the mask piece, which is unk (Devlin et al. 2019, section
@@ -317,19 +308,15 @@ class NoiseConfig:
     random: Annotated[float, Range(0, 1)] = 0.1
     """Share of the pieces hidden by mlm that are replaced by random pieces. The rest stay as they are."""
 
-    kind: Literal["spans", "infilling"] = "infilling"
-    """Noise of denoise, which replaces each hidden span by one mask piece. With infilling (Lewis et al. 2020, section
-    2.2) the model writes the whole text, and with spans (Raffel et al. 2020, section 3.1.4) only the hidden spans."""
-
     mean_span: Annotated[float, Range(1, 100)] = 3.0
-    """Mean number of pieces in a hidden span of denoise. With infilling the lengths have a Poisson distribution, and an
-    empty span adds a mask piece."""
+    """Mean number of pieces in a hidden span of denoise, which replaces each span by one mask piece (text infilling,
+    Lewis et al. 2020, section 2.2). The lengths have a Poisson distribution, and an empty span adds a mask piece."""
 
     deletion: Probability = 0.0
-    """Probability with which infilling deletes each visible piece, without a mask piece in its place."""
+    """Probability with which denoise deletes each visible piece, without a mask piece in its place."""
 
     permutation: Count = 0
-    """Number of places that infilling may move a piece at most (Lample et al. 2018, section 2.3); 0 keeps the order,
+    """Number of places that denoise may move a piece at most (Lample et al. 2018, section 2.3); 0 keeps the order,
     and 3 is usual. Pieces are moved before spans are hidden."""
 
     false_pairs: Annotated[float, Range(0.01, 0.99)] = 0.5
@@ -339,13 +326,12 @@ class NoiseConfig:
         check_bounds("noise", self)
         total = self.masked + self.random
         require(total <= 1, f"noise.masked and noise.random are {total:g} together: they can be 1 at most")
-        check_use("noise", self, self.kind == "infilling", "noise.kind infilling", ["deletion", "permutation"])
 
     def check_use(self, objective: str) -> None:
         """Raise ValueError for a setting that is used only with another objective."""
         names = {
             "mlm": ("share", "masked", "random"),
-            "denoise": ("share", "kind", "mean_span", "deletion", "permutation"),
+            "denoise": ("share", "mean_span", "deletion", "permutation"),
             "pair": ("false_pairs",),
         }
         for f in fields(self):
@@ -354,4 +340,4 @@ class NoiseConfig:
 
     def share_of(self, objective: str) -> float:
         """The share of hidden pieces for objective mlm or denoise."""
-        return self.share or USUAL_SHARE[self.kind if objective == "denoise" else objective]
+        return self.share or USUAL_SHARE[objective]

@@ -6,8 +6,8 @@ F hypotheses returned (n_best), S source length, T target length, V target vocab
 A beam has K slots. Each step continues every live hypothesis by every piece and keeps the best continuations, one for
 each free slot. A hypothesis that ends (EOS) takes its slot for good, so that a beam of 1 is greedy search. Hypotheses
 are ranked by their log-probability divided by `length_divisor`. A sentence is done as soon as no live hypothesis can
-rank among its F best any more: log-probabilities only fall, no length is above its limit and no coverage penalty above
-0, so log_prob / length_divisor(limit) is an upper bound. Stopping early therefore changes no result.
+rank among its F best any more: log-probabilities only fall, no length is above its limit,
+so log_prob / length_divisor(limit) is an upper bound. Stopping early therefore changes no result.
 """
 
 from math import ceil, fsum, inf
@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
-from nmt.decode.ensemble import Begun, least
+from nmt.decode.ensemble import Begun
 from nmt.decode.hypothesis import (
     BAD_LOGITS,
     NO_CONSTRAINTS,
@@ -27,7 +27,7 @@ from nmt.decode.hypothesis import (
     length_divisor,
     longest_output,
 )
-from nmt.decode.rules import Fusion, make_rules
+from nmt.decode.rules import make_rules
 from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.model.cache import SourceWeights
@@ -47,20 +47,18 @@ def search(
     src_mask_BS: Tensor,
     options: SearchConfig,
     constraints: AllConstraints = (),
-    language_model: Decoder | None = None,
     stop: Stop | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the `options.n_best` best hypotheses of each sentence, best first and all different.
 
     Each sentence's result depends on that sentence alone. A sentence has fewer hypotheses if its constraints and the
     other rules leave fewer, and NONE if they leave no way to end, e.g. a prefix that contains a forbidden phrase.
-    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none. `language_model`: has the same target
-    vocabulary, can read texts without a source, and joins the search with the weight `options.lm_weight`.
+    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none.
     Raises ValueError if logits are not numbers, or constraints need more positions than the model has; Stopped as
     `stop` says.
     """
     constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
-    beams = Beams(model, src_BS, src_mask_BS, options, constraints, language_model if options.lm_weight else None)
+    beams = Beams(model, src_BS, src_mask_BS, options, constraints)
     while beams.sentences_N.size(0):
         if stop:
             stop.check()
@@ -113,20 +111,12 @@ class Beams:
     index means the same sentence."""
 
     def __init__(
-        self,
-        model: Decoder,
-        src_BS: Tensor,
-        src_mask_BS: Tensor,
-        options: SearchConfig,
-        constraints: AllConstraints,
-        language_model: Decoder | None,
+        self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, constraints: AllConstraints
     ) -> None:
         n_sentences, device, beam_size = src_BS.size(0), src_BS.device, options.beam_size
         self.model, self.options, self.steps = model, options, 0
         lengths = (src_mask_BS.sum(1) - 1).tolist()
         rooms = [model.longest_target(n_source) for n_source in lengths]
-        if language_model is not None:  # it must read the targets, too
-            rooms = [least([most, language_model.longest_target(0)]) for most in rooms]
         sentences = zip(lengths, rooms, constraints, strict=True)
         self.limits = [longest_output(n_source, options, most, c) for n_source, most, c in sentences]
         self.min_length, n_steps = min([options.min_length, *self.limits]), max(self.limits) + 1
@@ -140,10 +130,7 @@ class Beams:
         # The score of the worst of the F best finished hypotheses; -inf if there are fewer.
         self.worst_N = torch.full((n_sentences,), -inf, device=device)
         self.cache = model.start(src_BS, src_mask_BS, n_steps, beam_size)
-        self.rules = make_rules(options, self.limits, constraints, src_mask_BS)
-        if language_model is not None:
-            size = (n_sentences, n_steps, beam_size)
-            self.rules.insert(0, Fusion(language_model, options.lm_weight, size, device))
+        self.rules = make_rules(options, self.limits, constraints, device)
         # Pieces that are never written, and those that aren't before `min_length` pieces.
         self.never_X = torch.tensor(forbidden_ids(options), device=device)
         self.never_early_X = torch.cat([self.never_X, torch.tensor([EOS], device=device)])
@@ -157,15 +144,11 @@ class Beams:
 
     def step(self) -> None:
         """Continue every live hypothesis by one token."""
-        source_weights: SourceWeights = [] if any(rule.needs_attention for rule in self.rules) else None
-        own_NKV = self.model.step(self.tokens_NK, self.cache, source_weights).log_softmax(-1)
-        base_NKV = own_NKV
-        for rule in self.rules:
-            base_NKV = rule.combine(base_NKV, source_weights)
-        ruled_NKV = base_NKV if all(rule.only_forbids for rule in self.rules) else base_NKV.clone()
+        own_NKV = self.model.step(self.tokens_NK, self.cache).log_softmax(-1)
+        ruled_NKV = own_NKV if all(rule.only_forbids for rule in self.rules) else own_NKV.clone()
         ruled_NKV.index_fill_(2, self.never_X if self.steps >= self.min_length else self.never_early_X, -inf)
         for rule in self.rules:
-            rule.apply(ruled_NKV, base_NKV, self.steps)
+            rule.apply(ruled_NKV, own_NKV, self.steps)
         if self.steps in self.limits:  # what has reached its limit can only end
             full_N = self.limits_N == self.steps
             eos_NK = ruled_NKV[full_N, :, EOS]
@@ -193,8 +176,6 @@ class Beams:
         scores_NK = self.scores_NK.masked_fill(~ended_NK, -inf) / length_divisor(self.steps, self.options)
         self.free_N = self.free_N - (scores_NK > -inf).sum(1)
         self.scores_NK.masked_fill_(ended_NK, -inf)
-        for rule in self.rules:
-            scores_NK = rule.rescore(scores_NK)
         ends_NK = ((self.steps - 1) * self.options.beam_size + self.slots_K).expand_as(scores_NK)
         best_NX = torch.cat([self.best_BF[self.sentences_N], scores_NK], dim=1)
         best_NF, index_NF = best_NX.topk(self.options.n_best)

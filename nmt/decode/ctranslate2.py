@@ -31,7 +31,6 @@ from nmt.decode.hypothesis import (
 )
 from nmt.decode.stop import Stop
 from nmt.fields import require
-from nmt.model.contract import Decoder
 from nmt.model.positions import SINUSOIDAL
 
 POSITIONS = 4096  # rows of the tables of sinusoidal positions, which CTranslate2 can't make longer
@@ -44,7 +43,6 @@ SCORED = 32  # translations that are scored together: the logits of all of their
 UNKNOWN = "CTranslate2 runs this model, which can't tell the probabilities of all pieces"
 UNABLE = {  # settings of a search that CTranslate2 can't do as nmt does, and their values that change nothing
     "length_norm": "average",
-    "coverage_penalty": 0.0,
     "repetition_penalty": 1.0,
     "samples": 0,
 }
@@ -121,9 +119,6 @@ class CTranslate2Engine:
     def begun(self, source: Ids, target: Ids) -> "CTranslate2Engine":
         return replace(self, before=(source, target))
 
-    def fused(self, language_model: Decoder | None) -> "CTranslate2Engine":
-        return self  # `check` refuses searches that it would join
-
     @property
     def longest_source(self) -> int | None:
         return None if self.positions is None else self.positions - 1 - len(self.before[0])
@@ -143,8 +138,6 @@ class CTranslate2Engine:
         for name, value in UNABLE.items():
             given = getattr(search, name)
             require(given == value, f"search.{name} is {given}, and CTranslate2 can't do that: take {value}")
-        fuses = search.lm_weight > 0 and search.lm_mode == "fusion"
-        require(not fuses, "a language model can't join CTranslate2's search: take --lm-mode rerank")
 
     def is_plain(self, sources: Sequence[Ids], options: SearchConfig, starts: AllConstraints = ()) -> bool:
         """Whether it searches, with no constraints but the prefixes in `starts`, as `nmt.decode.beam` does: nearly

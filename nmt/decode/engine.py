@@ -16,7 +16,7 @@ from nmt.config import SearchConfig
 from nmt.decode.hypothesis import AllConstraints, Hypothesis
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
-from nmt.model.contract import Decoder, GenerativeModel, Limited
+from nmt.model.contract import GenerativeModel, Limited
 
 Ids = Sequence[int]
 IdPair = tuple[Ids, Ids]
@@ -26,8 +26,7 @@ IdPair = tuple[Ids, Ids]
 class Engine(Limited, Protocol):
     """A translator of ids. Calls leave no state in it: threads may share it.
 
-    Limits (`longest_source`, `longest_target`) are those of a search. A language model that joins it must be able to
-    read the target, too.
+    Limits (`longest_source`, `longest_target`) are those of a search.
     """
 
     @property
@@ -54,9 +53,6 @@ class Engine(Limited, Protocol):
     def begun(self, source: Ids, target: Ids) -> "Engine":
         """This engine with pieces before each source and each target, such as codes of languages, which callers don't
         see. They replace those that it has."""
-
-    def fused(self, language_model: Decoder | None) -> "Engine":
-        """This engine with a language model of the same target vocabulary, which joins searches by fusion."""
 
     def check(self, search: SearchConfig) -> None:
         """Raise ValueError for the first setting that it can't follow."""

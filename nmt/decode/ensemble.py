@@ -59,11 +59,11 @@ class Ensemble:
         caches = (model.start(src_BS, src_mask_BS, max_length, width, separate=separate) for model in self.models)
         return EnsembleCache([*caches])
 
-    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
+    def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         """The logarithm (N, W, V) of the mean probability."""
         assert isinstance(cache, EnsembleCache), "the cache must come from `Ensemble.start`"
         pairs = zip(self.models, cache.caches, strict=True)
-        log_probs = (model.step(tokens_NW, part, source_weights).log_softmax(-1) for model, part in pairs)
+        log_probs = (model.step(tokens_NW, part).log_softmax(-1) for model, part in pairs)
         return reduce(torch.logaddexp, log_probs) - math.log(len(self.models))
 
 
@@ -91,14 +91,10 @@ class Begun:
             self.model.step(torch.full((src_BS.size(0), rows), piece, device=src_BS.device), cache)
         return cache
 
-    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
+    def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         if self.target:  # BOS is only the first token: the last of the fixed pieces takes its place
             tokens_NW = tokens_NW.masked_fill(tokens_NW == BOS, self.target[-1])
-        seen: SourceWeights = None if source_weights is None else []
-        logits_NWV = self.model.step(tokens_NW, cache, seen)
-        if source_weights is not None:
-            source_weights += [weights[..., len(self.source) :] for weights in seen or []]
-        return logits_NWV[..., : self.vocab_size]
+        return self.model.step(tokens_NW, cache)[..., : self.vocab_size]
 
     def begin_source(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
         first = torch.tensor(self.source, dtype=torch.int64, device=src_BS.device).expand(src_BS.size(0), -1)

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from nmt.decode.sampling import MAX_SLOTS
-from nmt.model.cache import MASKED, Cache, DecoderCache, KeysValues, SourceWeights, views
+from nmt.model.cache import MASKED, Cache, DecoderCache, KeysValues, views
 from nmt.model.contract import GenerativeModel, OutputDecoder
 from nmt.model.encoder_decoder import EncoderDecoder
 
@@ -47,10 +47,8 @@ def record_models(models: Sequence[GenerativeModel]) -> "tuple[RecordedModel, ..
 
 def can_record(model: object) -> TypeGuard[EncoderDecoder]:
     """Whether the steps of this model can be recorded: those of an encoder–decoder without biases of positions, which
-    a plain cache slices anew in each step, and without experts, whose products depend on how many rows each gets."""
-    if not isinstance(model, EncoderDecoder):
-        return False
-    return model.config.positions not in ("alibi", "relative") and not model.config.experts
+    a plain cache slices anew in each step."""
+    return isinstance(model, EncoderDecoder) and model.config.positions not in ("alibi", "relative")
 
 
 class Buffers(DecoderCache):
@@ -197,19 +195,13 @@ class RecordedModel(OutputDecoder):
         found.fill(cache)
         return recorded
 
-    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         if not isinstance(cache, RecordedCache):
-            return self.model.newest_states(tokens_NW, cache, source_weights)
+            return self.model.newest_states(tokens_NW, cache)
         cache.length += 1
         (n, rows), buffers, shape = tokens_NW.shape, cache.buffers, cache.shape
         buffers.tokens_NW[:n] = tokens_NW  # one row stands for all
-        if source_weights is None:
-            self.replay(buffers, shape)
-        else:
-            buffers.look(shape)
-            weights: list[Tensor] = []
-            self.compute(buffers, shape, weights)
-            source_weights += [layer[:n, :, :rows, : cache.n_source] for layer in weights]
+        self.replay(buffers, shape)
         assert buffers.states_RM is not None
         return buffers.states_RM.view(-1, buffers.width, buffers.states_RM.size(1))[:n, :rows].flatten(0, 1)
 
@@ -224,8 +216,8 @@ class RecordedModel(OutputDecoder):
             buffers.steps[shape] = self.record(partial(self.compute, buffers, shape), buffers.pool)
             buffers.tables += [table for name, table in self.model.named_buffers() if name.endswith("table")]
 
-    def compute(self, buffers: Buffers, shape: Shape, weights: SourceWeights = None) -> None:
-        states_RM = self.model.newest_states(buffers.tokens_NW[: shape[0]], buffers, weights)
+    def compute(self, buffers: Buffers, shape: Shape) -> None:
+        states_RM = self.model.newest_states(buffers.tokens_NW[: shape[0]], buffers)
         if buffers.states_RM is None:
             n, width = buffers.tokens_NW.shape
             buffers.states_RM = states_RM.new_zeros(n * width, states_RM.size(1))

@@ -54,9 +54,7 @@ class Hypothesis:
     """A translation in ids."""
 
     ids: list[int]  # without BOS and EOS
-    # For ranking: log_prob / length_divisor(length with EOS), plus the coverage penalty if there is one. If a language
-    # model joins the search, its weighted log-probability is added to log_prob here.
-    score: float
+    score: float  # for ranking: log_prob / length_divisor(length with EOS)
     log_prob: float  # natural logarithm of the probability that the model gives to the ids and EOS
     token_log_probs: Sequence[float]  # the summands of log_prob: one for each id, and the last for EOS
     finished: bool  # False: the translation has reached the length limit, where only EOS was allowed

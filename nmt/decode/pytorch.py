@@ -1,5 +1,5 @@
-"""The engine of PyTorch: a model, or an ensemble, with fixed first pieces, a language model that joins the search,
-recorded steps, and CTranslate2 for plain searches.
+"""The engine of PyTorch: a model, or an ensemble, with fixed first pieces, recorded steps, and
+CTranslate2 for plain searches.
 
 Shapes: X models, B sentences, S source length, T target length, V target vocabulary.
 """
@@ -17,7 +17,7 @@ from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import IdPair, Ids
-from nmt.decode.ensemble import Begun, Ensemble, least
+from nmt.decode.ensemble import Begun, Ensemble
 from nmt.decode.graphs import RecordedModel, record_models
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis
 from nmt.decode.sampling import sample
@@ -45,8 +45,6 @@ class TorchEngine:
     shortlist: Shortlist | None = None
     before: tuple[Ids, Ids] = ((), ())
     """Pieces before each source, and each target."""
-    language_model: Decoder | None = None
-    """It joins searches as `lm_weight` says."""
     recorded: tuple[RecordedModel, ...] = ()
     """The models, if a GPU can record their steps."""
     plain: CTranslate2Engine | None = None
@@ -74,9 +72,6 @@ class TorchEngine:
 
     def begun(self, source: Ids, target: Ids) -> "TorchEngine":
         return replace(self, before=(source, target), plain=self.plain and self.plain.begun(source, target))
-
-    def fused(self, language_model: Decoder | None) -> "TorchEngine":
-        return replace(self, language_model=language_model)
 
     @cached_property
     def readers(self) -> Sequence[GenerativeModel | Begun]:
@@ -106,37 +101,32 @@ class TorchEngine:
         return self.decoder.longest_source
 
     def longest_target(self, n_source: int) -> int | None:
-        longest = self.decoder.longest_target(n_source)
-        return longest if self.language_model is None else least([longest, self.language_model.longest_target(0)])
+        return self.decoder.longest_target(n_source)
 
     def fits(self, source: Ids, target: Ids) -> bool:
         longest = self.longest_source, self.decoder.longest_target(len(source))
         return all(most is None or len(ids) <= most for ids, most in zip((source, target), longest, strict=True))
 
     def check(self, search: SearchConfig) -> None:
-        fuses = search.lm_weight > 0 and search.lm_mode == "fusion"
-        problem = "the language model has another vocabulary than the translator's target side"
-        advice = "take --lm-mode rerank, or train a language model with the translator's tokenizer (tokenizer.folder)"
-        require(not fuses or self.language_model is not None, f"{problem}: {advice}")
+        """Any can be followed."""
 
     @torch.inference_mode()
     def search(
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
-        language_model = self.language_model if options.lm_mode == "fusion" and options.lm_weight else None
-        is_free = language_model is None and constraints.count(NO_CONSTRAINTS) == len(constraints)
+        is_free = constraints.count(NO_CONSTRAINTS) == len(constraints)
         if self.plain and is_free and self.plain.is_plain(sources, options):
             return self.plain.search(sources, options, (), stop)
         batch = pad(sources, self.device)
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
         decoder = (options.cuda_graphs and self.recorded_decoder) or self.decoder
-        return search(decoder, *batch, options, constraints, language_model, stop)
+        return search(decoder, *batch, options, constraints, stop)
 
     def rest(
         self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
-        if self.plain and not options.lm_weight and self.plain.is_plain(sources, options, starts):
+        if self.plain and self.plain.is_plain(sources, options, starts):
             return self.plain.search(sources, options, starts, stop)
         return self.search(sources, options, starts, stop)
 

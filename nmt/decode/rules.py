@@ -1,9 +1,9 @@
-"""Rules of a beam search: which pieces may follow a hypothesis, how hypotheses are chosen, and how they are ranked.
+"""Rules of a beam search: which pieces may follow a hypothesis, and how hypotheses are chosen.
 
 A new rule is a subclass of `Rule`, made in `make_rules`.
 
 Shapes: N sentences in the batch, K hypotheses of each (1 at the first step), T pieces written so far, P length of the
-longest prefix, S source length, V target vocabulary.
+longest prefix, V target vocabulary.
 """
 
 from collections.abc import Sequence
@@ -19,28 +19,16 @@ from nmt.config import SearchConfig
 from nmt.decode.hypothesis import AllConstraints
 from nmt.decode.phrases import BROKEN, Automaton
 from nmt.decode.surfaces import UnfinishedWord
-from nmt.model.cache import SourceWeights
-from nmt.model.contract import Decoder, without_sources
-from nmt.vocabulary import BOS, EOS
-
-LEAST_COVERAGE = 1e-6  # of a source position, in the coverage penalty: the logarithm of 0 is -inf
+from nmt.vocabulary import EOS
 
 
 class Rule:
     """The hooks of a rule, in the order in which `Beams` calls them. By default they change nothing."""
 
     only_forbids = True  # whether `apply` only sets log-probabilities to -inf; if not, it gets a copy of them
-    needs_attention = False  # whether `combine` needs weights
-
-    def combine(self, log_probs_NKV: Tensor, source_weights: SourceWeights) -> Tensor:
-        """Return the log-probabilities, at most 0, that `apply` starts from, made of the model's own.
-
-        `source_weights`: the step's attention to the source, (N, H, K, S) of each decoder layer, if a rule needs it.
-        """
-        return log_probs_NKV
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
-        """Change, in place, the log-probabilities by which pieces are chosen; `own_NKV` are those of `combine`."""
+        """Change, in place, the log-probabilities by which pieces are chosen; `own_NKV` are the model's."""
 
     def select(self, scores_NK: Tensor, ruled_NKV: Tensor, free_N: Tensor, best_NK: Tensor, places_NK: Tensor) -> None:
         """Change, in place, the chosen continuations: log-probabilities `best_NK`, places parent × V + piece.
@@ -51,20 +39,16 @@ class Rule:
     def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
         """Follow the chosen continuations: slot k continues hypothesis `parents_NK[n, k]` by a token."""
 
-    def rescore(self, scores_NK: Tensor) -> Tensor:
-        """Return the scores by which hypotheses are ranked when they end."""
-        return scores_NK
-
     def keep(self, index: Tensor) -> None:
         """Keep the sentences with these indices in the batch (int64, rising)."""
 
 
 def make_rules(
-    options: SearchConfig, limits: Sequence[int], constraints: AllConstraints, mask_BS: Tensor
+    options: SearchConfig, limits: Sequence[int], constraints: AllConstraints, device: torch.device
 ) -> list[Rule]:
     """Return the rules in the order in which they apply: a later one wins over an earlier one. (What holds for every
     search stands in `Beams` itself: pieces that are never written, and the limits of lengths.)"""
-    rules, device = list[Rule](), mask_BS.device
+    rules = list[Rule]()
     no_pieces_NKT = torch.empty(len(limits), 1, 0, dtype=torch.int64, device=device)
     if options.repetition_penalty > 1:
         rules.append(RepetitionPenalty(no_pieces_NKT, options.repetition_penalty))
@@ -77,35 +61,7 @@ def make_rules(
     if any(c.word for c in constraints):
         deadlines = [limit - c.n_required for limit, c in zip(limits, constraints, strict=True)]
         rules.append(UnfinishedWords([c.word for c in constraints], deadlines))
-    if options.coverage_penalty:
-        rules.append(Coverage(options.coverage_penalty, mask_BS))
     return rules
-
-
-class Fusion(Rule):
-    """Shallow fusion (Gülçehre et al. 2015, section 4.1): adds the log-probabilities of a language model, times a
-    weight, to those of the translation model.
-
-    The language model reads each hypothesis as a text of its own, without the source.
-    """
-
-    def __init__(self, model: Decoder, weight: float, cache_size: tuple[int, int, int], device: torch.device) -> None:
-        """`cache_size`: the numbers of sentences, of steps and of hypotheses."""
-        n_sentences, n_steps, beam_size = cache_size
-        self.model, self.weight = model, weight
-        self.cache = model.start(*without_sources(n_sentences, device), n_steps, beam_size)
-        self.tokens_NK = torch.full((n_sentences, 1), BOS, device=device)
-
-    def combine(self, log_probs_NKV: Tensor, source_weights: SourceWeights) -> Tensor:
-        return log_probs_NKV + self.weight * self.model.step(self.tokens_NK, self.cache).log_softmax(-1)
-
-    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
-        self.cache.reorder(parents_NK)
-        self.tokens_NK = tokens_NK
-
-    def keep(self, index: Tensor) -> None:
-        self.cache.keep(index)
-        self.tokens_NK = self.tokens_NK[index]
 
 
 @dataclass
@@ -299,29 +255,3 @@ class SentencePhrases:
     def advance(self, parents: list[int], tokens: list[int]) -> None:
         steps = zip((self.states[parent] for parent in parents), tokens, strict=True)
         self.states = [int(self.automaton.row(s)[token]) for s, token in steps]
-
-
-class Coverage(Rule):
-    """A penalty for source positions that a translation has hardly attended to (Wu et al. 2016, equation 14)."""
-
-    needs_attention = True
-
-    def __init__(self, weight: float, src_mask_BS: Tensor) -> None:
-        self.weight, self.mask_NS = weight, src_mask_BS
-        self.attended_NKS = torch.zeros(src_mask_BS.size(0), 1, src_mask_BS.size(1), device=src_mask_BS.device)
-
-    def combine(self, log_probs_NKV: Tensor, source_weights: SourceWeights) -> Tensor:
-        """Add a step's attention: the mean of all heads of all blocks."""
-        of_layers = [weights.mean(1) for weights in source_weights or []]
-        self.attended_NKS = self.attended_NKS + torch.stack(of_layers).mean(0)
-        return log_probs_NKV
-
-    def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
-        self.attended_NKS = self.attended_NKS.gather(1, parents_NK[:, :, None].expand(-1, -1, self.mask_NS.size(1)))
-
-    def rescore(self, scores_NK: Tensor) -> Tensor:
-        log_coverage_NKS = self.attended_NKS.clamp(LEAST_COVERAGE, 1.0).log()
-        return scores_NK + self.weight * (log_coverage_NKS * self.mask_NS[:, None]).sum(2)
-
-    def keep(self, index: Tensor) -> None:
-        self.attended_NKS, self.mask_NS = self.attended_NKS[index], self.mask_NS[index]

@@ -150,42 +150,16 @@ def llama_settings(config: ModelConfig) -> dict[str, Any]:
     }
 
 
-def mixtral_settings(config: ModelConfig) -> dict[str, Any]:
-    ours = {"num_local_experts": config.experts, "num_experts_per_tok": config.experts_per_token}
-    return llama_settings(config) | ours | {"sliding_window": None}
-
-
-def deepseek_settings(config: ModelConfig) -> dict[str, Any]:
-    latent, rotary = config.latent_widths
-    return llama_settings(config) | {
-        "num_key_value_heads": config.n_heads,
-        "head_dim": rotary,  # that of the rotated part, in this class
-        "q_lora_rank": config.query_latent_width or None,
-        "kv_lora_rank": latent,
-        "qk_nope_head_dim": config.d_head,
-        "qk_rope_head_dim": rotary,
-        "v_head_dim": config.d_head,
-        "rope_interleave": False,
-        "first_k_dense_replace": config.encoder_layers + config.decoder_layers,
-        # Of experts, which no layer has: the smallest numbers that the class takes.
-        **dict.fromkeys(("n_routed_experts", "n_group", "topk_group", "num_experts_per_tok", "n_shared_experts"), 1),
-    }
-
-
 POST, PRE = {"norm_position": ("post", "deepnorm")}, {"norm_position": ("pre",)}
 M2M_100 = CLASSIC | PRE | {"tied_embeddings": ("three-way",), "bias": (True,), "positions": ("fairseq",)}
 MBART = M2M_100 | {"positions": ("learned",), "embedding_norm": (True,)}
 NO_BIAS = MODERN | {"bias": (False,)}
-LATENT = {"attention": ("latent",), "latent_width": (), "rotary_width": (), "query_latent_width": ()}
-EXPERTS = {"experts": Range(1), "experts_per_token": Range(2)}
 EUROBERT = MODERN | {"family": ("encoder-only",), "source_attention": ("bidirectional",)}
 LAYOUTS = (
     Layout("MarianMTModel", "marian", CLASSIC | POST, bart, bart_settings),
     Layout("PegasusForConditionalGeneration", "pegasus", CLASSIC | PRE, pegasus, bart_settings),
     Layout("M2M100ForConditionalGeneration", "m2m_100", M2M_100, m2m_100, bart_settings, languages=True),
     Layout("MBartForConditionalGeneration", "mbart", MBART, mbart, bart_settings, languages=True),
-    Layout("DeepseekV3ForCausalLM", "deepseek_v3", NO_BIAS | LATENT, llama, deepseek_settings),
-    Layout("MixtralForCausalLM", "mixtral", NO_BIAS | EXPERTS, llama, mixtral_settings),
     Layout("Qwen3ForCausalLM", "qwen3", NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
     Layout("LlamaForCausalLM", "llama", MODERN, llama, llama_settings),
     Layout("EuroBertForMaskedLM", "eurobert", EUROBERT, eurobert, llama_settings),

@@ -3,7 +3,7 @@
 Layers that share a block are written each for itself. Missing biases are written as zeros where a class needs them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import torch
@@ -119,7 +119,7 @@ def mbart(model: Model) -> Tensors:
 
 
 def llama(model: Model) -> Tensors:
-    """Names of Llama, which Qwen3, Mixtral, DeepSeek-V3 and EuroBERT share where they have the same layers.
+    """Names of Llama, which Qwen3 and EuroBERT share where they have the same layers.
 
     Llama doesn't multiply embeddings: if ours are, the factor is written into them, and the output layer apart.
     """
@@ -147,45 +147,13 @@ def is_tied(config: ModelConfig) -> bool:
 
 def llama_layer(config: ModelConfig, block: Tensors) -> Tensors:
     attention, shared = within(block, "self_attention"), config.kv_heads * config.d_head
-    if config.attention == "latent":
-        parts = latent_attention(config, attention)
-    else:
-        parts = split(attention, "qkv", ("q_proj", "k_proj", "v_proj"), rows=[config.d_model, shared, shared])
+    parts = split(attention, "qkv", ("q_proj", "k_proj", "v_proj"), rows=[config.d_model, shared, shared])
     parts |= split(attention, "out", ("o_proj",))
     if config.qk_norm:
         parts |= {f"{name}_norm.weight": attention[f"{name}_norm.weight"] for name in "qk"}
     tensors = {f"self_attn.{name}": tensor for name, tensor in parts.items()}
-    if config.experts:
-        tensors |= mixtral_experts(within(block, "feed_forward"))
-    else:
-        tensors |= split(block, "feed_forward.up", ("mlp.gate_proj", "mlp.up_proj"))
-        tensors |= split(block, "feed_forward.down", ("mlp.down_proj",))
+    tensors |= split(block, "feed_forward.up", ("mlp.gate_proj", "mlp.up_proj"))
+    tensors |= split(block, "feed_forward.down", ("mlp.down_proj",))
     tensors["input_layernorm.weight"] = block["around_self.norm.weight"]
     tensors["post_attention_layernorm.weight"] = block["around_feed_forward.norm.weight"]
     return tensors
-
-
-def mixtral_experts(layer: Tensors) -> Tensors:
-    tensors = {"block_sparse_moe.gate.weight": layer["router"]}
-    for number, (up, down) in enumerate(zip(layer["up"], layer["down"], strict=True)):
-        gate, beside = up.chunk(2)
-        parts = {"w1": gate, "w2": down, "w3": beside}
-        tensors |= {f"block_sparse_moe.experts.{number}.{name}.weight": part for name, part in parts.items()}
-    return tensors
-
-
-def latent_attention(config: ModelConfig, attention: Mapping[str, Tensor]) -> Tensors:
-    """DeepSeek's matrices hold the parts of each head together; ours hold each part of all heads together."""
-
-    def by_head(name: str) -> Tensor:
-        """A matrix (heads × both widths, inputs), of one with the first part of all heads, then the other part."""
-        whole = attention[name]
-        parts = whole.split([config.d_model, len(whole) - config.d_model])
-        return torch.cat([part.unflatten(0, (config.n_heads, -1)) for part in parts], dim=1).flatten(0, 1)
-
-    names = {"kv_a_proj_with_mqa": "latent", "kv_a_layernorm": "latent_norm"}
-    if config.query_latent_width:
-        names |= {"q_a_proj": "query_latent", "q_a_layernorm": "query_norm"}
-    tensors = {f"{name}.weight": attention[f"{ours}.weight"] for name, ours in names.items()}
-    query = "q_b_proj.weight" if config.query_latent_width else "q_proj.weight"
-    return tensors | {query: by_head("query.weight"), "kv_b_proj.weight": by_head("kv.weight")}

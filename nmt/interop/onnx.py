@@ -36,8 +36,6 @@ from nmt.vocabulary import BOS, EOS
 QUANTIZATIONS = ["float32", "int8"]
 EXPRESSIBLE: dict[str, Sequence[Any]] = {
     "family": ["encoder-decoder"],
-    "attention": ["heads"],
-    "experts": [0],
     "source_end": [True],  # the decoder graph is given the mask, and no ids
 }
 ENCODER, DECODER = "encoder_model.onnx", "decoder_model_merged.onnx"

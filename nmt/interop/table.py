@@ -23,8 +23,8 @@ USUAL: dict[str, dict[str, Any]] = {  # a usual model of each family, as changes
     "encoder-only": MODERN,
 }
 # Values for the settings that are numbers.
-NUMBERS: dict[str, list[Any]] = {"n_kv_heads": [2], "share_layers": [2], "experts": [4], "norm_epsilon": [1e-4]}
-ONLY_WITH_OTHERS = ("family", "expert_balance", "sharing")
+NUMBERS: dict[str, list[Any]] = {"n_kv_heads": [2], "share_layers": [2], "norm_epsilon": [1e-4]}
+ONLY_WITH_OTHERS = ("family", "sharing")
 
 
 def rows() -> Iterator[tuple[str, dict[str, Any]]]:

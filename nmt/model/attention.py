@@ -61,7 +61,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mas
     scores = scores + mask if isinstance(mask, Tensor) else scores
     weights = softmax(scores).to(v_BKSD.dtype)  # biases in a mask are float32
     dropped = (dropout(weights, p) if p else weights).view(B, K, rows, S)
-    return torch.matmul(dropped, v_BKSD).view(B, H, T, v_BKSD.size(3)), weights
+    return torch.matmul(dropped, v_BKSD).view(B, H, T, D), weights
 
 
 def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, p: float) -> Tensor:
@@ -79,7 +79,7 @@ class Seen(NamedTuple):
     """Lists to which each block appends what its self-attention computed for a whole sequence."""
 
     keys_values: list[Tensor]
-    """Keys and values (2, B, K, T, D), rotated, as a `DecoderCache` takes them; of latent attention (1, B, 1, T, D)."""
+    """Keys and values (2, B, K, T, D), rotated, as a `DecoderCache` takes them."""
     weights: list[Tensor] | None = None
     """Attention weights (B, H, T, T); None: nobody needs these weights."""
 
@@ -92,8 +92,6 @@ class Attention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.sizes = config.n_heads, config.kv_heads, config.d_head
-        self.cache_shape = 2, config.kv_heads, config.d_head
-        """What a cache stores for a position: tensors (keys and values), heads, and the width of a head."""
         self.scale, self.p_dropout = config.d_head**-0.5, config.attention_dropout
         self.qk_norm = config.qk_norm
         if config.qk_norm:
@@ -115,25 +113,15 @@ class Attention(nn.Module):
             weights.append(layer_weights)
         return self.out(y_BHTD.transpose(1, 2).flatten(2))
 
-    def attend_rows(
-        self, q_RQ: Tensor, kv: KeysValues, mask: Tensor | None, cache: DecoderCache, weights: SourceWeights
-    ) -> Tensor:
+    def attend_rows(self, q_RQ: Tensor, kv: KeysValues, mask: Tensor | None, cache: DecoderCache) -> Tensor:
         """The attended values (R, H × width of a value); `mask` is (N or 1, H or 1, W or 1, L). The rows of a sentence,
         and the heads that share keys, are query positions of one product."""
-        scores = self.scores(q_RQ, kv[0], mask, cache)
-        probabilities = softmax(scores)
-        if weights is not None:
-            H, K, _ = self.sizes
-            weights.append(probabilities.view(-1, H, scores.size(1) * K // H, scores.size(2)))
-        return self.mix(probabilities, kv[1])
+        return self.mix(softmax(self.scores(q_RQ, kv[0], mask, cache)), kv[1])
 
-    def attend_past(
-        self, q_RQ: Tensor, kv: KeysValues, cache: DecoderCache, layer: int, weights: SourceWeights
-    ) -> Tensor:
+    def attend_past(self, q_RQ: Tensor, kv: KeysValues, cache: DecoderCache, layer: int) -> Tensor:
         """As `attend_rows`, to the past of each row, with these keys and values, and to its prefix if that is apart."""
         if not cache.prefix_is_apart:
-            return self.attend_rows(q_RQ, kv, cache.past_NHWL, cache, weights)
-        assert weights is None, "samples need no weights"
+            return self.attend_rows(q_RQ, kv, cache.past_NHWL, cache)
         keys, values = cache.source[layer]
         scores_X = self.scores(q_RQ, keys, cache.prefix_NH1P, cache)
         past_X = self.scores(q_RQ, kv[0], cache.past_NHWL, cache)
@@ -143,7 +131,7 @@ class Attention(nn.Module):
         prefix_RHP, past_RHL = probabilities_RHL.split([P, past_X.size(2)], dim=2)
         y_RQ = self.mix(past_RHL.reshape(past_X.shape), kv[1])
         prefix_X = prefix_RHP.unflatten(0, (-1, W)).transpose(1, 2).reshape(scores_X.shape)
-        return y_RQ + self.mix(prefix_X, values[..., : kv[1].size(2)])  # of latent attention, values are parts of keys
+        return y_RQ + self.mix(prefix_X, values)
 
     def scores(self, q_RQ: Tensor, keys_XDL: Tensor, mask: Tensor | None, cache: DecoderCache) -> Tensor:
         """The scores (X, H / K × rows, L), where each sentence of the keys has as many rows, one after another."""
@@ -207,9 +195,8 @@ class SelfAttention(Attention):
             qk_XHD = torch.cat([call(modules["q_norm"], q), call(modules["k_norm"], k)], dim=-2)
         return qk_XHD if self.rotary is None else self.rotary.at(qk_XHD, place)
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: list[Tensor] | None = None) -> Tensor:
-        """Attention of each row to its past and to itself; its keys and values are appended to the cache, and its
-        weights (N, H, W, L) to `weights`."""
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
+        """Attention of each row to its past and to itself; its keys and values are appended to the cache."""
         modules: dict[str, Any] = self._modules
         H, K, D = self.sizes
         qkv_RX = apply(modules["qkv"], x_RM)
@@ -219,7 +206,7 @@ class SelfAttention(Attention):
             qkv_RX = torch.cat([qk_RX, v_RX], dim=1)
         q_RQ, kv_RX = qkv_RX.split_with_sizes([H * D, 2 * K * D], 1)
         kv = cache.append(layer, kv_RX.view(-1, cache.rows, 2, K, D).permute(2, 0, 3, 1, 4))
-        return apply(modules["out"], self.attend_past(q_RQ, kv, cache, layer, weights))
+        return apply(modules["out"], self.attend_past(q_RQ, kv, cache, layer))
 
 
 class CrossAttention(Attention):
@@ -246,11 +233,11 @@ class CrossAttention(Attention):
         q = self.q_norm(q) if self.qk_norm else q
         return self.attend(q, *self.keys_values(states_BSM), mask_B11S, weights)
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: SourceWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
         """Attention of each row to the source of its sentence."""
         modules: dict[str, Any] = self._modules
         q_RQ = apply(modules["q"], x_RM)
         if self.qk_norm:
             q_RQ = apply(modules["q_norm"], q_RQ.unflatten(1, (-1, self.sizes[2]))).flatten(1)
-        y_RQ = self.attend_rows(q_RQ, cache.source[layer], cache.source_mask_N11S, cache, weights)
+        y_RQ = self.attend_rows(q_RQ, cache.source[layer], cache.source_mask_N11S, cache)
         return apply(modules["out"], y_RQ)

@@ -14,19 +14,12 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from nmt.config import ModelConfig
-from nmt.model.attention import Attention, CrossAttention, Seen, SelfAttention
+from nmt.model.attention import CrossAttention, Seen, SelfAttention
 from nmt.model.cache import DecoderCache, Mask, SourceWeights
-from nmt.model.experts import make_feed_forward
-from nmt.model.latent import LatentAttention
-from nmt.model.layers import Dropout, apply, make_norm
+from nmt.model.layers import Dropout, FeedForward, apply, make_norm
 
 # The weights that DeepNorm scales: those of fused matrices hold the values, or a gate and the layer beside it.
-SCALED = ("qkv.weight", "kv.weight", "out.weight", "up.weight", "down.weight", ".up", ".down")
-
-
-def make_self_attention(config: ModelConfig) -> Attention:
-    """Attention of heads with keys and values of their own, or latent attention; add a kind here."""
-    return LatentAttention(config) if config.attention == "latent" else SelfAttention(config)
+SCALED = ("qkv.weight", "kv.weight", "out.weight", "up.weight", "down.weight")
 
 
 class Residual(nn.Module):
@@ -57,7 +50,7 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention, self.feed_forward = make_self_attention(config), make_feed_forward(config)
+        self.self_attention, self.feed_forward = SelfAttention(config), FeedForward(config)
         self.around_self, self.around_feed_forward = Residual(config), Residual(config)
 
     def forward(self, x_BTM: Tensor, mask: Mask, seen: Seen | None = None) -> Tensor:
@@ -65,10 +58,10 @@ class Block(nn.Module):
         x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, mask, seen))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: list[Tensor] | None) -> Tensor:
-        """The newest position. `layer` is this block's number in the cache; `weights` as in `SelfAttention.step`."""
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
+        """The newest position. `layer` is this block's number in the cache."""
         modules: dict[str, Any] = self._modules
-        x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer, weights)
+        x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer)
         return modules["around_feed_forward"].step(x_RM, modules["feed_forward"].step)
 
 
@@ -77,8 +70,8 @@ class DecoderBlock(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention, self.cross_attention = make_self_attention(config), CrossAttention(config)
-        self.feed_forward = make_feed_forward(config)
+        self.self_attention, self.cross_attention = SelfAttention(config), CrossAttention(config)
+        self.feed_forward = FeedForward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
     def forward(
@@ -89,11 +82,11 @@ class DecoderBlock(nn.Module):
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask_B11S, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int, weights: SourceWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
         """The newest position. `layer` is this block's number in the cache."""
         modules: dict[str, Any] = self._modules
         x_RM = modules["around_self"].step(x_RM, modules["self_attention"].step, cache, layer)
-        x_RM = modules["around_cross"].step(x_RM, modules["cross_attention"].step, cache, layer, weights)
+        x_RM = modules["around_cross"].step(x_RM, modules["cross_attention"].step, cache, layer)
         return modules["around_feed_forward"].step(x_RM, modules["feed_forward"].step)
 
 
@@ -137,10 +130,10 @@ class Stack(nn.ModuleList):
                 x_BTM = block(x_BTM, *arguments)
         return x_BTM
 
-    def step(self, x_RM: Tensor, cache: DecoderCache, weights: SourceWeights) -> Tensor:
+    def step(self, x_RM: Tensor, cache: DecoderCache) -> Tensor:
         """The output of the last layer at the newest position of each row."""
         for layer, block in enumerate(self.layers()):
-            x_RM = block.step(x_RM, cache, layer, weights)
+            x_RM = block.step(x_RM, cache, layer)
         return x_RM
 
     def scale_weights(self, last: Mapping[int, int]) -> None:
@@ -149,7 +142,7 @@ class Stack(nn.ModuleList):
         if self.beta != 1.0:
             for name, weight in self.named_parameters():
                 if name.endswith(SCALED):
-                    weight[..., -last.get(id(weight), weight.size(-2)) :, :] *= self.beta
+                    weight[-last.get(id(weight), len(weight)) :] *= self.beta
 
 
 def deepnorm(config: ModelConfig, depth: int, kind: type[Block | DecoderBlock]) -> tuple[float, float]:

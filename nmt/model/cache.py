@@ -2,8 +2,7 @@
 
 Shapes: N sentences, W rows (hypotheses) of each, R all rows (N × W), K key–value heads, X of all sentences (N × K), S
 source length, D head width, P prefix length, L slots: one for each position of the prefix, then one for each row of
-each target position so far, position after position; H heads or, without biases of positions, 1; 2 keys and values (of
-latent attention 1: its values are a part of its keys).
+each target position so far, position after position; H heads or, without biases of positions, 1; 2 keys and values.
 
 A decoder-only model reads the source as the beginning of its only sequence: this prefix takes the first slots, once for
 all rows. In an encoder–decoder there is no prefix, and the keys and values of the source are apart.
@@ -34,13 +33,13 @@ KeysValues = tuple[Tensor, Tensor]
 """Keys (X, D, L or S), transposed as the product with queries needs them, and values (X, L or S, D)."""
 
 SourceWeights = list[Tensor] | None
-"""A list to which each decoder layer appends its attention to the source (N, H heads, T positions or W rows, S); None:
-nobody needs these weights."""
+"""A list to which each decoder layer appends its attention to the source (B, H heads, T positions, S); None: nobody
+needs these weights."""
 
 
 def views(layers_2NKLD: Sequence[Tensor]) -> list[KeysValues]:
-    """The keys and values of each layer as attention uses them; the values are the keys if only keys are stored."""
-    return [(kv_2NKLD[0].flatten(0, 1).mT, kv_2NKLD[-1].flatten(0, 1)) for kv_2NKLD in layers_2NKLD]
+    """The keys and values of each layer as attention uses them."""
+    return [(kv_2NKLD[0].flatten(0, 1).mT, kv_2NKLD[1].flatten(0, 1)) for kv_2NKLD in layers_2NKLD]
 
 
 class Cache(Protocol):

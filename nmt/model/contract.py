@@ -6,7 +6,6 @@ of a batch, or pairs.
 """
 
 import contextlib
-import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, Protocol
@@ -19,7 +18,6 @@ from nmt.model.attention import Attention
 from nmt.model.blocks import Stack
 from nmt.model.cache import Cache, DecoderCache, SourceWeights
 from nmt.model.device import on_meta
-from nmt.model.experts import Experts, SumOver, end_step, load_figures
 from nmt.model.layers import GATED, Dropout, FeedForward, apply
 from nmt.model.positions import AddedPositions, Table
 
@@ -52,7 +50,7 @@ class Decoder(Limited, Protocol):
         `separate`: no row will continue another (`reorder` is not called), so none needs to see the others' slots."""
 
     @abstractmethod
-    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
+    def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         """Logits (N, W, V), float32, of the pieces after `tokens_NW` (int64), which are added to the cache.
 
         If all rows of a sentence are equal, as at first, `tokens_NW` may have one row (W = 1) for all of them, unless
@@ -134,8 +132,8 @@ class Model(nn.Module):
     @contextlib.contextmanager
     def computing_in(self, dtype: torch.dtype | None) -> Iterator[None]:
         """A context in which `target_states` computes in this type, with rounded copies of the weights (None: in that
-        of the weights): each layer computes in the type of its input. Embeddings, biases of positions and routers stay
-        as exact as their weights. Gradients have the type of the weights."""
+        of the weights): each layer computes in the type of its input. Embeddings and biases of positions stay as
+        exact as their weights. Gradients have the type of the weights."""
         self.dtype = dtype
         try:
             yield
@@ -159,59 +157,19 @@ class Model(nn.Module):
         for stack in self.stacks():
             stack.recompute = layers
 
-    def experts(self) -> dict[str, Experts]:
-        """The mixtures of experts, by the names of their blocks, such as encoder.0."""
-        return {n.removesuffix(".feed_forward"): m for n, m in self.named_modules() if isinstance(m, Experts)}
-
-    @contextlib.contextmanager
-    def auxiliary(self, source_N: Tensor, target_N: Tensor) -> Iterator[list[Tensor]]:
-        """A context in which `target_states` reads a batch with these lengths (see `sequence_lengths`) in training. The
-        list that it gives is filled at its end with losses of the model's own, of a mean target."""
-        losses: list[Tensor] = []
-        layers = self.experts() if self.training and self.config.experts else {}
-        for layer in layers.values():
-            layer.routes = []
-        try:
-            yield losses
-            for name, layer in layers.items():
-                # The encoder reads the first sequence, the decoder the last; a family with one stack reads one.
-                place = 0 if name.startswith("encoder") else -1
-                losses += layer.count(self.sequence_lengths(source_N, target_N)[place])
-        finally:
-            for layer in layers.values():
-                layer.routes = None
-
-    def after_step(self, rate: float, sum_over: SumOver) -> None:
-        """Change what no gradient does after a step. `sum_over`: the sums of values over all processes."""
-        if self.config.experts:
-            end_step(self.experts().values(), rate, sum_over)
-
-    def forget_batches(self) -> None:
-        """Leave the batches since the last step out of what `after_step` does: they are not learned from."""
-        for layer in self.experts().values() if self.config.experts else ():
-            layer.loads_E = torch.zeros_like(layer.loads_E)
-
-    def figures(self, sum_over: SumOver) -> dict[str, float]:
-        """Figures of the model's own, by TensorBoard tag, of the steps since they were asked for."""
-        return load_figures(self.experts(), sum_over) if self.config.experts else {}
-
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
-        """The weights that hold several matrices, one above another, and the number of rows of each matrix. The weights
-        of experts have three dimensions: the first two are the rows."""
+        """The weights that hold several matrices, one above another, and the number of rows of each matrix."""
         for module in self.modules():
             if isinstance(module, Attention):
                 yield from module.fused_matrices()
             elif isinstance(module, FeedForward) and module.activation in GATED:
                 yield module.up.weight, [module.down.in_features] * 2
-            elif isinstance(module, Experts):
-                for weight, rows in ((module.up, module.down.size(2)), (module.down, module.down.size(1))):
-                    yield weight, [rows] * (weight.numel() // weight.size(2) // rows)
 
     @torch.no_grad()
     def initialise(self) -> None:
-        """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v, for the
-        halves of gated layers and for each expert (DeepNorm scales some of them); embeddings: normal with standard
-        deviation 1/√M; biases: 0; norms: 1 (by PyTorch). On the device "meta" there are none."""
+        """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v and for
+        the halves of gated layers (DeepNorm scales some of them); embeddings: normal with standard deviation 1/√M;
+        biases: 0; norms: 1 (by PyTorch). On the device "meta" there are none."""
         if on_meta():
             return
         for module in self.modules():
@@ -220,10 +178,8 @@ class Model(nn.Module):
                     nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-            elif isinstance(module, Experts):
-                nn.init.xavier_uniform_(module.router)
         for fused, rows in self.fused_matrices():
-            for part in fused.flatten(0, -2).split(rows):
+            for part in fused.split(rows):
                 nn.init.xavier_uniform_(part)
         for stack in self.stacks():
             stack.scale_weights({id(fused): rows[-1] for fused, rows in self.fused_matrices()})
@@ -255,11 +211,11 @@ class OutputDecoder(Decoder):
     """From states (M) to logits (V)."""
 
     @abstractmethod
-    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         """`step` up to the output layer: the last hidden states (R, M)."""
 
-    def step(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights = None) -> Tensor:
-        states_RM = self.newest_states(tokens_NW, cache, source_weights)
+    def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
+        states_RM = self.newest_states(tokens_NW, cache)
         return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
 
 
@@ -278,8 +234,9 @@ class GenerativeModel(Model, OutputDecoder):
     def cache_bytes(self, dtype: torch.dtype | None = None) -> CacheBytes:
         """The size of the cache with keys and values of this type; None: that of the model's weights."""
         itemsize = (dtype or next(self.parameters()).dtype).itemsize
-        target, source = (sum(math.prod(layer.cache_shape) for layer in layers) for layers in self.cached())
-        return CacheBytes(target * itemsize, source * itemsize)
+        of_layer = 2 * self.config.kv_heads * self.config.d_head * itemsize  # keys and values
+        target, source = self.cached()
+        return CacheBytes(len(target) * of_layer, len(source) * of_layer)
 
 
 class PromptedModel(GenerativeModel):

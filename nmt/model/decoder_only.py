@@ -138,18 +138,12 @@ class DecoderOnly(PromptedModel):
         layers = [block.self_attention for block in self.decoder.layers()]
         return layers, layers
 
-    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         assert isinstance(cache, DecoderCache)
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
         x_RM = self.tgt_positions.at(x_RM, cache.place)
-        weights: SourceWeights = None if source_weights is None else []
-        x_RM = self.decoder.step(x_RM, cache, weights)
-        if source_weights is not None:
-            assert cache.lengths_N is not None
-            real_NS = torch.arange(1, cache.n_prefix, device=x_RM.device) < cache.lengths_N[:, None]
-            source_weights += [source_part(weights_NHWL, real_NS) for weights_NHWL in weights or []]
-        return apply(self.decoder_norm, x_RM)
+        return apply(self.decoder_norm, self.decoder.step(x_RM, cache))
 
 
 def source_part(weights_NHTL: Tensor, src_mask_NS: Tensor) -> Tensor:

@@ -96,9 +96,9 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         blocks: list[Any] = list(self.decoder)
         by_block = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
         source_2NKSD = [by_block[number] for number in self.decoder.order]
-        shapes = [block.self_attention.cache_shape for block in self.decoder.layers()]
         n_sentences, width = (src_BS.size(0) * width, 1) if separate else (src_BS.size(0), width)
-        target_2NKPD = [source_2NKSD[0].new_empty(two, n_sentences, K, 0, D) for two, K, D in shapes]
+        _, _, K, _, D = source_2NKSD[0].shape
+        target_2NKPD = [source.new_empty(2, n_sentences, K, 0, D) for source in source_2NKSD]
         bias = self.tgt_positions.bias
         bias_HX = None if bias is None else bias.past(max_length, self.device)
         mask_N11S = mask if isinstance(mask, Tensor) else None
@@ -110,12 +110,12 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         blocks: list[Any] = list(self.decoder)
         return [block.self_attention for block in layers], [block.cross_attention for block in blocks]
 
-    def newest_states(self, tokens_NW: Tensor, cache: Cache, source_weights: SourceWeights) -> Tensor:
+    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         assert isinstance(cache, DecoderCache)
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
         x_RM = self.tgt_positions.at(x_RM, cache.place)
-        return apply(self.decoder_norm, self.decoder.step(x_RM, cache, source_weights))
+        return apply(self.decoder_norm, self.decoder.step(x_RM, cache))
 
 
 class EncoderOnly(WithEncoder):

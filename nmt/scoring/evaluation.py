@@ -65,7 +65,6 @@ def evaluate(
     settings["device"] = str(translator.device)
     settings["search"] = asdict(search or translator.search)
     settings["markup"] = markup
-    settings["lm"] = translator.lm is not None  # without one, search.lm_weight has no effect
     scores = score(translations, *references, metrics=metrics, language=translator.language)
     return Evaluation(scores, translations, seconds, settings)
 
@@ -84,9 +83,8 @@ def describe(settings: dict[str, Any]) -> str:
     """Precision, device, and the search settings that matter most or differ from the defaults."""
     usual = {name: value for name, value in asdict(SearchConfig()).items() if name not in ("beam_size", "guard")}
     shown = [pair for pair in settings["search"].items() if pair not in usual.items()]
-    lm = ["with a language model"] if settings["lm"] else []
     values = [f"{name} {str(value).lower()}" for name, value in shown]
-    return ", ".join([f"{settings['precision']} on {settings['device']}", *lm, *values])
+    return ", ".join([f"{settings['precision']} on {settings['device']}", *values])
 
 
 def print_table(results: dict[str, Evaluation]) -> None:

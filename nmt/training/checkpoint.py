@@ -46,8 +46,6 @@ class Progress:
     """Number of validations since the best one."""
     validated: dict[str, float] = field(default_factory=dict)
     """The value of training.best_metric at each validated step, as `signed` gives it."""
-    batch_tokens: int = 0
-    """training.batch_tokens, or the number found for auto."""
     threads: int = 0
     """Number of CPU threads, if `Threads` has changed it."""
 
@@ -67,6 +65,7 @@ class Progress:
         try:
             state = json.loads(file.read_text(encoding="utf8"))
             take_format(state, "it")
+            state.pop("batch_tokens", None)  # which nmt 1.0.0 could find out itself
             return from_json(cls, state)
         except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(f"{file} can't be read by nmt {__version__}: {error}") from error

@@ -219,7 +219,7 @@ class Feed:
             rows_N, entries_E = entries_E.unique_consecutive(return_inverse=True)
             pairs = self.data.objective.pairs(self.data.train.chosen(rows_N))
         lengths = [lengths_N[entries_E] for lengths_N in self.model.sequence_lengths(*pairs.lengths)]
-        budget = self.data.objective.budget(int(self.config.batch_tokens), len(lengths))
+        budget = self.data.objective.budget(self.config.batch_tokens, len(lengths))
         plan = [entries_E[index] for index in plan_batches(lengths, budget, self.config.seed, epoch)]
         return Window(pairs, rows_N, plan, epoch, first, is_last)
 

@@ -7,7 +7,6 @@ import math
 import signal
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -37,7 +36,6 @@ from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
-from nmt.training.memory import find_batch_tokens
 from nmt.training.monitor import Monitor, Window, drop_records_after
 from nmt.training.optim import learning_rate, make_optimizer, update_average
 from nmt.training.teacher import load_teacher
@@ -79,9 +77,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     choose_attention(numerics.device, usual_length(model, data))
     teacher = load_teacher(config, data, numerics)
     learner = Learner(model.to(numerics.device), training, numerics, teacher)
-    if training.batch_tokens == "auto":
-        training = replace(training, batch_tokens=choose_batch_tokens(learner, data, checkpoint, processes))
-    trainer = Trainer(learner, data, replace(config, training=training), folder, processes)
+    trainer = Trainer(learner, data, config, folder, processes)
     if checkpoint:
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
@@ -112,16 +108,6 @@ def usual_length(model: Model, data: TrainingData) -> float:
     return float(squares / total)
 
 
-def choose_batch_tokens(learner: Learner, data: TrainingData, checkpoint: Path | None, processes: Processes) -> int:
-    """The number for `training.batch_tokens: auto`: from the checkpoint, or else by `find_batch_tokens`."""
-    if checkpoint:
-        return Progress.load(checkpoint).batch_tokens
-    found = find_batch_tokens(learner, data, processes.local_size) if processes.is_main else 0
-    best = processes.broadcast(found)
-    say(f"training.batch_tokens: {best:,} is the best on this machine")
-    return best
-
-
 class Trainer:
     """Trains a model in a run folder."""
 
@@ -133,8 +119,6 @@ class Trainer:
         self.config = config = settings.training
         self.ema = copy.deepcopy(self.model).requires_grad_(False) if config.ema else None
         if config.compile:  # after the copy above was made, which is not compiled
-            for experts in self.model.experts().values():
-                experts.leave_uncompiled()
             for block in self.model.blocks():
                 block.compile(dynamic=True)
         self.learner = processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
@@ -142,7 +126,7 @@ class Trainer:
         self.validator = Validator(self.ema or self.model, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
         self.writer = Writer()
-        self.progress = Progress(batch_tokens=int(config.batch_tokens))
+        self.progress = Progress()
         self.feed = Feed(data, self.model, config, processes, in_threads=self.numerics.device.type == "cuda")
         is_chosen = config.threads > 0 or processes.size > 1 or self.numerics.device.type != "cpu"
         self.threads = Threads(fixed=is_chosen)
@@ -233,7 +217,7 @@ class Trainer:
                 self.stop_before(problem)
             say(f"{problem}. These batches are skipped.")
             self.progress.place = group[-1].after
-            self.forget_batches()
+            self.optimizer.zero_grad()
         self.progress.step, self.progress.place = self.progress.step + 1, group[-1].after
         if any(first == self.progress.step for first, _ in self.data.stages):
             if self.progress.batch:  # a stage ends the epoch
@@ -243,7 +227,6 @@ class Trainer:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        self.model.after_step(self.config.balance_rate, self.processes.all_reduce_sum)
         if self.ema:
             update_average(self.ema, self.model, self.config.ema, self.progress.step)
         for _, batch, loss in trained:
@@ -270,15 +253,10 @@ class Trainer:
                 trained.append((planned, batch, loss))
                 continue
             require(len(planned.index_B) > 1, f"memory ran out over a single pair, in {planned}: lower data.max_pieces")
-            self.forget_batches()
+            self.optimizer.zero_grad()
             work[len(trained) : len(trained) + 1] = planned.halves()
             trained.clear()
         return trained
-
-    def forget_batches(self) -> None:
-        """Drop what the batches since the last step have left in the model."""
-        self.optimizer.zero_grad()
-        self.model.forget_batches()
 
     def backward(self, planned: PlannedBatch, batch: Batch, tokens: int, more_follow: bool) -> Loss | None:
         """Add a batch's gradient to the parameters' gradients; None if memory ran out, when only a part was added.
@@ -325,7 +303,6 @@ class Trainer:
         figures = window.figures(self.processes)
         figures["train/learning_rate"] = self.optimizer.param_groups[0]["lr"]
         figures["train/epoch"] = self.progress.epoch
-        figures |= self.model.figures(self.processes.all_reduce_sum)
         if monitor:
             monitor.add_scalars(self.progress.step, figures)
             loss, nll, speed = (figures[tag] for tag in ("train/loss", "train/nll", "speed/target_tokens_per_second"))

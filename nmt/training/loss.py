@@ -86,14 +86,10 @@ class Learner(nn.Module):
         terms = Terms(float(self.config.label_smoothing), r_drop, lesson, self.config.compile)
         batch = hide_pieces(batch.repeated(passes), word_dropout)
         arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
-        with self.model.computing_in(self.numerics.dtype), self.model.auxiliary(*batch.lengths) as others:
+        with self.model.computing_in(self.numerics.dtype):
             states_NM = self.model.target_states(*arguments)
         states_NM, weight_VM = with_bias(states_NM, self.model.output)
-        loss = cross_entropy(states_NM.unflatten(0, (passes, -1)), weight_VM, targets_N, terms)
-        if others:
-            weight = self.config.balance_weight * targets_N.size(0)
-            loss = loss._replace(smoothed=loss.smoothed + weight * sum(others, torch.zeros(())))
-        return loss
+        return cross_entropy(states_NM.unflatten(0, (passes, -1)), weight_VM, targets_N, terms)
 
 
 class LinearCrossEntropy(torch.autograd.Function):

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from nmt.config import Config, NoiseConfig
 from nmt.data.batches import Batch, Pairs, Sequences, join, make_batch
 from nmt.data.copies.false_pairs import FALSE, TRUE, IdPair, Material, PieceKinds, as_read, spoil
-from nmt.data.copies.noise import hidden_counts, hide_spans, infill, mask_pieces, span_counts
+from nmt.data.copies.noise import hidden_counts, infill, mask_pieces
 from nmt.data.tokenizer import Tokenizer
 from nmt.vocabulary import BOS, EOS
 
@@ -89,7 +89,7 @@ class MaskedPieces(Objective):
 
 @dataclass(frozen=True)
 class Denoising(Objective):
-    """The text, or its hidden spans, from the noised text (see `nmt.data.copies.noise`)."""
+    """The text from the noised text (see `nmt.data.copies.noise`)."""
 
     noise: NoiseConfig
 
@@ -102,17 +102,8 @@ class Denoising(Objective):
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         ids_BL, _ = pairs.target.padded(index_B)
         lengths_B, every_B = pairs.target.lengths_N[index_B], torch.arange(len(index_B))
-        if self.noise.kind == "spans":
-            return make_batch(Pairs(*hide_spans(ids_BL, lengths_B, self.noise, generator)), every_B)
         src_BS, src_mask_BS = infill(ids_BL, lengths_B, self.noise, generator).padded(every_B, eos=True)
         return replace(make_batch(pairs, index_B), src_BS=src_BS, src_mask_BS=src_mask_BS)
-
-    def predictions(self, pairs: Pairs, index_B: Tensor) -> int:
-        if self.noise.kind == "infilling":
-            return super().predictions(pairs, index_B)
-        lengths_B, share = pairs.target.lengths_N[index_B], self.noise.share_of("denoise")
-        spans_B = span_counts(lengths_B, share, self.noise.mean_span)
-        return int((hidden_counts(lengths_B, share) + spans_B).sum()) + len(index_B)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ plan leaves to search, of all lines, is searched in batches (`nmt.translation.sp
 checked in what the user reads.
 """
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,6 @@ from nmt.reading.request import BLANK, Lists, Part, Request, Translation
 from nmt.text.marking import PLACEHOLDER
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
-from nmt.translation.language_model import LanguageModel
 from nmt.translation.mbr import expected_utilities
 from nmt.translation.repair import Judge, shown, translate_lines
 from nmt.translation.span_search import Span, SpanSearch
@@ -37,8 +35,6 @@ class Call:
     judge: Judge
     spans: SpanSearch
     rerank: Reranker | None = None
-    lm: LanguageModel | None = None
-    """The language model that reranks, if one does."""
     stop: Stop | None = None
 
     def translate(self, requests: Sequence[Request]) -> Lists:
@@ -52,7 +48,7 @@ class Call:
     def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> Lists:
         """The n-best lists of lines that are read by these steps."""
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
-        choose_later = search.mbr != "none" or self.rerank is not None or self.lm is not None
+        choose_later = search.mbr != "none" or self.rerank is not None
         wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
         context = replace(self.context, search=wide)
         lists = translate(lines, steps, context, lambda leaves: self.leaves(leaves, wide)) if lines else []
@@ -61,7 +57,7 @@ class Call:
         return [translations[: search.n_best] for translations in lists]
 
     def chosen(self, lines: Sequence[Reading], lists: Lists, search: SearchConfig) -> Lists:
-        """The lists in the order of minimum Bayes risk, and of a reranker or a language model."""
+        """The lists in the order of minimum Bayes risk, and of a reranker."""
         if search.mbr == "chrf":  # by probability, or samples as they are
             weights = [None if search.samples else [t.log_prob for t in translations] for translations in lists]
             utilities = [
@@ -73,8 +69,7 @@ class Call:
                 if found and found[0].parts:  # the reranker sees line and translations as the user does
                     seen = [replace(translation, text=shown(line, translation.text)) for translation in found]
                     lists[n] = best_first(found, self.rerank(shown(line, line.text), seen))
-            return lists
-        return rerank_with(self.lm, search.lm_weight, lists, self.stop) if self.lm else lists
+        return lists
 
     def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> Lists:
         """The n-best lists of what is left to search."""
@@ -111,14 +106,3 @@ class Call:
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:
     """The translations in falling order of their values; equal ones stay as they were."""
     return [translations[i] for i in sorted(range(len(values)), key=lambda i: -values[i])]
-
-
-def rerank_with(lm: LanguageModel, weight: float, n_best: Lists, stop: Stop | None) -> Lists:
-    """Each list in falling order of the score plus `weight` times the language model's mean log-probability of a piece.
-    Translations that are too long for the language model come last."""
-    scores = iter(lm.score([translation.text for translations in n_best for translation in translations], stop=stop))
-    means = [[score.mean if (score := next(scores)) else -math.inf for _ in translations] for translations in n_best]
-    return [
-        best_first(translations, [t.score + weight * mean for t, mean in zip(translations, row, strict=True)])
-        for translations, row in zip(n_best, means, strict=True)
-    ]

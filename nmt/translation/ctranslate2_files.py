@@ -24,8 +24,6 @@ from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH", "geglu": "GELU"}
 EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
     "family": ["encoder-decoder", "decoder-only"],
-    "attention": ["heads"],
-    "experts": [0],
     "qk_norm": [False],  # CTranslate2 has such norms, but gives other results (differences of 0.1 to 0.6 nats)
     "norm": ["layer", "rms"],
     "norm_position": ["post", "pre", "deepnorm"],

@@ -132,7 +132,7 @@ class LanguageModel:
         hint = f"; translate with {typed('translate')}" if info.objective == "translation" else ""
         require(info.objective == "lm", problem + hint)
         assert isinstance(model, PromptedModel)
-        stored = replace(info.search, samples=max(1, info.search.samples), n_best=1, lm_weight=0.0)
+        stored = replace(info.search, samples=max(1, info.search.samples), n_best=1)
         return cls(model, tokenizer, search or stored, precision)
 
     @property

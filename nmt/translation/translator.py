@@ -36,7 +36,6 @@ from nmt.translation.call import Call, Reranker
 from nmt.translation.constraints import Automata, ConstraintCompiler
 from nmt.translation.exported import load_exported, plain_engine
 from nmt.translation.forced import ForcedScorer, known_of
-from nmt.translation.language_model import LanguageModel
 from nmt.translation.model_folder import (
     Facts,
     ModelInfo,
@@ -44,8 +43,6 @@ from nmt.translation.model_folder import (
     load_model,
     load_shortlist,
     read_config,
-    read_info,
-    require_model,
     require_translator,
 )
 from nmt.translation.repair import Judge
@@ -95,7 +92,6 @@ class Translator:
         self.spellings: Spellings = {}  # of the language of the lines, if it is known
         self.language = ""  # of the translations, if it is known
         self.quotes: tuple[str, str] | None = None  # of this language
-        self.lm: LanguageModel | None = None
         self.automata = Automata(tokenizer)
         if isinstance(model, GenerativeModel | Sequence):
             models = [model] if isinstance(model, GenerativeModel) else model
@@ -200,25 +196,11 @@ class Translator:
             found[name] = other
         return found
 
-    def load_language_model(self, folder: Path | str, precision: DecodingPrecision = "auto") -> None:
-        """Load the language model in a model folder, which calls use as `search.lm_weight` and `search.lm_mode` say.
-        ValueError if it has not learned the language of the translations."""
-        info, _ = read_info(require_model(Path(folder)) / "config.json")
-        known = info.source, info.target
-        problem = f"the language model in {folder} has learned {' and '.join(dict.fromkeys(known))}"
-        require(self.language in known, f"{problem}, but the translations are in {self.language}")
-        self.use_language_model(LanguageModel.load(folder, self.device, precision=precision))
-
-    def use_language_model(self, lm: LanguageModel) -> None:
-        """Use a language model, on the same device, in all calls whose `search.lm_weight` is above 0."""
-        self.lm, fuses = lm, self.tokenizer.same_target_as(lm.tokenizer)
-        self.use(self.engine.fused(lm.model if fuses else None), self.tokenizer)
-
     def check(self, search: SearchConfig) -> None:
         """Raise ValueError if the engine can't follow these settings of a call, or if languages aren't chosen."""
         if not self.languages_chosen:
             self.tokenizer.languages.require_chosen()
-        self.engine.check(search if self.lm or not search.lm_weight else replace(search, lm_weight=0.0))
+        self.engine.check(search)
 
     @property
     def model(self) -> GenerativeModel:
@@ -303,8 +285,7 @@ class Translator:
         confidence = 0.0 if search.samples else self.facts.least_confidence
         ranked = not search.samples or search.mbr != "none"
         judge = Judge(self.tokenizer, self.compiler, self.facts, confidence, ranked)
-        lm = self.lm if search.lm_weight and search.lm_mode == "rerank" else None
-        return Call(self.context(search, markup), judge, self.spans, rerank, lm, stop)
+        return Call(self.context(search, markup), judge, self.spans, rerank, stop)
 
     def context(self, search: SearchConfig, markup: Mode) -> Context:
         """What the steps of reading know of this translator."""

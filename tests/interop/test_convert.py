@@ -39,7 +39,7 @@ def test_a_converted_model_is_trained_further_saved_and_loaded(
     assert "Its training started from m2m. Its licence is mit." in (folder / "runs/further/model/README.md").read_text()
     # The languages are those of the corpus, not those that were chosen before.
     assert (tokenizer.languages.source, tokenizer.languages.target) == ("de", "en")
-    assert tokenizer.same_target_as(Tokenizer.load(folder / "ours"))
+    assert tokenizer.same_as(Tokenizer.load(folder / "ours"))
     changed = {n for n, p in new.named_parameters() if not p.equal(dict(old.named_parameters())[n])}
     assert {"output.bias", "tgt_embedding.weight", "encoder.0.feed_forward.up.bias"} <= changed
 

@@ -92,9 +92,9 @@ def test_an_export_that_differs_too_much_is_refused(
 
 
 def test_all_obstacles_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    config = replace(TINY, positions="alibi", activation="relu2", attention="latent")
+    config = replace(TINY, positions="alibi", activation="relu2", source_end=False)
     folder = save_tiny(tmp_path / "model", make_model(tokenizer, config=config), tokenizer)
-    with pytest.raises(ValueError, match=r"attention latent; model\.positions alibi; model\.activation relu2"):
+    with pytest.raises(ValueError, match=r"positions alibi; model\.activation relu2; model\.source_end false"):
         export(folder, tmp_path / "out", "ctranslate2")
 
 

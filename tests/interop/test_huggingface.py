@@ -32,7 +32,6 @@ CAUSAL = replace(
     PRE, family="decoder-only", source_attention="causal", norm="rms", positions="rotary", activation="swiglu"
 )
 PLAIN = replace(CAUSAL, bias=False)
-EXPERTS = replace(PLAIN, experts=3, experts_per_token=1)
 ENCODER = replace(CAUSAL, family="encoder-only", source_attention="bidirectional")
 CASES: list[tuple[str, ObjectiveName, ModelConfig]] = [
     ("MarianMTModel", "translation", TINY),
@@ -47,10 +46,6 @@ CASES: list[tuple[str, ObjectiveName, ModelConfig]] = [
     ("LlamaForCausalLM", "lm", replace(PLAIN, n_kv_heads=1, activation="geglu", scale_embeddings=False)),
     ("LlamaForCausalLM", "lm", replace(PLAIN, tied_embeddings="none")),
     ("Qwen3ForCausalLM", "translation", replace(PLAIN, qk_norm=True, n_kv_heads=1)),
-    ("MixtralForCausalLM", "translation", replace(PLAIN, experts=3, n_kv_heads=1)),
-    ("MixtralForCausalLM", "lm", replace(PLAIN, experts=3, experts_per_token=3)),
-    ("DeepseekV3ForCausalLM", "translation", replace(PLAIN, attention="latent")),
-    ("DeepseekV3ForCausalLM", "lm", replace(PLAIN, attention="latent", query_latent_width=5, latent_width=6)),
     ("EuroBertForMaskedLM", "mlm", ENCODER),
     ("EuroBertForMaskedLM", "mlm", replace(ENCODER, bias=False, n_kv_heads=1, scale_embeddings=False)),
 ]
@@ -165,8 +160,6 @@ def test_all_settings_that_a_class_lacks_are_named(tmp_path: Path, tokenizer: To
     [
         (replace(TINY, positions="learned"), "translation", "model.positions learned (MarianMTModel: sinusoidal)"),
         (replace(TINY, n_kv_heads=1), "translation", "model.n_kv_heads 1 (MarianMTModel: 2, as n_heads)"),
-        (EXPERTS, "lm", "model.experts_per_token 1 (MixtralForCausalLM: at least 2)"),
-        (replace(PLAIN, experts=3, bias=True), "lm", "model.bias true (MixtralForCausalLM: false)"),
         (ENCODER, "pair", "training.objective pair (EuroBertForMaskedLM: mlm)"),
     ],
 )

@@ -169,10 +169,7 @@ def test_target_states_are_those_of_the_real_positions_in_their_order(
     torch.testing.assert_close(model.output(states_NM), model(*source, tgt)[tgt_mask], atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"family": "decoder-only"}, {"experts": 3}, {"experts": 3, "shared_experts": 1}, {"attention": "latent"}],
-)
+@pytest.mark.parametrize("changes", [{}, {"family": "decoder-only"}])
 def test_dropout_is_off_in_evaluation_and_on_everywhere_in_training(changes: dict[str, Any]) -> None:
     src, src_mask = sentences(1, [6])
     tgt, _ = sentences(2, [5])
@@ -223,11 +220,6 @@ def test_attention_to_the_source_is_given_on_request_and_changes_nothing(
     assert [tuple(m.shape) for m in maps] == [(2, 4, 5, 6)] * 3
     assert (maps[0][1, :, :, 2:] == 0).all()
     torch.testing.assert_close(maps[0].sum(-1), torch.ones(2, 4, 5))
-    steps: list[Tensor] = []
-    cache = model.start(*source, 5)
-    for t in range(5):
-        model.step(tgt[:, t : t + 1], cache, steps)
-    torch.testing.assert_close([torch.cat(steps[layer::3], dim=2) for layer in range(3)], maps)
 
 
 @pytest.mark.parametrize("config", some_combinations(30))

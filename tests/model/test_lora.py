@@ -19,7 +19,6 @@ TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_
 KINDS = {
     "plain": TINY,
     "modern": replace(TINY, norm="rms", positions="rotary", activation="swiglu", n_kv_heads=1, bias=False),
-    "latent": replace(TINY, attention="latent", positions="rotary", latent_width=8, query_latent_width=8),
     "shared": replace(TINY, family="decoder-only", decoder_layers=4, share_layers=2),
     "encoder": replace(TINY, family="encoder-only"),
 }
@@ -136,7 +135,6 @@ def test_in_bfloat16_an_adapter_is_added_before_the_weight_is_rounded() -> None:
         ({"start_from": ""}, {}, {}, "give training.start_from"),
         ({"freeze": ("encoder",)}, {}, {}, "doesn't go with training.freeze"),
         ({"compile": True}, {}, {}, "doesn't go with training.compile"),
-        ({}, {}, {"experts": 2}, "doesn't go with model.experts"),
         ({}, {"rank": -1}, {}, "lora.rank is -1: it must be at least 0"),
         ({}, {"alpha": 0.0}, {}, "lora.alpha is 0.0: it must be above 0"),
         ({}, {"rank": 0, "parts": "attention"}, {}, "it is used only with lora.rank above 0"),

@@ -59,19 +59,6 @@ def test_processes_skip_layers_as_one_does_and_compute_them_twice(corpus: Path) 
     assert difference(saved(corpus, "skipping", 6), saved(corpus, "skipping-together", 6)) < 1e-5
 
 
-@pytest.mark.parametrize("balance", ["loss", "bias"])
-def test_the_number_of_processes_changes_no_expert(corpus: Path, balance: str) -> None:
-    experts = shlex.split(f"--model.experts 4 --model.shared_experts 1 --model.expert_balance {balance}")
-    more = [*experts, *shlex.split("--training.balance_rate 0.01 --training.max_steps 3")]
-    train(corpus, 0, f"{balance} in one", *more)
-    one = saved(corpus, f"{balance} in one", 3)
-    biases = [tensor for name, tensor in one.items() if name.startswith("model") and "choice_bias" in name]
-    assert len(biases) == (2 if balance == "bias" else 0)
-    assert all(tensor.abs().sum() > 0 for tensor in biases)
-    train(corpus, 2, f"{balance} in two", *more)
-    assert difference(one, saved(corpus, f"{balance} in two", 3)) < 1e-5
-
-
 KINDS = {
     "decoder-only": "--model.family decoder-only",
     "lm": "--model.family decoder-only --training.objective lm",

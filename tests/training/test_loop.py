@@ -397,15 +397,3 @@ def test_a_run_can_stop_at_a_quality(
 ) -> None:
     trainer = new_trainer(data, tmp_path, validate_every=1, best_metric=metric, stop_at=stop_at, validations=values)
     assert run(trainer).progress.step == 3
-
-
-def test_a_batch_size_that_was_found_stays_with_the_run(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("nmt.training.loop.find_batch_tokens", lambda *arguments: 150)
-    trainer = run(new_trainer(data, tmp_path, batch_tokens="auto"))
-    assert trainer.config.batch_tokens == 150
-    monkeypatch.setattr("nmt.training.loop.find_batch_tokens", lambda *arguments: 999)
-    again = new_trainer(data, tmp_path, batch_tokens="auto", max_steps=14)
-    assert again.progress.step == 12
-    assert run(again).progress.batch_tokens == 150

@@ -68,18 +68,6 @@ def test_each_matrix_of_a_fused_one_takes_a_step_of_its_own() -> None:
     torch.testing.assert_close(model.get_parameter(name), before[name] - 0.01 * gradient.sign())
 
 
-def test_each_expert_takes_a_step_of_its_own() -> None:
-    settings = TrainingConfig(optimizer="muon", weight_decay=0, muon_rate=1, learning_rate=1.0)
-    model, optimizer = with_gradients(settings, replace(MODEL, experts=3))
-    experts = model.experts()["encoder.0"]
-    before = experts.up.detach().clone(), experts.down.detach().clone()
-    optimizer.step()
-    for weight, old, rows in ((experts.up, before[0], 24), (experts.down, before[1], 16)):
-        assert weight.grad is not None
-        steps = orthogonal(1.95 * weight.grad.reshape(-1, rows, weight.size(2)))
-        torch.testing.assert_close(weight.detach(), old - 0.2 * math.sqrt(24) * steps.reshape(weight.shape))
-
-
 @pytest.mark.parametrize("name", ["adamw", "muon"])
 def test_every_learned_parameter_moves_once(name: Any) -> None:
     model, optimizer = with_gradients(TrainingConfig(optimizer=name), frozen=("encoder",))

@@ -98,9 +98,7 @@ def test_no_repeated_ngrams_batches_and_given_translations(foreign: Translator, 
         assert theirs.score == pytest.approx(ours.score, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    "settings", [{"length_norm": "gnmt"}, {"coverage_penalty": 0.2}, {"repetition_penalty": 1.5}, {"samples": 2}]
-)
+@pytest.mark.parametrize("settings", [{"length_norm": "gnmt"}, {"repetition_penalty": 1.5}, {"samples": 2}])
 def test_a_setting_that_it_lacks_is_refused_by_name(foreign: Translator, settings: dict[str, float | str]) -> None:
     [(name, value)] = settings.items()
     with pytest.raises(ValueError, match=rf"search\.{name} is {value}, and CTranslate2 can't do that"):
@@ -213,17 +211,10 @@ def test_by_default_ctranslate2_does_plain_searches_and_pytorch_all_else(model_f
     translator = Translator.load(model_folder, "cpu", SEARCH, precision="fp32")
     assert "CTranslate2, float32" in translator.describe()
     line, plain = Request("Hund und Wiese"), SearchConfig(beam_size=3, max_length=12, guard=False)
-    for setting in (
-        {},
-        {"beam_size": 1},
-        {"no_repeat_ngram": 3},
-        {"min_length": 3},
-        {"length_penalty": 0.5},
-        {"lm_weight": 0.3},
-    ):
+    for setting in ({}, {"beam_size": 1}, {"no_repeat_ngram": 3}, {"min_length": 3}, {"length_penalty": 0.5}):
         assert searches(translator, [line], replace(plain, **setting)) == "CTranslate2"
     others: list[dict[str, Any]] = [{"n_best": 2}, {"samples": 2, "beam_size": 1}]
-    others += [{"repetition_penalty": 1.2}, {"coverage_penalty": 0.2}, {"allow_unk": True}]
+    others += [{"repetition_penalty": 1.2}, {"allow_unk": True}]
     for setting in others:
         assert searches(translator, [line], replace(plain, **setting)) == "PyTorch"
     assert searches(translator, [replace(line, constraints=Constraints(prefix="The"))], plain) == "PyTorch"

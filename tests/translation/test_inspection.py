@@ -13,7 +13,7 @@ from nmt.commands.inspection_tables import differences
 from nmt.config import ModelConfig
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.translation.inspection import Report, inspect, list_parts, list_work
+from nmt.translation.inspection import Report, inspect, list_parts
 from nmt.upgrade import FORMAT
 from tests.model.settings import VOCAB, config, make, some_combinations
 from tests.tiny import SHORT, TINY
@@ -68,30 +68,15 @@ def test_blocks_of_other_shapes_are_listed_apart() -> None:
     assert encoder[1].parameters - encoder[0].parameters // 3 == (50 - 24) * 17
 
 
-def test_the_rule_is_6nd_and_the_counted_figure_is_the_exact_one() -> None:
-    model = make(ModelConfig(d_model=16, n_heads=2, d_ff=32), 1)
-    n = sum(p.numel() for p in model.parameters())
-    rows = {(work.phase, work.of): work for work in list_work(model, 5, 7)}
-    assert rows["training", "source"].rule == rows["training", "target"].rule == 6 * n
-    assert rows["decoding", "target"].rule == 2 * n
-    assert rows["training", "pair"].rule == 6 * n * 12
-    assert rows["training", "source"].counted is None
-    for key, work in rows.items():
-        assert work.counted == work.exact or key in (("training", "source"), ("training", "target"))
-    for phase in ("training", "decoding"):
-        total = 5 * rows[phase, "source"].exact + 7 * rows[phase, "target"].exact
-        assert total == pytest.approx(rows[phase, "pair"].exact, rel=0.001)
-
-
 def test_a_folder_tells_its_facts(model_folder: Path) -> None:
-    report = inspect(model_folder, 6)
+    report = inspect(model_folder)
     saved = json.loads((model_folder / "config.json").read_text())
     assert (report.source, report.target, report.corpus) == ("de", "en", "three pairs")
     assert report.objective == "translation"
     assert report.vocabulary == {"source": saved["src_vocab_size"], "target": saved["tgt_vocab_size"]}
     assert report.special_ids == {"<unk>": 0, "<s>": 1, "</s>": 2, "<pad>": 3}
     assert (report.facts, report.format, report.version) == (saved["facts"], FORMAT, __version__)
-    assert report.positions == (6, 6)
+    assert report.positions == (20, 20)
     assert report.changed["model.d_model"] == ModelConfig().d_model
     assert report.settings["search.beam_size"] == SHORT.beam_size
     assert "model.norm" not in report.changed
@@ -100,7 +85,7 @@ def test_a_folder_tells_its_facts(model_folder: Path) -> None:
 
 
 def test_a_recipe_is_a_model_without_data(recipe: Path) -> None:
-    report = inspect(recipe, 20, measure=True)
+    report = inspect(recipe)
     assert report.vocabulary == {"source": 300, "target": 300}
     assert (report.facts, report.format, report.version) == (None, None, None)
     assert report.changed["tokenizer.vocab_size"] == "auto"
@@ -108,20 +93,17 @@ def test_a_recipe_is_a_model_without_data(recipe: Path) -> None:
     assert embedding.shape == (300, 16)
     writes = report.settings["model.family"] != "encoder-only"
     assert (report.cache_bytes is not None) == writes
-    assert {work.phase for work in report.work} == ({"training", "decoding"} if writes else {"training"})
-    assert ("source" in {work.of for work in report.work}) == (report.objective != "lm")
-    assert all(work.counted == work.exact for work in report.work if work.of == "pair")
-    assert report.speed is not None
-    assert report.speed.training > 0
-    assert (report.speed.decoding is not None) == writes
+    of_source = ["decoding, a source position"] if writes and report.objective != "lm" else []
+    of_target = ["decoding, a target position"] if writes else []
+    assert [*report.flops] == ["training, the pair", *of_source, *of_target]
+    assert min(report.flops.values()) > 0
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_pair_is_shorter_if_learned_positions_have_no_room(family: str, tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(settings(family, positions="learned", max_positions=12))
-    for pieces, longest in ((20, 5), (3, 3)):
-        assert inspect(recipe, pieces).positions == (0 if family == "decoder-only" else longest, longest)
+    assert inspect(recipe).positions == (0 if family == "decoder-only" else 5, 5)
 
 
 def compared(first: Report, second: Report) -> dict[str, tuple[object, object, bool, float | None]]:
@@ -134,7 +116,7 @@ def test_a_comparison_marks_what_differs_and_has_ratios_of_figures(tmp_path: Pat
     reports = []
     for family, layers in (("encoder-decoder", 2), ("decoder-only", 3)):
         (tmp_path / "recipe.yaml").write_text(settings(family, d_model=64, decoder_layers=layers))
-        reports.append(inspect(tmp_path / "recipe.yaml", 20))
+        reports.append(inspect(tmp_path / "recipe.yaml"))
     rows = compared(*reports)
     assert rows["decoder blocks"] == (2, 4, True, 2.0)
     assert rows["encoder blocks"] == (1, None, True, None)
@@ -145,8 +127,8 @@ def test_a_comparison_marks_what_differs_and_has_ratios_of_figures(tmp_path: Pat
     assert rows["objective"] == ("translation", "lm", True, None)
     assert rows["model.family"] == ("encoder-decoder", "decoder-only", True, None)
     assert rows["model.d_model"] == (64, 64, False, 1.0)
-    assert rows["FLOPs of decoding, the pair"][2]
+    assert rows["FLOPs of decoding, a target position"][2]
     assert "model.norm" not in rows
-    with_folder = compared(reports[0], inspect(model_folder, 20))
+    with_folder = compared(reports[0], inspect(model_folder))
     assert with_folder["longest training source"] == (None, 200, True, None)
     assert "tokenizer.vocab_size" not in with_folder

@@ -21,11 +21,9 @@ from nmt.decode.pytorch import pad
 from nmt.decode.stop import Stop, Stopped
 from nmt.model.contract import GenerativeModel, without_sources
 from nmt.model.decoder_only import DecoderOnly
-from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.language_model import LENGTH, Growing, LanguageModel
-from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
-from tests.tiny import PAIRS, SHORT, TINY, make_model, make_tokenizer, save_tiny
+from tests.tiny import TINY, make_model, save_tiny
 
 PROMPTS = ["The little dog", "", "Two men", "Where is the station? It is over", "Kaffee €"]
 ONE = SearchConfig(samples=1, max_length=12)
@@ -229,110 +227,11 @@ def test_a_model_for_another_objective_is_refused(model_folder: Path, tokenizer:
         LanguageModel.load(folder, "cpu")
 
 
-# With a translator
-
-
-LINES = [source for source, _ in PAIRS] + [""]
-FUSED = replace(SHORT, beam_size=4, n_best=2, lm_weight=0.8, split_above=200)
-
-
-def with_lm(translator: Translator, lm: LanguageModel) -> Translator:
-    assisted = Translator(translator.model, translator.tokenizer, SHORT)
-    assisted.use_language_model(lm)
-    return assisted
-
-
-@pytest.fixture
-def assisted(translator: Translator, lm: LanguageModel) -> Translator:
-    return with_lm(translator, lm)
-
-
-def test_fusion_ranks_with_the_language_model_and_reports_the_translators_probability(
-    translator: Translator, assisted: Translator, lm: LanguageModel
-) -> None:
-    assert assisted.translate_n_best(LINES, SHORT) == translator.translate_n_best(LINES, SHORT)
-    assert translator.translate(LINES, FUSED) == translator.translate(LINES, replace(FUSED, lm_weight=0.0))
-    n_best = assisted.translate_n_best(LINES, FUSED)
-    assert [t.text for t, *_ in n_best] != translator.translate(LINES, FUSED)
-    for line, candidates in zip(LINES[:3], n_best, strict=False):
-        for t in candidates:
-            [part] = t.parts
-            [own] = translator.scorer().score([(line, t.text)])
-            if own is not None and own.parts[0].hypothesis.ids == part.hypothesis.ids:
-                assert t.log_prob == pytest.approx(own.log_prob, abs=1e-4)
-            total = t.log_prob + 0.8 * sum(forced(lm.model, part.hypothesis.ids))
-            assert t.score == pytest.approx(total / (len(part.hypothesis.ids) + 1), abs=1e-4)
-
-
-def test_fusion_goes_with_constraints_and_retries(assisted: Translator) -> None:
-    request = Request(LINES[0], Constraints("The", (Term(("coffee",)),), ("dog",)))
-    for guard in (False, True):
-        [[best, *_]] = assisted.translate_n_best([request], replace(FUSED, guard=guard))
-        assert best.text.startswith("The")
-        assert "coffee" in best.text
-        assert "dog" not in best.text.split()
-
-
-def test_reranking_orders_all_hypotheses_by_the_sum(translator: Translator, tmp_path: Path) -> None:
-    """The language model may have another tokenizer."""
-    other = make_tokenizer(tmp_path, [(target, source) for source, target in PAIRS], vocab_size=300)
-    lm = LanguageModel(decoder_only(other), other)
-    assisted = with_lm(translator, lm)
-    search = replace(FUSED, beam_size=6, lm_mode="rerank", lm_weight=5.0)
-    plain = translator.translate_n_best(LINES, replace(FUSED, beam_size=6, n_best=6))
-    found = assisted.translate_n_best(LINES, search)
-    for expected, n_best in zip(plain[:3], found, strict=False):
-        means = [score.mean for score in lm.score([t.text for t in expected]) if score]
-        values = [t.score + 5.0 * mean for t, mean in zip(expected, means, strict=True)]
-        assert n_best == [expected[i] for i in sorted(range(6), key=lambda i: -values[i])][:2]
-    assert found[:3] != [n_best[:2] for n_best in plain[:3]]
-    assert found[3][0].text == ""
-    with pytest.raises(ValueError, match="another vocabulary"):
-        assisted.translate(LINES, FUSED)
-    sampled = replace(search, samples=8, n_best=8)
-    assert sorted(t.text for t in assisted.translate_n_best(LINES, sampled)[0]) == sorted(
-        t.text for t in translator.translate_n_best(LINES, replace(sampled, lm_weight=0.0))[0]
-    )
-
-
 def test_a_prompt_beyond_the_memory_of_attention_has_no_room(tokenizer: Tokenizer) -> None:
     lm = LanguageModel(decoder_only(tokenizer), tokenizer)
     [[one]] = lm.generate(["Hund " * 3000])
     assert (one.text, one.ids, one.ending) == ("", [], "no room")
     assert not lm.fits("Hund " * 3000)
-
-
-def test_a_text_too_long_for_the_language_model_comes_last(translator: Translator, tokenizer: Tokenizer) -> None:
-    lm = LanguageModel(decoder_only(tokenizer, replace(CAUSAL, positions="learned", max_positions=8)), tokenizer)
-    assisted = with_lm(translator, lm)
-    search = replace(FUSED, beam_size=6, n_best=6, lm_mode="rerank")
-    [found] = assisted.translate_n_best([LINES[0]], search)
-    [plain] = translator.translate_n_best([LINES[0]], replace(search, lm_weight=0.0))
-    fits = [score is not None for score in lm.score([t.text for t in found])]
-    assert sorted(t.text for t in found) == sorted(t.text for t in plain)
-    assert fits == sorted(fits, reverse=True)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"samples": 4}, "samples is 4, and search.lm_mode is fusion, which is for beam search only: take search.lm_m"),
-        ({"mbr": "chrf", "lm_mode": "rerank"}, "mbr is chrf, and search.lm_mode is rerank: both choose"),
-        ({"lm_weight": -0.1}, "search.lm_weight is -0.1: it must be at least 0"),
-    ],
-)
-def test_settings_that_exclude_each_other_are_refused(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        SearchConfig(**{"lm_weight": 0.5, **settings})  # type: ignore[arg-type]
-
-
-def test_a_translator_loads_its_language_model(tokenizer: Tokenizer, model_folder: Path, tmp_path: Path) -> None:
-    folder = save_tiny(tmp_path / "lm", decoder_only(tokenizer), tokenizer, objective="lm")
-    loaded = Translator.load(model_folder, "cpu", FUSED, "fp32")
-    loaded.load_language_model(folder, "fp32")
-    assert loaded.lm is not None
-    assert loaded.lm.precision == "fp32"
-    assert loaded.translate(LINES) != loaded.translate(LINES, replace(FUSED, lm_weight=0.0))
 
 
 def test_prompts_take_the_nearest_characters_with_a_piece_and_texts_to_score_do_not(lm: LanguageModel) -> None:

@@ -124,6 +124,7 @@ def with_sums(folder: Path) -> Path:
         ("model", "d_model", "16"),
         ("model", "n_heads", True),
         ("model", "tied", 1),
+        ("model", "experts", 8),
         ("search", "batch_size", 1.5),
         ("search", "guard", "no"),
         ("search", "mbr", "x"),

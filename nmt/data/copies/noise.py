@@ -7,8 +7,6 @@ Shapes: B texts, L pieces of the longest one (padding comes last), G = L + 1 gap
 S spans of the text with most spans, X columns of any kind.
 """
 
-from typing import NamedTuple
-
 import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
@@ -22,14 +20,6 @@ def hidden_counts(lengths_B: Tensor, share: float) -> Tensor:
     """How many pieces of each text to hide: this share, rounded, and at least one of a text that isn't empty. That
     depends on the length alone, so that the number of predictions of a batch is known before its noise."""
     return (lengths_B * share).round().long().clamp(min=1).minimum(lengths_B)
-
-
-def span_counts(lengths_B: Tensor, share: float, mean_span: float) -> Tensor:
-    """How many spans `hide_spans` hides in each text. Spans don't touch; and no target is longer than its text, but for
-    a text whose pieces are all hidden."""
-    hidden_B = hidden_counts(lengths_B, share)
-    counts_B = (hidden_B / mean_span).round().long().clamp(min=1)
-    return counts_B.minimum(hidden_B).minimum((lengths_B - hidden_B).clamp(min=1))
 
 
 def choose(lengths_B: Tensor, counts_B: Tensor, generator: Generator) -> Tensor:
@@ -52,24 +42,6 @@ def mask_pieces(
     return torch.where(changed_BL, pieces_BL, ids_BL), hidden_BL
 
 
-class Denoising(NamedTuple):
-    """What a model reads and writes, without BOS and EOS."""
-
-    source: Sequences
-    target: Sequences
-
-
-def hide_spans(ids_BL: Tensor, lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -> Denoising:
-    """Span corruption (Raffel et al. 2020, section 3.1.4): the source has a mask piece in place of each span, and the
-    target has a mask piece before each span, and nothing else. EOS ends the last span, not another mask piece."""
-    share = noise.share_of("denoise")
-    counts_B = span_counts(lengths_B, share, noise.mean_span)
-    spans_BS = divide(hidden_counts(lengths_B, share), counts_B, generator)
-    starts_BG, hidden_BL = place(lengths_B, spans_BS, counts_B, generator)
-    visible_BL = inside(lengths_B) & ~hidden_BL
-    return Denoising(with_masks(ids_BL, visible_BL, starts_BG), with_masks(ids_BL, hidden_BL, starts_BG))
-
-
 def infill(ids_BL: Tensor, lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -> Sequences:
     """Text infilling (Lewis et al. 2020, section 2.2), after permutation and with deletion; never a longer text."""
     if noise.permutation:
@@ -85,14 +57,6 @@ def infill(ids_BL: Tensor, lengths_B: Tensor, noise: NoiseConfig, generator: Gen
 def inside(lengths_B: Tensor) -> Tensor:
     """True at pieces, False at padding: (B, L)."""
     return torch.arange(int(lengths_B.max())) < lengths_B[:, None]
-
-
-def divide(totals_B: Tensor, counts_B: Tensor, generator: Generator) -> Tensor:
-    """Random span lengths (B, S): `counts_B` numbers of at least 1, whose sum is `totals_B`."""
-    cuts_BX = choose((totals_B - 1).clamp(min=0), (counts_B - 1).clamp(min=0), generator)
-    which_BX = F.pad(cuts_BX.long(), (1, 0)).cumsum(1)
-    spans_BS = torch.zeros(len(totals_B), max(1, int(counts_B.max())), dtype=torch.int64)
-    return spans_BS.scatter_add_(1, which_BX, (torch.arange(which_BX.size(1)) < totals_B[:, None]).long())
 
 
 def poisson_spans(lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -> tuple[Tensor, Tensor]:

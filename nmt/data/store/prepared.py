@@ -8,12 +8,14 @@ is noticed.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt.config import Config
 from nmt.config.names import describe_changes
 from nmt.data.cleaning import Pair
+from nmt.data.cleaning.suspicious import length_ratios, suspicions
 from nmt.data.corpora import Corpus, corpus_files, corpus_path
 from nmt.data.sections import Section
 from nmt.data.store.inputs import describe_edits
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from nmt.data.stored import StoredPairs
 
 DRAFT = ".preparing"
+COUNTED = 200_000  # training pairs whose lengths are compared: the first ones
 CREATED_FIRST = {".lock", DRAFT, "config.yaml.partial"}  # before `is_run` can recognise a new run
 
 
@@ -157,3 +160,14 @@ def explain(dropped: dict[str, list[Pair]], most: int) -> Iterator[str]:
         if most:
             yield f"\nDropped: {cause}"
         yield from ("  " + "\t".join(filter(None, pair)) for pair in pairs[:most])
+
+
+def suspicious_corpora(prepared: Prepared) -> Iterator[str]:
+    """A warning for each reason for which a corpus or a direction looks bad."""
+    parts = prepared.ledgers["train"].parts
+    columns = (column for _, _, column in prepared.encoded().columns() if column is not None)
+    numbers = [*islice(chain.from_iterable(column.tolist() for column in columns), COUNTED)]
+    if parts and numbers:
+        ratios = length_ratios(prepared.train[:COUNTED], numbers, prepared.sections)
+        for name, why in suspicions(parts, ratios, prepared.sections):
+            yield f"WARNING: {name}: {why}."

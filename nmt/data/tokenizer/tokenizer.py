@@ -153,13 +153,8 @@ class Tokenizer:
 
     def same_as(self, other: "Tokenizer") -> bool:
         """Whether both encode every text to the same ids."""
-        same_source: bool = self.source.serialized_model_proto() == other.source.serialized_model_proto()
-        return same_source and self.same_target_as(other)
-
-    def same_target_as(self, other: "Tokenizer") -> bool:
-        """Whether both encode every target text to the same ids."""
-        is_same: bool = self.target.serialized_model_proto() == other.target.serialized_model_proto()
-        return is_same
+        sides = (self.source, other.source), (self.target, other.target)
+        return all(own.serialized_model_proto() == its.serialized_model_proto() for own, its in sides)
 
     @cached_property
     def characters(self) -> tuple[Characters, Characters]:

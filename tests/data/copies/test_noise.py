@@ -1,7 +1,6 @@
 """Noise: it hides the share that is asked for, loses nothing that it shouldn't, and repeats itself."""
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,11 +10,11 @@ from hypothesis import strategies as st
 
 from nmt.config import NoiseConfig
 from nmt.data.batches import Sequences
-from nmt.data.copies.noise import Denoising, hidden_counts, hide_spans, infill, mask_pieces, permute, span_counts
+from nmt.data.copies.noise import hidden_counts, infill, mask_pieces, permute
 from nmt.vocabulary import FIRST_PIECE, UNK
 
 VOCAB = 1000
-INFILLING, SPANS = NoiseConfig(), NoiseConfig(kind="spans")
+INFILLING = NoiseConfig()
 batches = st.lists(st.lists(st.integers(FIRST_PIECE, VOCAB - 1), max_size=40), min_size=1, max_size=6)
 shares = st.one_of(st.none(), st.floats(0.01, 0.99))
 seeds = st.integers(0, 1000)
@@ -61,34 +60,6 @@ def test_hidden_pieces_are_masked_random_or_kept_in_the_shares_of_the_settings()
 
 
 @given(batches, shares, st.floats(1, 10), seeds)
-def test_spans_and_their_target_rebuild_the_text(
-    texts: list[list[int]], share: float | None, mean: float, seed: int
-) -> None:
-    noise = replace(SPANS, share=share, mean_span=mean)
-    ids, lengths, generator = padded(texts, seed)
-    found = hide_spans(ids, lengths, noise, generator)
-    hidden = hidden_counts(lengths, noise.share_of("denoise"))
-    assert found.target.lengths_N.equal(hidden + span_counts(lengths, noise.share_of("denoise"), mean))
-    for text, source, target in zip(texts, *map(rows, found), strict=True):
-        assert rebuilt(source, target) == text
-        assert not any(a == b == UNK for a, b in pairwise(source)), "spans never touch"
-
-
-def rebuilt(source: list[int], target: list[int]) -> list[int]:
-    """The source with the spans of the target in place of its mask pieces."""
-    spans: list[list[int]] = []
-    for i in target:
-        if i == UNK:
-            spans.append([])
-        else:
-            spans[-1].append(i)
-    filled = iter(spans)
-    text = [i for piece in source for i in (next(filled) if piece == UNK else [piece])]
-    assert next(filled, None) is None
-    return text
-
-
-@given(batches, shares, st.floats(1, 10), seeds)
 def test_infilling_keeps_the_order_of_visible_pieces_and_hides_its_share(
     texts: list[list[int]], share: float | None, mean: float, seed: int
 ) -> None:
@@ -106,15 +77,13 @@ def test_infilling_keeps_the_order_of_visible_pieces_and_hides_its_share(
 
 def test_spans_have_the_mean_length_and_are_spread_over_the_text() -> None:
     ids, lengths, generator = padded([[*range(4, 104)]] * 2000, 1)
-    for noise, mean in ((SPANS, 3), (replace(SPANS, share=0.4, mean_span=5), 5), (INFILLING, 3)):
-        spans = noise.kind == "spans"
-        source = hide_spans(ids, lengths, noise, generator).source if spans else infill(ids, lengths, noise, generator)
-        masks = sum(row.count(UNK) for row in rows(source))
-        hidden = int(hidden_counts(lengths, noise.share_of("denoise")).sum())
-        assert hidden / masks == pytest.approx(mean, rel=0.06)
-        visible = torch.tensor([without_masks(row) for row in rows(source)]).flatten().bincount(minlength=104)[14:94]
-        # Less often near the ends, where fewer spans can start that cover a piece.
-        assert float(visible.float().std() / visible.float().mean()) < 0.05, "every place is hidden equally often"
+    source = rows(infill(ids, lengths, INFILLING, generator))
+    masks = sum(row.count(UNK) for row in source)
+    hidden = int(hidden_counts(lengths, INFILLING.share_of("denoise")).sum())
+    assert hidden / masks == pytest.approx(3, rel=0.06)
+    visible = torch.tensor([without_masks(row) for row in source]).flatten().bincount(minlength=104)[14:94]
+    # Less often near the ends, where fewer spans can start that cover a piece.
+    assert float(visible.float().std() / visible.float().mean()) < 0.05, "every place is hidden equally often"
 
 
 def test_infilling_has_empty_spans() -> None:
@@ -148,14 +117,12 @@ def test_permutation_changes_the_order_of_infilling() -> None:
     assert all(row != sorted(row) and len(set(row)) == 65 for row in visible)
 
 
-@given(batches, st.sampled_from([INFILLING, SPANS, replace(INFILLING, deletion=0.3, permutation=2)]), seeds)
+@given(batches, st.sampled_from([INFILLING, replace(INFILLING, deletion=0.3, permutation=2)]), seeds)
 def test_equal_generators_give_equal_noise(texts: list[list[int]], noise: NoiseConfig, seed: int) -> None:
     def once() -> Any:
         torch.manual_seed(torch.initial_seed() + 1)  # what other code draws makes no difference
         ids, lengths, generator = padded(texts, seed)
         masked = mask_pieces(ids, lengths, noise, VOCAB, generator)[0].tolist()
-        if noise.kind == "spans":
-            return masked, [*map(rows, hide_spans(ids, lengths, noise, generator))]
         return masked, rows(infill(ids, lengths, noise, generator))
 
     assert once() == once()
@@ -165,20 +132,10 @@ def test_short_texts_keep_one_span_and_empty_texts_nothing() -> None:
     ids, lengths, generator = padded([[], [9], [8, 9]], 1)
     assert [*map(len, rows(infill(ids, lengths, INFILLING, generator)))] == [0, 1, 2]
     assert rows(infill(ids, lengths, INFILLING, generator))[1] == [UNK]
-    source, target = map(rows, hide_spans(ids, lengths, SPANS, generator))
-    assert (source[:2], target[:2]) == ([[], [UNK]], [[], [UNK, 9]])
-    assert sorted([len(source[2]), len(target[2])]) == [2, 2]
-    assert isinstance(hide_spans(*padded([[]], 1)[:2], SPANS, generator), Denoising)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"share": 1.0}, "noise.share is 1.0"),
-        ({"masked": 0.8, "random": 0.3}, "1.1 together"),
-        ({"kind": "spans", "deletion": 0.1}, "noise.deletion is 0.1: it is used only with noise.kind infilling"),
-        ({"kind": "spans", "permutation": 3}, "noise.permutation is 3: it is used only with noise.kind infilling"),
-    ],
+    ("wrong", "message"), [({"share": 1.0}, "noise.share is 1.0"), ({"masked": 0.8, "random": 0.3}, "1.1 together")]
 )
 def test_settings_that_contradict_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):

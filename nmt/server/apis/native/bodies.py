@@ -15,7 +15,6 @@ LIMITS: dict[str, Range | None] = {  # settings of a search that a request may c
     "n_best": Range(1, MAX_ALTERNATIVES),
     "length_penalty": None,
     "length_norm": None,
-    "coverage_penalty": None,
     "min_length": Range(0, 200),
     "max_length": Range(0, 1000),
     "max_length_ratio": Range(0.01, 10),

@@ -1,0 +1,45 @@
+"""The cache of a decoder: how large it is."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt.model.cache import DecoderCache
+from nmt.model.contract import CacheBytes
+from tests.model.settings import combinations, config, make, sentences
+
+
+@pytest.mark.parametrize(
+    ("family", "changes", "expected"),
+    [
+        ("encoder-decoder", {}, (2 * 2 * 16 * 4, 2 * 2 * 16 * 4)),
+        ("encoder-decoder", {"n_kv_heads": 1}, (2 * 2 * 4 * 4, 2 * 2 * 4 * 4)),
+        ("decoder-only", {"n_kv_heads": 2}, (4 * 2 * 8 * 4, 4 * 2 * 8 * 4)),
+    ],
+)
+def test_the_cache_is_as_large_as_the_formula_says(
+    family: str, changes: dict[str, Any], expected: tuple[int, int]
+) -> None:
+    model = make(config(family=family, encoder_layers=2, decoder_layers=2, positions="rotary", **changes), 1)
+    assert model.cache_bytes() == expected
+    assert model.cache_bytes(torch.bfloat16) == tuple(n // 2 for n in expected)
+    assert model.bfloat16().cache_bytes() == tuple(n // 2 for n in expected)
+
+
+@given(combinations(), st.integers(1, 3))
+def test_the_bytes_of_a_token_are_those_that_the_cache_takes(settings: Any, width: int) -> None:
+    model, length = make(settings, 1), 3
+    cache = model.start(*sentences(1, [5, 5]), length, width)
+    assert isinstance(cache, DecoderCache)
+    source = cache.source_2NKSD or [target[:, :, :, : cache.n_prefix] for target in cache.target_2NKLD]
+    target = [target[:, :, :, cache.n_prefix :] for target in cache.target_2NKLD]
+    n_source = 2 * source[0].size(3)
+    distinct = {s.data_ptr(): s for s in source}.values()  # layers of one block share the source's
+    taken = sum(t.nbytes for t in target) // (2 * length * width), sum(s.nbytes for s in distinct) // n_source
+    cache.keep(torch.tensor([1]))
+    kept = {s.data_ptr() for s in cache.source_2NKSD or source}
+    assert len(kept) == len(distinct)
+    assert model.cache_bytes() == CacheBytes(*taken)
