@@ -208,7 +208,7 @@ BEST = math.log(6)  # nats of a word that could be any of the six
     [
         ("lm", {}, 100, 4 * BEST / 5),  # four words and EOS
         ("mlm", {"masked": 1.0, "random": 0.0}, 100, BEST),
-        ("denoise", {}, 300, BEST / 5),  # one of four words is hidden, and EOS follows
+        ("denoise", {}, 400, BEST / 5),  # one of four words is hidden, and EOS follows
     ],
 )
 def test_a_model_learns_all_that_the_text_tells(
