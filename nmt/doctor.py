@@ -21,7 +21,7 @@ EXTRAS = {  # what each extra is for, and its packages
     "cleaning": ("all filters for a crawled corpus", "ftfy"),
     "langid": ("telling languages from each other", "eldc" if sys.version_info < (3, 14) else "py3langid"),
     "documents": ("Markdown files and plural forms", "markdown-it-py babel"),
-    "onnx": ("exports to ONNX and transformers.js", "onnx onnxruntime onnxscript"),
+    "onnx": ("exports to ONNX", "onnx onnxruntime onnxscript"),
     "transformers": ("models of the hub, and exports to transformers", "transformers huggingface_hub"),
     "ray": ("preparing a corpus on several machines", "ray"),
     "ja": ("BLEU of Japanese, by words", "mecab-python3 ipadic"),

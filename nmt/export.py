@@ -11,17 +11,15 @@ EXAMPLES = """
 python -m nmt.export runs/de-en-phrasebook exported --to ctranslate2
 python -m nmt.export runs/de-en-phrasebook exported-int8 --to ctranslate2 --quantization int8 --check my-lines.de
 python -m nmt.export runs/de-en-phrasebook translator.zip --to zip
+python -m nmt.export runs/de-en-phrasebook translator.html --to html
 """
 OPTIONS = {
-    "--to": (
-        "FORMAT",
-        "Format to write: ctranslate2, hf, onnx, transformers.js, or zip: one file to hand over, OUT.zip.",
-    ),
+    "--to": ("FORMAT", "Format to write: ctranslate2, hf, onnx; or one file to hand over: zip, or html for a browser."),
     "--quantization": (
         "TYPE",
         "Number format of the weights. Without it, float32. ctranslate2 takes float32, float16, bfloat16, int8, "
-        "int8_float32, int8_float16, int8_bfloat16 and int16; hf takes float32, float16 and bfloat16; onnx takes "
-        "float32 and int8; transformers.js takes float32; zip, which is in int8 without it, those of ctranslate2.",
+        "int8_float32, int8_float16, int8_bfloat16 and int16; hf takes float32, float16 and bfloat16; onnx and "
+        "html take float32 and int8; zip, which is in int8 without it, those of ctranslate2.",
     ),
     "--source-language": ("LANGUAGE", "Code of the source language, for a model that must be told it."),
     "--target-language": ("LANGUAGE", "Code of the target language, for a model that knows several."),
@@ -37,7 +35,7 @@ def make_export_parser() -> Parser:
     text = "Write a model for another library, and check that it gives the same there."
     parser = Parser("nmt.export", text, EXAMPLES, "[options] MODEL OUT")
     parser.add("model", "MODEL", "Model or run folder.")
-    parser.add("out", "OUT", "Folder, or zip file, to write. It must not exist.")
+    parser.add("out", "OUT", "Folder, or zip or HTML file, to write. It must not exist.")
     parser.begin("Format")
     parser.add_table(OPTIONS)
     return parser
@@ -48,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Options) -> int:
-    from nmt.interop.archive import pack
+    from nmt.interop import archive, html
     from nmt.interop.export import Parity, export
 
     require("to" in options, "the format is missing: give --to, such as --to ctranslate2")
@@ -59,7 +57,8 @@ def command(options: Options) -> int:
         return export(Path(options.model), out, options.to, options.get("quantization"), check, languages)
 
     out = Path(options.out)
-    parity = pack(out, export_to) if options.to == "zip" else export_to(out)
+    packs = {"zip": archive.pack, "html": html.pack}
+    parity = packs[options.to](out, export_to) if options.to in packs else export_to(out)
     for line in parity.sentences_of_card():
         say(line)
     say(f"Exported: {options.out}")

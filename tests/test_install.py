@@ -88,7 +88,7 @@ def test_the_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setattr(doctor, "installed", lambda name: "" if name in ("torch", "onnx") else "1.0")
     assert doctor.main([]) == 1
     shown = capsys.readouterr().out
-    assert f"transformers.js: missing onnx: {extras.install('onnx')}" in shown
+    assert f"ONNX: missing onnx: {extras.install('onnx')}" in shown
     assert "can't work without torch" in shown
 
 

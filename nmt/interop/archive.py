@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from nmt.data.tokenizer import Tokenizer
@@ -22,7 +23,7 @@ from nmt.translation.model_folder import ModelInfo, licence_sentence
 QUANTIZATIONS = ["int8", *(name for name in ctranslate2.QUANTIZATIONS if name != "int8")]
 LONGEST = 1 << 20  # pieces of a line, where the model has no limit
 PROGRAM = "pip install ctranslate2 sentencepiece\npython translate.py < input > output"
-LICENCE = """translate.py: Apache License 2.0, https://www.apache.org/licenses/LICENSE-2.0
+LICENCE = """{program}: Apache License 2.0, https://www.apache.org/licenses/LICENSE-2.0
 
 The model learned from {corpus}. {licence}
 The terms of that text may limit what may be done with the model: README.md has what is known of them.
@@ -49,8 +50,7 @@ def write(export: Export, folder: Path) -> None:
     about |= {"tokenizers": ("joint.model", "joint.model") if export.tokenizer.joint else files}
     write_json(folder / "translate.json", about)
     shutil.copyfile(Path(__file__).with_name("translate_alone.py"), folder / "translate.py")
-    text = LICENCE.format(corpus=info.corpus, licence=licence_sentence(info.licence) if info.origin else "")
-    write_text(folder / "LICENCE.txt", text)
+    write_text(folder / "LICENCE.txt", licence_text("translate.py", info))
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
@@ -61,15 +61,32 @@ def about(export: Export) -> About:
     return replace(ctranslate2.about(export), usage=PROGRAM)
 
 
+def licence_text(program: str, info: ModelInfo) -> str:
+    licence = licence_sentence(info.licence) if info.origin else ""
+    return LICENCE.format(program=program, corpus=info.corpus, licence=licence)
+
+
 def pack(file: Path, export_to: Callable[[Path], Parity]) -> Parity:
     """Pack the folder that `export_to` writes to the path that it is given. ValueError if the file exists."""
-    require(file.suffix == ".zip", f"{file} is not the name of a zip file: give it the ending .zip")
+
+    def put(folder: Path, stream: IO[bytes]) -> None:
+        with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
+            for path in sorted(folder.iterdir()):
+                archive.write(path, path.relative_to(folder.parent))
+
+    return pack_into(file, ".zip", export_to, put)
+
+
+def pack_into(
+    file: Path, ending: str, export_to: Callable[[Path], Parity], put: Callable[[Path, IO[bytes]], None]
+) -> Parity:
+    """Write one file, whole or not at all: `put` makes it of the folder that `export_to` writes."""
+    require(file.suffix == ending, f"{file} is not the name of a {ending[1:]} file: give it the ending {ending}")
     require(not file.exists(), f"{file} exists already: name another file, or delete it")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, file.stem)
         parity = export_to(folder)
         file.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(file) as stream, ZipFile(stream, "w", ZIP_DEFLATED) as archive:
-            for path in sorted(folder.iterdir()):
-                archive.write(path, path.relative_to(temporary))
+        with whole_file(file) as stream:
+            put(folder, stream)
     return parity

@@ -24,8 +24,8 @@ from nmt.version import __version__
 FORMATS = {
     "ctranslate2": "nmt.interop.ctranslate2",
     "hf": "nmt.interop.huggingface",
+    "html": "nmt.interop.html",
     "onnx": "nmt.interop.onnx",
-    "transformers.js": "nmt.interop.transformers_js",
     "zip": "nmt.interop.archive",
 }
 MOST_LINES = 200  # of a file or a test set, that an export is checked with
@@ -55,10 +55,13 @@ class Parity:
     largest: float
     """The largest absolute difference."""
     sentences: int
+    """0: nothing was compared, and a figure says why."""
     figures: tuple[str, ...] = ()
     """Further results, a sentence each."""
 
     def sentences_of_card(self) -> list[str]:
+        if not self.sentences:
+            return [*self.figures]
         first = f"Compared with nmt on {self.sentences:,} sentences: {self.compared}"
         return [f"{first}, largest difference {self.largest:.1e}.", *self.figures]
 
