@@ -28,7 +28,7 @@ from nmt.decode.hypothesis import (
     longest_output,
 )
 from nmt.decode.rules import Fusion, make_rules
-from nmt.decode.stop import Stop
+from nmt.decode.stop import Stop, is_late
 from nmt.fields import require
 from nmt.model.cache import SourceWeights
 from nmt.model.contract import Decoder, GenerativeModel
@@ -56,14 +56,15 @@ def search(
     other rules leave fewer, and NONE if they leave no way to end, e.g. a prefix that contains a forbidden phrase.
     Sources as in `Decoder.start`; `constraints`: one for each sentence, or none. `language_model`: has the same target
     vocabulary, can read texts without a source, and joins the search with the weight `options.lm_weight`.
+    If the time of `stop` is up, what isn't finished ends in the next step, whatever its constraints ask for.
     Raises ValueError if logits are not numbers, or constraints need more positions than the model has; Stopped as
     `stop` says.
     """
     constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
     beams = Beams(model, src_BS, src_mask_BS, options, constraints, language_model if options.lm_weight else None)
     while beams.sentences_N.size(0):
-        if stop:
-            stop.check()
+        if is_late(stop):
+            beams.cut()
         beams.step()
     return beams.hypotheses()
 
@@ -130,6 +131,7 @@ class Beams:
         sentences = zip(lengths, rooms, constraints, strict=True)
         self.limits = [longest_output(n_source, options, most, c) for n_source, most, c in sentences]
         self.min_length, n_steps = min([options.min_length, *self.limits]), max(self.limits) + 1
+        self.is_cut = False
         self.sentences_N = torch.arange(n_sentences, device=device)  # their indices among the B sentences
         self.limits_N = torch.tensor(self.limits, device=device)  # most pieces of their translations, without EOS
         self.tokens_NK = torch.full((n_sentences, 1), BOS, device=device)  # the newest token of each hypothesis
@@ -155,6 +157,13 @@ class Beams:
         self.best_BF = torch.full((n_sentences, options.n_best), -inf, device=device)
         self.ends_BF = torch.zeros(n_sentences, options.n_best, dtype=torch.int64, device=device)
 
+    def cut(self) -> None:
+        """Lower all limits to the present length: in the next step, hypotheses can only end."""
+        self.is_cut, self.min_length = True, 0
+        self.limits_N = self.limits_N.clamp(max=self.steps)
+        for b in self.sentences_N.tolist():
+            self.limits[b] = min(self.limits[b], self.steps)
+
     def step(self) -> None:
         """Continue every live hypothesis by one token."""
         source_weights: SourceWeights = [] if any(rule.needs_attention for rule in self.rules) else None
@@ -168,7 +177,7 @@ class Beams:
             rule.apply(ruled_NKV, base_NKV, self.steps)
         if self.steps in self.limits:  # what has reached its limit can only end
             full_N = self.limits_N == self.steps
-            eos_NK = ruled_NKV[full_N, :, EOS]
+            eos_NK = (base_NKV if self.is_cut else ruled_NKV)[full_N, :, EOS]
             ruled_NKV[full_N] = -inf
             ruled_NKV[full_N, :, EOS] = eos_NK
         totals_NK, places_NK = best_continuations(self.scores_NK, ruled_NKV, self.options.beam_size)

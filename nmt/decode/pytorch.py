@@ -19,10 +19,10 @@ from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.ensemble import Begun, Ensemble, least
 from nmt.decode.graphs import RecordedModel, record_models
-from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis
+from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, UNSEARCHED, AllConstraints, Hypothesis
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
-from nmt.decode.stop import Stop
+from nmt.decode.stop import Stop, is_late
 from nmt.fields import require
 from nmt.model.contract import Decoder, GenerativeModel, without_sources
 from nmt.model.precision import with_precision
@@ -127,6 +127,8 @@ class TorchEngine:
         is_free = language_model is None and constraints.count(NO_CONSTRAINTS) == len(constraints)
         if self.plain and is_free and self.plain.is_plain(sources, options):
             return self.plain.search(sources, options, (), stop)
+        if is_late(stop):
+            return [[UNSEARCHED] * max(1, options.samples) for _ in sources]
         batch = pad(sources, self.device)
         if options.samples:
             return sample(self.decoder, *batch, options, stop)

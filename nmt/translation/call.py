@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nmt.config import SearchConfig
-from nmt.decode.hypothesis import Hypothesis
-from nmt.decode.stop import Stop
+from nmt.decode.hypothesis import LEAST, UNSEARCHED, Hypothesis
+from nmt.decode.stop import Late, Stop, is_late
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Reading, Step, translate
 from nmt.reading.request import BLANK, Lists, Part, Request, Translation
@@ -29,6 +29,10 @@ Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 """Maps a source line and its candidate translations to values, one for each; higher is better."""
 
 
+UNREACHED = Translation("", LEAST, (Part((), UNSEARCHED),), ("unfinished",))
+PORTION = 4  # batches whose lines are read, searched and put back together, if the call has a time limit
+
+
 @dataclass(frozen=True)
 class Call:
     """What a call needs of its translator, and what it wants."""
@@ -42,7 +46,23 @@ class Call:
     stop: Stop | None = None
 
     def translate(self, requests: Sequence[Request]) -> Lists:
-        """The n-best list of each request."""
+        """The n-best list of each request. If the time is up, what isn't finished has the flag "unfinished"."""
+        size, lists = PORTION * self.context.search.batch_size, Lists()
+        if self.stop is None:
+            return self.translate_portion(requests)
+        for first in range(0, len(requests), size):
+            portion = requests[first : first + size]
+            if is_late(self.stop):
+                lists += unreached(portion)
+            else:
+                lists += self.translate_portion(portion)
+        if is_late(self.stop):
+            lists = [
+                [t if t.finished or "unfinished" in t.flags else t.flagged("unfinished") for t in n] for n in lists
+            ]
+        return lists
+
+    def translate_portion(self, requests: Sequence[Request]) -> Lists:
         readings = [Reading.of(request) for request in requests]
         lines = partial(translate_lines, search=self.context.search, attempt=self.attempt, judge=self.judge)
         lists = translate(readings, (mark_up, cut_text), self.context, lines)
@@ -50,7 +70,9 @@ class Call:
         return [self.checked(request, found) if request.constraints else found for request, found in pairs]
 
     def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> Lists:
-        """The n-best lists of lines that are read by these steps."""
+        """The n-best lists of lines that are read by these steps; nothing is read when the time is up."""
+        if is_late(self.stop):
+            return unreached(lines)
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         choose_later = search.mbr != "none" or self.rerank is not None or self.lm is not None
         wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
@@ -108,6 +130,11 @@ class Call:
         return [translation.flagged("constraints") for translation in translations]
 
 
+def unreached(texts: Sequence[Request | Reading]) -> Lists:
+    """The lists of texts that were not begun when the time was up."""
+    return [[UNREACHED if text.text.strip() else BLANK] for text in texts]
+
+
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:
     """The translations in falling order of their values; equal ones stay as they were."""
     return [translations[i] for i in sorted(range(len(values)), key=lambda i: -values[i])]
@@ -115,8 +142,13 @@ def best_first(translations: Sequence[Translation], values: Sequence[float]) -> 
 
 def rerank_with(lm: LanguageModel, weight: float, n_best: Lists, stop: Stop | None) -> Lists:
     """Each list in falling order of the score plus `weight` times the language model's mean log-probability of a piece.
-    Translations that are too long for the language model come last."""
-    scores = iter(lm.score([translation.text for translations in n_best for translation in translations], stop=stop))
+    Translations that are too long for the language model come last. If the time is up, the lists stay as they are."""
+    try:
+        scores = iter(
+            lm.score([translation.text for translations in n_best for translation in translations], stop=stop)
+        )
+    except Late:
+        return n_best
     means = [[score.mean if (score := next(scores)) else -math.inf for _ in translations] for translations in n_best]
     return [
         best_first(translations, [t.score + weight * mean for t, mean in zip(translations, row, strict=True)])

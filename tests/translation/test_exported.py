@@ -90,8 +90,11 @@ def test_no_repeated_ngrams_batches_and_given_translations(foreign: Translator, 
             assert len(set(bigrams)) == len(bigrams)
     alone = [foreign.translate([line], greedy)[0] for line in LINES]
     assert foreign.translate(LINES, greedy) == alone == foreign.translate(LINES, greedy, stop=Stop(1000))
+    assert foreign.translate(LINES, greedy, stop=Stop(0.0)) == [""] * len(LINES)
+    ended = Stop()
+    ended.set()
     with pytest.raises(Stopped):
-        foreign.translate(LINES, greedy, stop=Stop(0.0))
+        foreign.translate(LINES, greedy, stop=ended)
     for ours, theirs in zip(own.scorer().score(PAIRS), foreign.scorer().score(PAIRS), strict=True):
         assert ours
         assert theirs
