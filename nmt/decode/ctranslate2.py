@@ -184,17 +184,20 @@ class CTranslate2Engine:
         require(all(math.isfinite(score) for n_best in found for _, score in n_best), BAD_LOGITS)
         pairs = [(source, ids) for source, n_best in zip(sources, found, strict=True) for ids, _ in n_best]
         numbers, exact = count(), cache(lambda: self.score(pairs))
+        # Of these, the library's score is without the prefix, or without EOS.
+        rows = list(zip(sources, found, [c.prefix for c in constraints], limits, strict=True))
+        partly = [(s, ids) for s, n_best, prefix, limit in rows for ids, _ in n_best if prefix or len(ids) == limit]
+        whole = iter(self.score(partly))
 
         def hypothesis(ids: list[int], score: float, prefix: Ids, limit: int) -> Hypothesis:
             length = len(ids) + 1
             log_probs = LaterLogProbs(exact, next(numbers), length)
-            if prefix or len(ids) == limit:  # the library's score is without the prefix, or without EOS
-                return Hypothesis.of(ids, [*log_probs], options, limit)
+            if prefix or len(ids) == limit:
+                return Hypothesis.of(ids, next(whole), options, limit)
             log_prob = score * float(length_divisor(length, options))
             return Hypothesis(ids, score, log_prob, log_probs, finished=len(ids) < limit)
 
-        rows = zip(found, constraints, limits, strict=True)
-        made = ([hypothesis(*each, c.prefix, limit) for each in n_best] for n_best, c, limit in rows)
+        made = ([hypothesis(*each, prefix, limit) for each in n_best] for _, n_best, prefix, limit in rows)
         return [sorted(n_best, key=lambda hypothesis: -hypothesis.score) for n_best in made]
 
     def find(
