@@ -5,9 +5,10 @@ Shapes: X models, B sentences, S source length, T target length, V target vocabu
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 
 import torch
 from torch import Tensor
@@ -36,6 +37,19 @@ def pad(sentences: Iterable[Iterable[int]], device: torch.device) -> tuple[Tenso
     return ids_BS, ids_BS != PAD
 
 
+class Once:
+    """Calls a function once, when it is first asked to. Threads wait for it."""
+
+    def __init__(self, function: Callable[[], None] | None) -> None:
+        self.function, self.lock = function, Lock()
+
+    def __call__(self) -> None:
+        with self.lock, torch.inference_mode(False):  # weights may be trained, or saved
+            if self.function:
+                self.function()
+                self.function = None
+
+
 @dataclass(frozen=True)
 class TorchEngine:
     """An `Engine` that searches with models in evaluation mode; see `make`."""
@@ -51,6 +65,8 @@ class TorchEngine:
     """The models, if a GPU can record their steps."""
     plain: CTranslate2Engine | None = None
     """A faster engine with the same weights, for the searches that it does as this one does."""
+    load: Once = field(default_factory=lambda: Once(None))
+    """Gives the models their weights, which take memory, when they are first needed."""
 
     takes_phrases = True
 
@@ -70,7 +86,7 @@ class TorchEngine:
 
     def with_models(self, models: Sequence[GenerativeModel]) -> "TorchEngine":
         """This engine with other models, of the same kind and precision."""
-        return replace(self, models=tuple(models), recorded=record_models(models), plain=None)
+        return replace(self, models=tuple(models), recorded=record_models(models), plain=None, load=Once(None))
 
     def begun(self, source: Ids, target: Ids) -> "TorchEngine":
         return replace(self, before=(source, target), plain=self.plain and self.plain.begun(source, target))
@@ -99,7 +115,7 @@ class TorchEngine:
 
     @property
     def device(self) -> torch.device:
-        return self.models[0].device
+        return torch.device("cpu") if self.plain else self.models[0].device
 
     @property
     def longest_source(self) -> int | None:
@@ -129,6 +145,7 @@ class TorchEngine:
             return self.plain.search(sources, options, (), stop)
         if is_late(stop):
             return [[UNSEARCHED] * max(1, options.samples) for _ in sources]
+        self.load()
         batch = pad(sources, self.device)
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
@@ -155,6 +172,7 @@ class TorchEngine:
     ) -> list[list[float]]:
         if stop:
             stop.check()
+        self.load()
         batch = *sources, *pad(targets, self.device)
         log_probs_XBT = torch.stack([force_score(reader, *batch) for reader in self.readers])
         log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))
@@ -163,6 +181,7 @@ class TorchEngine:
 
     @torch.inference_mode()
     def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
+        self.load()
         device = self.device
         target_BT = pad_sequence([torch.tensor([BOS, *target]) for _, target in pairs], batch_first=True).to(device)
         batch = *pad((source for source, _ in pairs), device), target_BT
@@ -177,6 +196,7 @@ class TorchEngine:
 
     @torch.inference_mode()
     def attention(self, source: Ids, target: Ids) -> Tensor:
+        self.load()
         weights: list[Tensor] = []
         self.readers[0](*pad([source], self.device), torch.tensor([[BOS, *target]], device=self.device), weights)
         return weights[-1][0].float().mean(0).cpu()[:-1, :-1]
@@ -184,6 +204,7 @@ class TorchEngine:
     @torch.inference_mode()
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         """For beginnings of equal length."""
+        self.load()
         target_BT = torch.tensor([[BOS, *target] for target in targets], device=self.device)
         batch = *pad([source] * len(targets), self.device), target_BT
         log_probs_XBV = torch.stack([reader(*batch)[:, -1].float().log_softmax(-1) for reader in self.readers])
