@@ -28,7 +28,7 @@ from nmt.decode.hypothesis import (
     longest_output,
 )
 from nmt.decode.rules import Fusion, make_rules
-from nmt.decode.stop import Stop, is_late
+from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.model.cache import SourceWeights
 from nmt.model.contract import Decoder, GenerativeModel
@@ -63,7 +63,7 @@ def search(
     constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
     beams = Beams(model, src_BS, src_mask_BS, options, constraints, language_model if options.lm_weight else None)
     while beams.sentences_N.size(0):
-        if is_late(stop):
+        if stop and stop.is_late():
             beams.cut()
         beams.step()
     return beams.hypotheses()

@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import BAD_LOGITS, Hypothesis, forbidden_ids, longest_output
-from nmt.decode.stop import Stop, is_late
+from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.model.contract import Decoder
 from nmt.vocabulary import BOS, EOS
@@ -70,7 +70,7 @@ def sample_part(
     tokens_TBW = torch.full(random_TBW.shape, EOS, device=device)
     log_probs_TBW = torch.zeros(random_TBW.shape, device=device)
     for step in range(random_TBW.size(0)):
-        if is_late(stop):
+        if stop and stop.is_late():
             limits_N = limits_N.clamp(max=step)
             limits = [min(limit, step) for limit in limits]
         logits_NWV = model.step(tokens_NW, cache)

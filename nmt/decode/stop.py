@@ -36,12 +36,10 @@ class Stop:
         if time.monotonic() >= self.deadline:
             raise Late("the search took longer than it may")
 
-
-def is_late(stop: Stop | None) -> bool:
-    """Whether the time of a search is up. Raises Stopped if it was ended."""
-    try:
-        if stop:
-            stop.check()
-    except Late:
-        return True
-    return False
+    def is_late(self) -> bool:
+        """Whether the time is up. Raises Stopped if another thread ended the search."""
+        try:
+            self.check()
+        except Late:
+            return True
+        return False

@@ -13,7 +13,7 @@ from functools import partial
 
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import LEAST, UNSEARCHED, Hypothesis
-from nmt.decode.stop import Late, Stop, is_late
+from nmt.decode.stop import Late, Stop
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Reading, Step, translate
 from nmt.reading.request import BLANK, Lists, Part, Request, Translation
@@ -45,24 +45,21 @@ class Call:
     """The language model that reranks, if one does."""
     stop: Stop | None = None
 
-    def translate(self, requests: Sequence[Request]) -> Lists:
-        """The n-best list of each request. If the time is up, what isn't finished has the flag "unfinished"."""
+    def translate_in_time(self, requests: Sequence[Request]) -> Lists:
+        """As `translate`. If the time of `stop` is up, what isn't finished has the flag "unfinished"."""
+        assert self.stop
         size, lists = PORTION * self.context.search.batch_size, Lists()
-        if self.stop is None:
-            return self.translate_portion(requests)
         for first in range(0, len(requests), size):
             portion = requests[first : first + size]
-            if is_late(self.stop):
-                lists += unreached(portion)
-            else:
-                lists += self.translate_portion(portion)
-        if is_late(self.stop):
+            lists += unreached(portion) if self.stop.is_late() else self.translate(portion)
+        if self.stop.is_late():
             lists = [
                 [t if t.finished or "unfinished" in t.flags else t.flagged("unfinished") for t in n] for n in lists
             ]
         return lists
 
-    def translate_portion(self, requests: Sequence[Request]) -> Lists:
+    def translate(self, requests: Sequence[Request]) -> Lists:
+        """The n-best list of each request."""
         readings = [Reading.of(request) for request in requests]
         lines = partial(translate_lines, search=self.context.search, attempt=self.attempt, judge=self.judge)
         lists = translate(readings, (mark_up, cut_text), self.context, lines)
@@ -71,7 +68,7 @@ class Call:
 
     def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> Lists:
         """The n-best lists of lines that are read by these steps; nothing is read when the time is up."""
-        if is_late(self.stop):
+        if self.stop and self.stop.is_late():
             return unreached(lines)
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         choose_later = search.mbr != "none" or self.rerank is not None or self.lm is not None

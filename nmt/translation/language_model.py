@@ -20,7 +20,7 @@ from nmt.decode.generation import Continuations
 from nmt.decode.parallel import halve_if_too_large, map_batches
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
-from nmt.decode.stop import Stop, is_late
+from nmt.decode.stop import Stop
 from nmt.extras import typed
 from nmt.fields import require
 from nmt.model.contract import PromptedModel
@@ -320,7 +320,7 @@ def grow(batch: Continuations, growing: list[Growing], stop: Stop | None) -> Ite
     """Take all steps of a batch, as far as there is time; yield each addition to one of the texts. Raises Stopped as
     `stop` says."""
     width = len(growing) // len(batch.limits)
-    while batch.live and not is_late(stop):
+    while batch.live and not (stop and stop.is_late()):
         for prompt, sample, piece, log_prob in batch.step():
             continuation = growing[prompt * width + sample]
             yield continuation.add(piece, log_prob)

@@ -15,7 +15,7 @@ from nmt.decode.hypothesis import NO_CONSTRAINTS as FREE
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_output
 from nmt.decode.parallel import halve_if_too_large, map_batches
 from nmt.decode.sampling import MAX_SLOTS
-from nmt.decode.stop import Stop, is_late
+from nmt.decode.stop import Stop
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.insertion import MOST_TERMS, SCORED, Draft, narrower
@@ -86,7 +86,7 @@ class SpanSearch:
         drafts = {s: Draft(c, c.phrases, results[s][0]) for s, c in compiled.items() if c.phrases and results[s]}
         self.insert_terms(drafts, search, stop)
         results |= {span: [draft.found] for span, draft in drafts.items()}
-        if is_late(stop):
+        if stop and stop.is_late():
             return results
         left = {span: draft for span, draft in drafts.items() if not draft.is_done}
         results |= {span: [] for span, draft in left.items() if draft.lacking is None}
@@ -119,7 +119,7 @@ class SpanSearch:
             limits = [longest_output(len(s), search, room(len(s)), starts[s]) for s in going]
             batches = [part for batch in by_length for part in bounded(batch, search, max(limits) + 1)]
             found = map_batches(partial(halve_if_too_large, rest), batches, self.engine.device)
-            if is_late(stop):  # a translation without its terms is better than the beginning of one with them
+            if stop and stop.is_late():  # a translation without its terms is better than the beginning of one with them
                 return
             for span, (best, *_) in zip(chain(*batches), chain(*found), strict=True):
                 drafts[span].take(best)

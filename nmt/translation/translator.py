@@ -234,7 +234,7 @@ class Translator:
     @property
     def model(self) -> GenerativeModel:
         """The model, or the first of an ensemble, of PyTorch."""
-        if isinstance(self.engine, TorchEngine):
+        if isinstance(self.engine, TorchEngine) and self.engine.load:
             self.engine.load()
         return self.engine.models[0]
 
@@ -305,7 +305,7 @@ class Translator:
         most = len(requests) // search.batch_size if self.engine.leaves_python else 1
         n = max(1, min(torch.get_num_threads(), MOST_WORKERS, most))
         call, shares = self.call(search, markup, rerank, stop), [requests[k::n] for k in range(n)]
-        lists = map_batches(call.translate, shares, self.engine.device)
+        lists = map_batches(call.translate_in_time if stop else call.translate, shares, self.engine.device)
         return [lists[i % n][i // n] for i in range(len(requests))]
 
     def call(
