@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 
 from nmt.version import __version__
@@ -34,7 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name == "--version":
         print(f"nmt {__version__}")
         return 0
-    print(f"nmt: there is no command {name}: it must be one of {', '.join(COMMANDS)}", file=sys.stderr)
+    near = get_close_matches(name[:40], COMMANDS, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"it must be one of {', '.join(COMMANDS)}"
+    print(f"nmt: there is no command {name}: {hint}", file=sys.stderr)
     return 2
 
 

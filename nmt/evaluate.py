@@ -40,7 +40,11 @@ TEXTS = {
     "--source": ("FILE", "Text to translate, one sentence in each line."),
     "--reference": ("FILE...", "Reference translations, a line for each source. Several files are several references."),
     "--hypothesis": ("FILE...", "Translations to score, a line for each reference. With them, no model is needed."),
-    "--against": ("PATH...", "Compare A (--hypothesis or --model) with B: files, or folders. Several are its seeds."),
+    "--against": (
+        "PATH...",
+        "Compare A (--hypothesis or --model) with B: files, or folders. Several are its seeds. Options of search hold "
+        "for both.",
+    ),
     "--ter": ("", "Compute TER too, which is slow for long lines."),
     "--save": ("DIR", "Folder to write the translations of each test set to, as a new file TEST.out."),
     "--json": ("FILE", "File to write the scores to, as JSON. For -, standard output has them instead of the table."),

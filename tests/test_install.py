@@ -97,8 +97,10 @@ def test_nmt_has_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.COMMANDS.keys() == files - {"__main__"}
     assert __main__.main(["translate", "--model", "nowhere"]) == 2
     assert capsys.readouterr().err == "nmt.translate: nowhere: there is no such folder\n"
-    assert __main__.main(["translat"]) == 2
-    assert "there is no command translat" in capsys.readouterr().err
+    assert (__main__.main(["trian"]), __main__.main(["zzz"])) == (2, 2)
+    near, none = capsys.readouterr().err.splitlines()
+    assert near == "nmt: there is no command trian: did you mean train?"
+    assert none.startswith("nmt: there is no command zzz: it must be one of train, translate")
     assert (__main__.main(["--help"]), __main__.main([]), __main__.main(["--version"])) == (0, 0, 0)
     assert capsys.readouterr().out.count("translate text and documents") == 2
     assert PROJECT["scripts"] == {"nmt": "nmt.__main__:main"}

@@ -54,14 +54,15 @@ def search(
     Each sentence's result depends on that sentence alone. A sentence has fewer hypotheses if its constraints and the
     other rules leave fewer, and NONE if they leave no way to end, e.g. a prefix that contains a forbidden phrase.
     Sources as in `Decoder.start`; `constraints`: one for each sentence, or none.
+    If the time of `stop` is up, what isn't finished ends in the next step, whatever its constraints ask for.
     Raises ValueError if logits are not numbers, or constraints need more positions than the model has; Stopped as
     `stop` says.
     """
     constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
     beams = Beams(model, src_BS, src_mask_BS, options, constraints)
     while beams.sentences_N.size(0):
-        if stop:
-            stop.check()
+        if stop and stop.is_late():
+            beams.cut()
         beams.step()
     return beams.hypotheses()
 
@@ -120,6 +121,7 @@ class Beams:
         sentences = zip(lengths, rooms, constraints, strict=True)
         self.limits = [longest_output(n_source, options, most, c) for n_source, most, c in sentences]
         self.min_length, n_steps = min([options.min_length, *self.limits]), max(self.limits) + 1
+        self.is_cut = False
         self.sentences_N = torch.arange(n_sentences, device=device)  # their indices among the B sentences
         self.limits_N = torch.tensor(self.limits, device=device)  # most pieces of their translations, without EOS
         self.tokens_NK = torch.full((n_sentences, 1), BOS, device=device)  # the newest token of each hypothesis
@@ -142,6 +144,13 @@ class Beams:
         self.best_BF = torch.full((n_sentences, options.n_best), -inf, device=device)
         self.ends_BF = torch.zeros(n_sentences, options.n_best, dtype=torch.int64, device=device)
 
+    def cut(self) -> None:
+        """Lower all limits to the present length: in the next step, hypotheses can only end."""
+        self.is_cut, self.min_length = True, 0
+        self.limits_N = self.limits_N.clamp(max=self.steps)
+        for b in self.sentences_N.tolist():
+            self.limits[b] = min(self.limits[b], self.steps)
+
     def step(self) -> None:
         """Continue every live hypothesis by one token."""
         own_NKV = self.model.step(self.tokens_NK, self.cache).log_softmax(-1)
@@ -151,7 +160,7 @@ class Beams:
             rule.apply(ruled_NKV, own_NKV, self.steps)
         if self.steps in self.limits:  # what has reached its limit can only end
             full_N = self.limits_N == self.steps
-            eos_NK = ruled_NKV[full_N, :, EOS]
+            eos_NK = (own_NKV if self.is_cut else ruled_NKV)[full_N, :, EOS]
             ruled_NKV[full_N] = -inf
             ruled_NKV[full_N, :, EOS] = eos_NK
         totals_NK, places_NK = best_continuations(self.scores_NK, ruled_NKV, self.options.beam_size)

@@ -14,6 +14,7 @@ Willard and Louf 2023.
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +48,11 @@ class ByteAutomaton:
         self.by_first_byte: dict[int, list[int]] = {}
         for p, phrase in enumerate(phrases):
             self.by_first_byte.setdefault(phrase.utf8[0], []).append(p)
-        self.alike = self.bytes_alike()
+        # Equal for bytes that lead to the same state from any state with a finished character: bytes that occur in no
+        # phrase and begin characters of the same kind. A new row takes half the time with them.
+        self.kinds = kinds_of_bytes().copy()
+        own = sorted({byte for phrase in phrases for byte in phrase.utf8})
+        self.kinds[own] = 256 + np.array(own)
         self.all_met = sum(set(constraints))
         empty = State(SPACE, frozenset(), 0)
         self.states, self.numbers = [empty], dict[State, int]()
@@ -55,16 +60,6 @@ class ByteAutomaton:
         self.table[:256] = DEAD
         self.start, self.settled = self.number(empty), self.number(empty._replace(met=self.all_met))
         self.to_settle: dict[tuple[int, bool], float] = {}
-
-    def bytes_alike(self) -> list[list[int]]:
-        """For each byte, all bytes that lead to the same state from any state with a finished character: bytes that
-        occur in no phrase and begin characters of the same kind. A new row takes half the time with them."""
-        in_phrases = {byte for phrase in self.phrases for byte in phrase.utf8}
-        kinds = [(read_byte(OTHER, byte), byte if byte in in_phrases else None) for byte in range(256)]
-        groups: dict[object, list[int]] = {}
-        for byte, kind in enumerate(kinds):
-            groups.setdefault(kind, []).append(byte)
-        return [groups[kind] for kind in kinds]
 
     def number(self, state: State) -> int:
         """The number of a state, which is added if it is new."""
@@ -106,8 +101,8 @@ class ByteAutomaton:
         char = self.states[state].char
         read = read_byte(char, byte)
         after = DEAD if read is None else self.step(state, byte, *read)
-        for same in self.alike[byte] if char in FINISHED else (byte,):
-            self.table[state * 256 + same] = after
+        alike = np.flatnonzero(self.kinds == self.kinds[byte]) if char in FINISHED else byte
+        self.table[state * 256 + alike] = after
         return after
 
     def step(self, state: int, byte: int, char: bytes, separated: bool | None) -> int:
@@ -189,6 +184,13 @@ class ByteAutomaton:
 
     def is_settled(self, state: int) -> bool:
         return self.read(state, b" ") == self.settled
+
+
+@cache
+def kinds_of_bytes() -> Ints:
+    """For each byte a number, the same for bytes that begin characters of the same kind."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(read_byte(OTHER, byte), len(numbers)) for byte in range(256)])
 
 
 def distinct(states_V: Ints) -> set[int]:

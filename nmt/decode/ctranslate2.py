@@ -9,10 +9,11 @@ Shapes: T target pieces, S source pieces, both without EOS.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 import torch
@@ -23,13 +24,14 @@ from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import (
     BAD_LOGITS,
     NO_CONSTRAINTS,
+    UNSEARCHED,
     AllConstraints,
     Hypothesis,
     forbidden_ids,
     length_divisor,
     longest_output,
 )
-from nmt.decode.stop import Stop
+from nmt.decode.stop import Late, Stop
 from nmt.fields import require
 from nmt.model.positions import SINUSOIDAL
 
@@ -75,13 +77,14 @@ class Pace:
     def __init__(self) -> None:
         self.most = 3200.0  # source pieces × hypotheses of a call; at first what a slow machine does
 
-    def parts(self, sources: Sequence[Ids], beam_size: int) -> Iterator[slice]:
-        """Parts of a batch that take about `CALL` seconds each, or have one sentence. The time until the next part is
-        asked for counts as that of the part."""
+    def parts(self, sources: Sequence[Ids], beam_size: int, deadline: float) -> Iterator[slice]:
+        """Parts of a batch that take about `CALL` seconds each, less where the deadline is near, or have one sentence.
+        The time until the next part is asked for counts as that of the part."""
         cost, first = beam_size * (max(map(len, sources), default=0) + 10), 0
         while first < len(sources):
             size, started = max(1, int(self.most / cost)), perf_counter()
-            part = slice(first, min(first + size, len(sources)))
+            fitting = max(1, int(size * min(1.0, (deadline - monotonic()) / CALL)))
+            part = slice(first, min(first + fitting, len(sources)))
             yield part
             first, share = part.stop, CALL / max(perf_counter() - started, 1e-9)
             # What was smaller than it might have been tells only if it was still too slow.
@@ -151,9 +154,12 @@ class CTranslate2Engine:
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
         constraints = constraints or [NO_CONSTRAINTS] * len(sources)
-        parts = self.pace.parts(sources, options.beam_size) if stop else (slice(None),)
-        searched = (self.search_part(sources[part], options, constraints[part], stop) for part in parts)
-        return [n_best for found in searched for n_best in found]
+        parts = self.pace.parts(sources, options.beam_size, stop.deadline) if stop else (slice(None),)
+        found = list[list[Hypothesis]]()
+        with suppress(Late):
+            for part in parts:
+                found += self.search_part(sources[part], options, constraints[part], stop)
+        return found + [[UNSEARCHED] for _ in sources[len(found) :]]
 
     def search_part(
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints, stop: Stop | None
@@ -171,17 +177,20 @@ class CTranslate2Engine:
         require(all(math.isfinite(score) for n_best in found for _, score in n_best), BAD_LOGITS)
         pairs = [(source, ids) for source, n_best in zip(sources, found, strict=True) for ids, _ in n_best]
         numbers, exact = count(), cache(lambda: self.score(pairs))
+        # Of these, the library's score is without the prefix, or without EOS.
+        rows = list(zip(sources, found, [c.prefix for c in constraints], limits, strict=True))
+        partly = [(s, ids) for s, n_best, prefix, limit in rows for ids, _ in n_best if prefix or len(ids) == limit]
+        whole = iter(self.score(partly))
 
         def hypothesis(ids: list[int], score: float, prefix: Ids, limit: int) -> Hypothesis:
             length = len(ids) + 1
             log_probs = LaterLogProbs(exact, next(numbers), length)
-            if prefix or len(ids) == limit:  # the library's score is without the prefix, or without EOS
-                return Hypothesis.of(ids, [*log_probs], options, limit)
+            if prefix or len(ids) == limit:
+                return Hypothesis.of(ids, next(whole), options, limit)
             log_prob = score * float(length_divisor(length, options))
             return Hypothesis(ids, score, log_prob, log_probs, finished=len(ids) < limit)
 
-        rows = zip(found, constraints, limits, strict=True)
-        made = ([hypothesis(*each, c.prefix, limit) for each in n_best] for n_best, c, limit in rows)
+        made = ([hypothesis(*each, prefix, limit) for each in n_best] for _, n_best, prefix, limit in rows)
         return [sorted(n_best, key=lambda hypothesis: -hypothesis.score) for n_best in made]
 
     def find(

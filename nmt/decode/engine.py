@@ -66,8 +66,10 @@ class Engine(Limited, Protocol):
         """The `options.n_best` best hypotheses of each source, best first and all different; or `options.samples`
         samples, in the order drawn. `constraints`: one for each source, or none.
 
-        A source has fewer hypotheses if its constraints leave fewer. Raises ValueError if logits are not numbers, or
-        constraints need more positions than there are; Stopped as `stop` says.
+        A source has fewer hypotheses if its constraints leave fewer. If the time of `stop` is up, a search ends with
+        what it has: PyTorch's hypotheses end where they are, CTranslate2's batches that aren't finished are UNSEARCHED,
+        and so is what hadn't begun. Raises ValueError if logits are not numbers, or constraints need more positions
+        than there are; Stopped as `stop` says.
         """
 
     def rest(
@@ -82,7 +84,7 @@ class Engine(Limited, Protocol):
 
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
         """The log-probability of each piece of given targets, and of EOS. For pairs that fit (`fits`). Raises as
-        `search`."""
+        `search`, and Late if the time of `stop` is up."""
 
     def attention(self, source: Ids, target: Ids) -> Tensor:
         """Attention weights (T, S), float32 on the CPU, from the steps that write the target to the source: the mean of

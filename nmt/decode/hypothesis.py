@@ -14,6 +14,7 @@ from nmt.vocabulary import BOS, PAD, UNK
 
 FORBIDDEN_IDS = (UNK, BOS, PAD)  # never written; byte fallback spells every character without <unk>
 DETOUR = 6  # pieces that a hypothesis may need before a phrase, to complete a character and to end a word
+LEAST = -1000.0  # the log-probability of what was not searched: JSON has no -inf
 BAD_LOGITS = "the model's logits are not numbers: its weights are damaged, or its training diverged"
 
 
@@ -57,7 +58,7 @@ class Hypothesis:
     score: float  # for ranking: log_prob / length_divisor(length with EOS)
     log_prob: float  # natural logarithm of the probability that the model gives to the ids and EOS
     token_log_probs: Sequence[float]  # the summands of log_prob: one for each id, and the last for EOS
-    finished: bool  # False: the translation has reached the length limit, where only EOS was allowed
+    finished: bool  # False: it has reached the length limit, or its time was up, and then only EOS was allowed
 
     @classmethod
     def of(cls, ids: Sequence[int], log_probs: list[float], options: SearchConfig, limit: float = inf) -> "Hypothesis":
@@ -65,6 +66,9 @@ class Hypothesis:
         log_prob = fsum(log_probs)
         score = log_prob / float(length_divisor(len(log_probs), options))
         return cls(list(ids), score, log_prob, log_probs, finished=len(ids) < limit)
+
+
+UNSEARCHED = Hypothesis([], LEAST, LEAST, [LEAST], finished=False)  # the time was up before the search began
 
 
 def length_divisor(length: int | Tensor, options: SearchConfig) -> float | Tensor:

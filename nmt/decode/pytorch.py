@@ -5,9 +5,10 @@ Shapes: X models, B sentences, S source length, T target length, V target vocabu
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.ensemble import Begun, Ensemble
 from nmt.decode.graphs import RecordedModel, record_models
-from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, AllConstraints, Hypothesis
+from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, UNSEARCHED, AllConstraints, Hypothesis
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
@@ -36,6 +37,20 @@ def pad(sentences: Iterable[Iterable[int]], device: torch.device) -> tuple[Tenso
     return ids_BS, ids_BS != PAD
 
 
+class Once:
+    """Calls a function once, when it is first asked to. Threads wait for it."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self.function: Callable[[], None] | None = function
+        self.lock = Lock()
+
+    def __call__(self) -> None:
+        with self.lock, torch.inference_mode(False):  # weights may be trained, or saved
+            if self.function:
+                self.function()
+                self.function = None
+
+
 @dataclass(frozen=True)
 class TorchEngine:
     """An `Engine` that searches with models in evaluation mode; see `make`."""
@@ -49,6 +64,8 @@ class TorchEngine:
     """The models, if a GPU can record their steps."""
     plain: CTranslate2Engine | None = None
     """A faster engine with the same weights, for the searches that it does as this one does."""
+    load: Once | None = None
+    """Gives the models their weights, which take memory, when they are first needed."""
 
     takes_phrases = True
 
@@ -68,7 +85,7 @@ class TorchEngine:
 
     def with_models(self, models: Sequence[GenerativeModel]) -> "TorchEngine":
         """This engine with other models, of the same kind and precision."""
-        return replace(self, models=tuple(models), recorded=record_models(models), plain=None)
+        return replace(self, models=tuple(models), recorded=record_models(models), plain=None, load=None)
 
     def begun(self, source: Ids, target: Ids) -> "TorchEngine":
         return replace(self, before=(source, target), plain=self.plain and self.plain.begun(source, target))
@@ -94,7 +111,7 @@ class TorchEngine:
 
     @property
     def device(self) -> torch.device:
-        return self.models[0].device
+        return torch.device("cpu") if self.plain else self.models[0].device
 
     @property
     def longest_source(self) -> int | None:
@@ -117,6 +134,10 @@ class TorchEngine:
         is_free = constraints.count(NO_CONSTRAINTS) == len(constraints)
         if self.plain and is_free and self.plain.is_plain(sources, options):
             return self.plain.search(sources, options, (), stop)
+        if stop and stop.is_late():
+            return [[UNSEARCHED] * max(1, options.samples) for _ in sources]
+        if self.load:
+            self.load()
         batch = pad(sources, self.device)
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
@@ -143,6 +164,8 @@ class TorchEngine:
     ) -> list[list[float]]:
         if stop:
             stop.check()
+        if self.load:
+            self.load()
         batch = *sources, *pad(targets, self.device)
         log_probs_XBT = torch.stack([force_score(reader, *batch) for reader in self.readers])
         log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))
@@ -151,6 +174,8 @@ class TorchEngine:
 
     @torch.inference_mode()
     def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
+        if self.load:
+            self.load()
         device = self.device
         target_BT = pad_sequence([torch.tensor([BOS, *target]) for _, target in pairs], batch_first=True).to(device)
         batch = *pad((source for source, _ in pairs), device), target_BT
@@ -165,6 +190,8 @@ class TorchEngine:
 
     @torch.inference_mode()
     def attention(self, source: Ids, target: Ids) -> Tensor:
+        if self.load:
+            self.load()
         weights: list[Tensor] = []
         self.readers[0](*pad([source], self.device), torch.tensor([[BOS, *target]], device=self.device), weights)
         return weights[-1][0].float().mean(0).cpu()[:-1, :-1]
@@ -172,6 +199,8 @@ class TorchEngine:
     @torch.inference_mode()
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         """For beginnings of equal length."""
+        if self.load:
+            self.load()
         target_BT = torch.tensor([[BOS, *target] for target in targets], device=self.device)
         batch = *pad([source] * len(targets), self.device), target_BT
         log_probs_XBV = torch.stack([reader(*batch)[:, -1].float().log_softmax(-1) for reader in self.readers])

@@ -32,8 +32,8 @@ def sample(
     """Return `options.samples` translations of each sentence, in the order sampled; a translation may occur twice.
 
     Log-probabilities are the model's own, whatever temperature, top_k, top_p and min_p are. Sources as in
-    `Decoder.start`. Memory grows with the number of samples up to MAX_SLOTS. ValueError if logits are not numbers;
-    Stopped as `stop` says.
+    `Decoder.start`. Memory grows with the number of samples up to MAX_SLOTS. If the time of `stop` is up, the samples
+    end as they are. ValueError if logits are not numbers; Stopped as `stop` says.
     """
     sources = [ids[real].tolist() for ids, real in zip(src_BS, src_mask_BS, strict=True)]
     lengths = [len(ids) - 1 for ids in sources]
@@ -70,8 +70,9 @@ def sample_part(
     tokens_TBW = torch.full(random_TBW.shape, EOS, device=device)
     log_probs_TBW = torch.zeros(random_TBW.shape, device=device)
     for step in range(random_TBW.size(0)):
-        if stop:
-            stop.check()
+        if stop and stop.is_late():
+            limits_N = limits_N.clamp(max=step)
+            limits = [min(limit, step) for limit in limits]
         logits_NWV = model.step(tokens_NW, cache)
         tokens_NW, own_NWV = next_pieces(logits_NWV, step, options, random_TBW[step, sentences_N])
         tokens_NW[ended_NW | (limits_N <= step)[:, None]] = EOS

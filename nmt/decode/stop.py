@@ -1,7 +1,8 @@
 """How a search ends before it is done: its time is up, or another thread ends it, such as a server whose client has
 left.
 
-Beam search, sampling and scoring look at a `Stop` before each step or batch.
+Beam search, sampling and scoring look at a `Stop` before each step or batch. When the time is up, a search ends with
+what it has; scoring, whose half result would be wrong, has none.
 """
 
 import math
@@ -11,6 +12,10 @@ from threading import Event
 
 class Stopped(Exception):  # noqa: N818
     """A search ended before it was done. It leaves no result."""
+
+
+class Late(Stopped):
+    """The time of a search is up."""
 
 
 class Stop:
@@ -25,8 +30,16 @@ class Stop:
         self.event.set()
 
     def check(self) -> None:
-        """Raise Stopped if the search must end now."""
+        """Raise Stopped if the search must end now: Late if its time is up."""
         if self.event.is_set():
             raise Stopped("the search was stopped")
         if time.monotonic() >= self.deadline:
-            raise Stopped("the search took longer than it may")
+            raise Late("the search took longer than it may")
+
+    def is_late(self) -> bool:
+        """Whether the time is up. Raises Stopped if another thread ended the search."""
+        try:
+            self.check()
+        except Late:
+            return True
+        return False

@@ -168,12 +168,12 @@ def repeats_word(source: str, translation: str) -> bool:
 
 def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
     """Whether a text repeats too much, if its source repeats words and characters so many times in a row."""
-    words = WORD.findall(text)
+    words, fours = WORD.findall(text), [text[i : i + 4] for i in range(len(text) - 3)]
     if evenly_thrice(words, LOOP_WORDS):  # most texts have no such word, and no four characters four times
         codes = encode(words)
         if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
             return True
-    if max(Counter(text[i : i + 4] for i in range(len(text) - 3)).values(), default=0) < 4:
+    if len(fours) - len(set(fours)) < 3 or max(Counter(fours).values()) < 4:
         return False
     codes = encode(text)
     return any(repeats(codes, n) > max(3, 12 // n, 2 * source_characters) for n in range(1, LOOP_CHARACTERS + 1))
@@ -181,6 +181,8 @@ def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
 
 def evenly_thrice(units: Sequence[str], farthest: int) -> bool:
     """Whether some unit stands at three places in equal distances, of at most `farthest` units."""
+    if len(units) - len(set(units)) < 2:
+        return False
     places: dict[str, set[int]] = {}
     for place, unit in enumerate(units):
         places.setdefault(unit, set()).add(place)

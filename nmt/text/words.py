@@ -112,7 +112,7 @@ class Words:
 
     def unknown(self, text: str) -> list[str]:
         """The words of a text without items that training didn't have."""
-        return [word for word in WORD.findall(text) if any(map(str.isalnum, word)) and not self.knows(word)]
+        return [word for word in WORD.findall(text) if not self.knows(word) and any(map(str.isalnum, word))]
 
     def respelled(self, line: str, spellings: Spellings) -> str:
         """The line, where unknown words that are known in another spelling have that."""

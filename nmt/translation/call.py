@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nmt.config import SearchConfig
-from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.hypothesis import LEAST, UNSEARCHED, Hypothesis
 from nmt.decode.stop import Stop
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Reading, Step, translate
@@ -27,6 +27,10 @@ Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 """Maps a source line and its candidate translations to values, one for each; higher is better."""
 
 
+UNREACHED = Translation("", LEAST, (Part((), UNSEARCHED),), ("unfinished",))
+PORTION = 4  # batches whose lines are read, searched and put back together, if the call has a time limit
+
+
 @dataclass(frozen=True)
 class Call:
     """What a call needs of its translator, and what it wants."""
@@ -37,6 +41,19 @@ class Call:
     rerank: Reranker | None = None
     stop: Stop | None = None
 
+    def translate_in_time(self, requests: Sequence[Request]) -> Lists:
+        """As `translate`. If the time of `stop` is up, what isn't finished has the flag "unfinished"."""
+        assert self.stop
+        size, lists = PORTION * self.context.search.batch_size, Lists()
+        for first in range(0, len(requests), size):
+            portion = requests[first : first + size]
+            lists += unreached(portion) if self.stop.is_late() else self.translate(portion)
+        if self.stop.is_late():
+            lists = [
+                [t if t.finished or "unfinished" in t.flags else t.flagged("unfinished") for t in n] for n in lists
+            ]
+        return lists
+
     def translate(self, requests: Sequence[Request]) -> Lists:
         """The n-best list of each request."""
         readings = [Reading.of(request) for request in requests]
@@ -46,7 +63,9 @@ class Call:
         return [self.checked(request, found) if request.constraints else found for request, found in pairs]
 
     def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> Lists:
-        """The n-best lists of lines that are read by these steps."""
+        """The n-best lists of lines that are read by these steps; nothing is read when the time is up."""
+        if self.stop and self.stop.is_late():
+            return unreached(lines)
         # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
         choose_later = search.mbr != "none" or self.rerank is not None
         wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
@@ -101,6 +120,11 @@ class Call:
         if not translations[0].parts or self.judge.compiler.are_met(request.constraints, seen):
             return translations
         return [translation.flagged("constraints") for translation in translations]
+
+
+def unreached(texts: Sequence[Request | Reading]) -> Lists:
+    """The lists of texts that were not begun when the time was up."""
+    return [[UNREACHED if text.text.strip() else BLANK] for text in texts]
 
 
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:

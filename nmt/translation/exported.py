@@ -16,9 +16,8 @@ from nmt.decode.parallel import MOST_WORKERS
 from nmt.extras import typed
 from nmt.fields import require
 from nmt.files import SUMS, check_sums, locked, whole_folder
-from nmt.model.contract import GenerativeModel
 from nmt.translation.ctranslate2_files import names_of_pieces, obstacles, write_model
-from nmt.translation.model_folder import EXPORTED, ModelInfo, read_info
+from nmt.translation.model_folder import EXPORTED, ModelInfo, load_model, read_info
 from nmt.version import __version__
 
 COMPUTE_TYPES = {"auto": "default", "fp32": "float32", "bf16": "bfloat16", "int8": "int8"}
@@ -70,12 +69,11 @@ def run_exported(
 
 
 def plain_engine(
-    folder: Path, model: GenerativeModel, tokenizer: Tokenizer, info: ModelInfo, precision: DecodingPrecision
+    folder: Path, tokenizer: Tokenizer, info: ModelInfo, precision: DecodingPrecision
 ) -> CTranslate2Engine | None:
-    """CTranslate2's engine for a model folder of ours, whose model is given in float32; None if it can't run it in this
-    precision. The first call for a folder writes a copy in CTranslate2's format into the user's cache."""
-    known = model.device.type == "cpu" and precision != "bf16" and info.model.family == "encoder-decoder"
-    if not known or obstacles(info):
+    """CTranslate2's engine, on the CPU, for a model folder of ours; None if it can't run it in this precision. The
+    first call for a folder writes a copy in CTranslate2's format into the user's cache."""
+    if precision == "bf16" or info.model.family != "encoder-decoder" or obstacles(info):
         return None
     sums = (folder / SUMS).read_text(encoding="utf8")
     key = hashlib.sha256(f"{sums} {version('ctranslate2')} {__version__}".encode()).hexdigest()
@@ -83,6 +81,7 @@ def plain_engine(
         copy = cache_folder() / "ctranslate2" / key[:32]
         with locked(copy.parent, wait=True):
             if not is_whole(copy):
+                model, _, _ = load_model(folder)
                 with whole_folder(copy) as draft:
                     write_model(model, tokenizer, info, draft, "float32")
         return run_exported(copy, tokenizer, info, "cpu", "int8" if precision == "int8" else "fp32")

@@ -11,9 +11,9 @@ from functools import partial
 
 from nmt.config import SearchConfig
 from nmt.decode.engine import Engine, IdPair
-from nmt.decode.hypothesis import Hypothesis
+from nmt.decode.hypothesis import UNSEARCHED, Hypothesis
 from nmt.decode.parallel import halve_if_too_large
-from nmt.decode.stop import Stop
+from nmt.decode.stop import Late, Stop
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Given, Reading, Scored, force
 from nmt.reading.request import Part, Request, Translation
@@ -40,13 +40,25 @@ class ForcedScorer:
     def score(
         self, pairs: Sequence[tuple[str | Request, str]], stop: Stop | None = None, known: Known | None = None
     ) -> Scored:
-        """The translation of each pair, with its scores; None if a side is too long. Raises Stopped as `stop` says.
+        """The translation of each pair, with its scores; None if a side is too long, or the time of `stop` was up.
+        Raises Stopped as `stop` says.
 
         `known`: scores that need not be computed.
         """
+        known, size, found = {} if known is None else known, self.search.batch_size if stop else len(pairs), []
+        for first in range(0, len(pairs), size or 1):
+            portion = pairs[first : first + size]
+            try:
+                found += self.score_portion(portion, stop, known)
+            except Late:
+                found += [None] * len(portion)
+        return found
+
+    def score_portion(
+        self, pairs: Sequence[tuple[str | Request, str]], stop: Stop | None, known: Known
+    ) -> list[Translation | None]:
         requests = [source if isinstance(source, Request) else Request(source) for source, _ in pairs]
         given = [(Reading.of(request), target) for request, (_, target) in zip(requests, pairs, strict=True)]
-        known = {} if known is None else known
         lines = partial(self.score_lines, known=known, stop=stop)
         found = list(force(given, (mark_up, cut_text), self.context, lines))
         texts = [(tidy(reading.text)[0], tidy(target)[0]) for reading, target in given]
@@ -105,7 +117,8 @@ def known_of(translations: Sequence[Translation], search: SearchConfig) -> Known
     log-probabilities of pieces, which it computes when they are asked for."""
     known: Known = {}
     for part in (part for translation in translations for part in translation.parts):
-        found = part.hypothesis
+        if (found := part.hypothesis) is UNSEARCHED:
+            continue
         if not isinstance(found.token_log_probs, list):
             found = Hypothesis.of(found.ids, list(found.token_log_probs), search)
         known[tuple(part.source), tuple(found.ids)] = found

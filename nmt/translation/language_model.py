@@ -32,7 +32,7 @@ from nmt.translation.span_search import bounded, make_batches
 from nmt.vocabulary import EOS, SPACE
 
 LENGTH = 200  # most pieces of a continuation if search.max_length is 0
-Ending = Literal["end", "stop", "length", "no room"]
+Ending = Literal["end", "stop", "length", "time", "no room"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Continuation:
     """The model's log-probability of each piece, and of EOS if it was sampled."""
 
     ending: Ending
-    """end (the model ended the text), stop (a stop string), length (the limit on pieces), or no room (the prompt is too
-    long for the positions of the model)."""
+    """end (the model ended the text), stop (a stop string), length (the limit on pieces), time (it is up), or no
+    room (the prompt is too long for the positions of the model)."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class LanguageModel:
             search: the settings of this call (temperature, top_k, top_p, min_p, seed, samples, min_length, max_length,
                 batch_size); by default the model's own. With samples 0, the most probable piece is taken at each step.
             stop: a continuation ends before the first of these strings.
-            until: ends the call before it is done, by the exception Stopped.
+            until: ends the call before it is done: by the exception Stopped, or if its time is up with what it has.
         """
         search = search or self.search
         ids = self.encode(prompts, prompts=True)
@@ -265,7 +265,7 @@ class Growing:
     def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = (), *, at_start: bool = True) -> None:
         """`at_start`: False if the text continues another one: a blank at its beginning stays."""
         self.tokenizer, self.stop, self.at_start = tokenizer, stop, at_start
-        self.shown, self.held, self.stopped, self.bytes = "", "", False, list[int]()
+        self.shown, self.held, self.stopped, self.late, self.bytes = "", "", False, False, list[int]()
         self.ids, self.token_log_probs = list[int](), list[float]()
 
     def add(self, piece: int, log_prob: float) -> str:
@@ -312,20 +312,21 @@ class Growing:
 
     def continuation(self) -> Continuation:
         ended = len(self.token_log_probs) > len(self.ids)
-        ending: Ending = "stop" if self.stopped else "end" if ended else "length"
+        ending: Ending = "stop" if self.stopped else "end" if ended else "time" if self.late else "length"
         return Continuation(self.shown, self.ids, self.token_log_probs, ending)
 
 
 def grow(batch: Continuations, growing: list[Growing], stop: Stop | None) -> Iterator[str]:
-    """Take all steps of a batch; yield each addition to one of the texts. Raises Stopped as `stop` says."""
+    """Take all steps of a batch, as far as there is time; yield each addition to one of the texts. Raises Stopped as
+    `stop` says."""
     width = len(growing) // len(batch.limits)
-    while batch.live:
-        if stop:
-            stop.check()
+    while batch.live and not (stop and stop.is_late()):
         for prompt, sample, piece, log_prob in batch.step():
             continuation = growing[prompt * width + sample]
             yield continuation.add(piece, log_prob)
             if continuation.stopped:
                 batch.live.discard((prompt, sample))
+    for prompt, sample in batch.live:
+        growing[prompt * width + sample].late = True
     for continuation in growing:
         yield continuation.finish()

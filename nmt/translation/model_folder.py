@@ -6,7 +6,7 @@ SentencePiece model(s), words.txt (optional: `nmt.text.words`), README.md (the m
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from nmt.fields import NotNegative, Probability, Size, check_bounds, from_json, 
 from nmt.files import SUMS, check_sums, model_in, whole_folder
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
-from nmt.model.weights import fill, read_tensors, write_tensors
+from nmt.model.weights import fill, read_tensors, require_fitting, write_tensors
 from nmt.upgrade import FORMAT, take_format, upgrade_model_info
 from nmt.version import __version__
 
@@ -108,6 +108,14 @@ def save_model(
 
 def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model, Tokenizer, ModelInfo]:
     """Check and load the model in a model or run folder, for evaluation; ValueError if a file is missing or damaged."""
+    model, tokenizer, info, load_weights = open_model(folder)
+    load_weights(model)
+    return model.to(device), tokenizer, info
+
+
+def open_model(folder: Path) -> tuple[Model, Tokenizer, ModelInfo, Callable[[Model], None]]:
+    """As `load_model`, with an empty model (on the device "meta"), and what gives such a model its weights. Until then
+    they stay in the file, which is open: if another one takes its place, nothing changes."""
     folder = require_model(folder)
     check_sums(folder, "config.json", "model.safetensors")
     tokenizer = Tokenizer.load(folder)
@@ -117,10 +125,17 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model,
         require(saved == size, f"{folder / 'config.json'}: {name} is {saved!r}, but the tokenizer has {size} pieces")
     with torch.device("meta"):
         model = build_model(info.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    fill(model, read_tensors(folder / "model.safetensors"), folder)
-    finite = all(bool(torch.stack(weight.aminmax()).isfinite().all()) for weight in model.parameters())
-    require(finite, f"the weights in {folder} are not all numbers: they are damaged, or training diverged")
-    return model.to(device).eval(), tokenizer, info
+    tensors = read_tensors(folder / "model.safetensors")
+    require_fitting(model, tensors, folder)
+
+    def load_weights(empty: Model) -> None:
+        dtype = next(empty.parameters()).dtype
+        fill(empty, tensors, folder)
+        finite = all(bool(torch.stack(weight.aminmax()).isfinite().all()) for weight in empty.parameters())
+        require(finite, f"the weights in {folder} are not all numbers: they are damaged, or training diverged")
+        empty.to(dtype)  # also the tables of positions
+
+    return model.eval(), tokenizer, info, load_weights
 
 
 def require_model(folder: Path) -> Path:

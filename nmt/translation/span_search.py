@@ -60,7 +60,7 @@ class SpanSearch:
 
         If no hypothesis meets the constraints of a span, it is searched again without the terms that it must contain,
         then without any constraint, so every span has a hypothesis. ValueError if constraints can never be met;
-        Stopped as `stop` says.
+        Stopped as `stop` says. If its time is up, hypotheses may lack terms, and others are UNSEARCHED.
         """
         results = self.find_once(spans, search, stop)
         for loosen in (lambda old: replace(old, must=()), lambda _: NO_CONSTRAINTS):
@@ -86,6 +86,8 @@ class SpanSearch:
         drafts = {s: Draft(c, c.phrases, results[s][0]) for s, c in compiled.items() if c.phrases and results[s]}
         self.insert_terms(drafts, search, stop)
         results |= {span: [draft.found] for span, draft in drafts.items()}
+        if stop and stop.is_late():
+            return results
         left = {span: draft for span, draft in drafts.items() if not draft.is_done}
         results |= {span: [] for span, draft in left.items() if draft.lacking is None}
         for span, draft in left.items():
@@ -117,6 +119,8 @@ class SpanSearch:
             limits = [longest_output(len(s), search, room(len(s)), starts[s]) for s in going]
             batches = [part for batch in by_length for part in bounded(batch, search, max(limits) + 1)]
             found = map_batches(partial(halve_if_too_large, rest), batches, self.engine.device)
+            if stop and stop.is_late():  # a translation without its terms is better than the beginning of one with them
+                return
             for span, (best, *_) in zip(chain(*batches), chain(*found), strict=True):
                 drafts[span].take(best)
 

@@ -7,6 +7,7 @@ import copy
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,7 +17,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import Engine
 from nmt.decode.parallel import MOST_WORKERS, map_batches
-from nmt.decode.pytorch import TorchEngine
+from nmt.decode.pytorch import Once, TorchEngine
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
 from nmt.extras import typed
@@ -42,7 +43,9 @@ from nmt.translation.model_folder import (
     licence_sentence,
     load_model,
     load_shortlist,
+    open_model,
     read_config,
+    require_objective,
     require_translator,
 )
 from nmt.translation.repair import Judge
@@ -158,26 +161,34 @@ class Translator:
     ) -> "tuple[Translator, ModelInfo]":
         """Load model folders of ours; also what the first one's config.json says."""
         keep_freed_memory()
-        loaded = [load_model(path, choose_device(str(device))) for path in folders]
-        _, tokenizer, info = loaded[0]
-        for licence in {info.licence for _, _, info in loaded if "-nc" in info.licence.lower()}:
+        opened, device = [open_model(path) for path in folders], choose_device(str(device))
+        first, tokenizer, info, load_weights = opened[0]
+        require_objective(info, folders[0])
+        for licence in {info.licence for _, _, info, _ in opened if "-nc" in info.licence.lower()}:
             print(licence_sentence(licence), file=sys.stderr)
-        for path, (_, other, _) in zip(folders, loaded, strict=True):
+        for path, (_, other, _, _) in zip(folders, opened, strict=True):
             is_same = tokenizer.same_as(other)
             require(
                 is_same, f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
             )
+        is_alone = backend == "auto" and len(opened) == 1 and adapter is None and device.type == "cpu"
+        plain = plain_engine(folders[0], tokenizer, info, precision) if is_alone else None
+        if plain is None:
+            for model, _, _, load in opened:
+                load(model)
+                model.to(device)
         if adapter is not None:
-            require(len(loaded) == 1, f"{len(loaded)} models are given with an adapter: give the one that it fits")
-            add_adapter(loaded[0][0], Path(adapter))
-        models = [require_translator(model, info, path) for path, (model, _, info) in zip(folders, loaded, strict=True)]
-        is_alone = backend == "auto" and len(models) == 1 and adapter is None
-        plain = plain_engine(folders[0], models[0], tokenizer, info, precision) if is_alone else None
+            require(len(opened) == 1, f"{len(opened)} models are given with an adapter: give the one that it fits")
+            add_adapter(first, Path(adapter))
+        models = [
+            require_translator(model, info, path) for path, (model, _, info, _) in zip(folders, opened, strict=True)
+        ]
         problem = "precision int8 is for searches by CTranslate2, which doesn't do them here: take auto, fp32 or bf16"
         require(plain is not None or precision != "int8", problem)
         shortlist = load_shortlist(folders[0], tokenizer)
         engine = TorchEngine.make(models, precision, shortlist)
-        engine = replace(engine, plain=plain)
+        if plain:
+            engine = replace(engine, plain=plain, load=Once(partial(load_weights, engine.models[0])))
         return cls(engine, tokenizer, search or info.search, facts=info.facts), info
 
     def with_adapters(self, base: Path, folders: Mapping[str, Path]) -> "dict[str, Translator]":
@@ -205,6 +216,8 @@ class Translator:
     @property
     def model(self) -> GenerativeModel:
         """The model, or the first of an ensemble, of PyTorch."""
+        if isinstance(self.engine, TorchEngine) and self.engine.load:
+            self.engine.load()
         return self.engine.models[0]
 
     @property
@@ -274,7 +287,7 @@ class Translator:
         most = len(requests) // search.batch_size if self.engine.leaves_python else 1
         n = max(1, min(torch.get_num_threads(), MOST_WORKERS, most))
         call, shares = self.call(search, markup, rerank, stop), [requests[k::n] for k in range(n)]
-        lists = map_batches(call.translate, shares, self.engine.device)
+        lists = map_batches(call.translate_in_time if stop else call.translate, shares, self.engine.device)
         return [lists[i % n][i // n] for i in range(len(requests))]
 
     def call(

@@ -1,4 +1,5 @@
-"""A search ends when its time is up or another thread stops it, at most a step later, and leaves all as it was."""
+"""A search ends when another thread stops it, or with what it has when its time is up, at most a step later, and leaves
+all as it was."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,8 +15,9 @@ from nmt.config import SearchConfig
 from nmt.decode.ctranslate2 import CALL, CTranslate2Engine
 from nmt.decode.engine import Engine
 from nmt.decode.graphs import RecordedCache, RecordedModel
+from nmt.decode.hypothesis import UNSEARCHED
 from nmt.decode.pytorch import TorchEngine, pad
-from nmt.decode.stop import Stop, Stopped
+from nmt.decode.stop import Late, Stop, Stopped
 from nmt.model.encoder_decoder import EncoderDecoder
 from tests.decode.families import TINY, random_model
 
@@ -60,17 +62,22 @@ def test_a_search_ends_when_its_time_is_up(options: SearchConfig, monkeypatch: p
         steps.append(number)
         time.sleep(0.01)
 
-    with pytest.raises(Stopped, match="took longer"):
-        slow(monkeypatch, before_step).search(SOURCES, options, stop=Stop(0.1))
-    assert len(steps) <= 10, "all steps would be 1,000"
+    found = slow(monkeypatch, before_step).search(SOURCES, options, stop=Stop(0.1))
+    assert len(steps) <= 11, "all steps would be 1,000"
+    for hypotheses in found:
+        assert len(hypotheses) == options.n_best
+        assert all(len(h.ids) == len(steps) - 1 and not h.finished for h in hypotheses), "min_length forbids an end"
 
 
 def test_nothing_begins_after_the_end() -> None:
-    engine, stop = TorchEngine.make([random_model(1, config=TINY)]), Stop(0.0)
-    with pytest.raises(Stopped):
-        engine.search(SOURCES, SearchConfig(), stop=stop)
-    with pytest.raises(Stopped):
-        engine.score([(SOURCES[0], SOURCES[1])], stop)
+    engine, late, ended = TorchEngine.make([random_model(1, config=TINY)]), Stop(0.0), Stop()
+    ended.set()
+    assert engine.search(SOURCES, SearchConfig(), stop=late) == [[UNSEARCHED], [UNSEARCHED]]
+    with pytest.raises(Late):
+        engine.score([(SOURCES[0], SOURCES[1])], late)
+    for call in (partial(engine.search, SOURCES, SearchConfig()), partial(engine.score, [(SOURCES[0], SOURCES[1])])):
+        with pytest.raises(Stopped):
+            call(stop=ended)
 
 
 @torch.inference_mode()
@@ -137,8 +144,11 @@ def test_a_call_of_ctranslate2_is_left_when_it_is_stopped(name: str, late: bool)
         else partial(engine.score, [(SOURCES[0], SOURCES[1])])
     )
     for _ in range(2):
-        with pytest.raises(Stopped):
-            call(stop=stop)
+        if late and name == "search":
+            assert call(stop=stop) == [[UNSEARCHED]] * 2
+        else:
+            with pytest.raises(Late if late else Stopped):
+                call(stop=stop)
     assert library.calls == 1, "nothing begins after the end"
 
 
@@ -182,6 +192,16 @@ def test_calls_of_ctranslate2_that_may_be_stopped_take_half_a_second(
         with pytest.raises(Stopped):
             engine.search(sources, SearchConfig(), stop=stop)
         assert len(library.sizes) == 1, "nothing begins after the end"
+    library.sizes.clear()
+    monkeypatch.setattr("nmt.decode.ctranslate2.monotonic", lambda: clock[0])
+    near, library.last = Stop(1000), 10**9
+    near.deadline = clock[0] + 1.2
+    monkeypatch.setattr("nmt.decode.stop.time.monotonic", lambda: clock[0])
+    found = engine.search(sources, SearchConfig(), stop=near)
+    assert sum(hypotheses == [UNSEARCHED] for hypotheses in found) == 64 - sum(library.sizes), (
+        "a call is not begun late"
+    )
+    assert clock[0] <= near.deadline + seconds
     library.sizes.clear()
     engine.search(sources, SearchConfig())
     assert library.sizes == [64], "a search that can't be stopped stays whole"

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -90,8 +91,11 @@ def test_no_repeated_ngrams_batches_and_given_translations(foreign: Translator, 
             assert len(set(bigrams)) == len(bigrams)
     alone = [foreign.translate([line], greedy)[0] for line in LINES]
     assert foreign.translate(LINES, greedy) == alone == foreign.translate(LINES, greedy, stop=Stop(1000))
+    assert foreign.translate(LINES, greedy, stop=Stop(0.0)) == [""] * len(LINES)
+    ended = Stop()
+    ended.set()
     with pytest.raises(Stopped):
-        foreign.translate(LINES, greedy, stop=Stop(0.0))
+        foreign.translate(LINES, greedy, stop=ended)
     for ours, theirs in zip(own.scorer().score(PAIRS), foreign.scorer().score(PAIRS), strict=True):
         assert ours
         assert theirs
@@ -299,6 +303,27 @@ def test_log_probabilities_are_exact_where_the_score_of_the_library_is_not(
         mean = sum(hypothesis.token_log_probs) / len(hypothesis.token_log_probs)
         assert hypothesis.score == pytest.approx(mean, abs=1e-5)
     assert max(abs(searched[ids] - hypothesis.score) for ids, hypothesis in known.items()) > 1e-3
+
+
+@pytest.mark.usefixtures("auto")
+def test_weights_of_pytorch_are_read_when_a_search_needs_them(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """And they are those of the model that was loaded, though the folder has another one by then."""
+    folder = save_tiny(tmp_path / "model", make_model(tokenizer), tokenizer)
+    whole = Translator.load(folder, "cpu", backend="pytorch")
+    translator, other = (Translator.load(folder, "cpu") for _ in range(2))
+    for loaded in (translator, other):
+        assert isinstance(loaded.engine, TorchEngine)
+        assert loaded.translate(LINES) == loaded.between().translate(LINES)
+        assert loaded.engine.models[0].device.type == "meta"
+        assert loaded.device.type == "cpu"
+    shutil.rmtree(folder)
+    save_tiny(folder, make_model(tokenizer, seed=2), tokenizer)
+    samples = replace(SHORT, samples=1)
+    expected, changed = (loaded.translate(LINES, samples) for loaded in (whole, Translator.load(folder, "cpu")))
+    assert translator.translate(LINES, samples) == expected != changed
+    pairs = zip(other.model.state_dict().values(), whole.model.state_dict().values(), strict=True)
+    assert all(ours.dtype == theirs.dtype and ours.equal(theirs) for ours, theirs in pairs)
+    assert not any(weight.is_inference() for weight in translator.model.parameters())
 
 
 def test_the_library_searches_as_long_as_its_translations_need_and_leaves_threads_and_adapters_alone(
