@@ -42,6 +42,9 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "search.terms": ("must", "since hints were met in 86% of lines, and terms that must occur in all; leave it out"),
     "search.shortlist": (0, "since CTranslate2 searches faster without it; leave it out"),
 }
+REMOVED_VALUES = {  # by the dotted names of their settings, and why
+    "model.positions": (("alibi", "relative"), "since no figure showed that it pays; nmt 1.0.0 reads it")
+}
 REMOVED_FROM_DECODING = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
 
 
@@ -80,6 +83,8 @@ def without_removed(settings: dict[str, Any], prefix: str = "", *, past: bool = 
             harmless = past and reason != FILTERED  # without its weights a run would go on with other batches
             require(harmless or value == unused, f"{dotted} is {value}: it was removed, {reason}")
         else:
+            values, reason = REMOVED_VALUES.get(dotted, ((), ""))
+            require(value not in values, f"{dotted} is {value}: it was removed, {reason}")
             kept[name] = without_removed_in_entries(value, dotted, past=past)
     return kept
 

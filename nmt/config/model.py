@@ -72,12 +72,10 @@ class ModelConfig:
     bias: bool = True
     """Whether linear layers and norms have a bias."""
 
-    positions: Literal["sinusoidal", "fairseq", "learned", "rotary", "alibi", "relative"] = "sinusoidal"
+    positions: Literal["sinusoidal", "fairseq", "learned", "rotary"] = "sinusoidal"
     """How the model knows the order of pieces. sinusoidal and learned add a vector for each position to the embeddings,
     and so does fairseq: sinusoids with other rates, which begin with position 2, of M2M-100 and NLLB.
-    rotary rotates queries and keys (Su et al. 2021). alibi (Press et al. 2022) and relative (a learned bias for each
-    head and range of distances, Raffel et al. 2020) add to the scores of attention. The last three act in
-    self-attention only, and depend on distances only."""
+    rotary rotates queries and keys of self-attention (Su et al. 2021), and depends on distances only."""
 
     max_positions: Size = 1024
     """Maximum length of a sequence in pieces, with BOS and EOS, if positions are learned; others have no limit. In a

@@ -46,9 +46,8 @@ def record_models(models: Sequence[GenerativeModel]) -> "tuple[RecordedModel, ..
 
 
 def can_record(model: object) -> TypeGuard[EncoderDecoder]:
-    """Whether the steps of this model can be recorded: those of an encoder–decoder without biases of positions, which
-    a plain cache slices anew in each step."""
-    return isinstance(model, EncoderDecoder) and model.config.positions not in ("alibi", "relative")
+    """Whether the steps of this model can be recorded: those of an encoder–decoder."""
+    return isinstance(model, EncoderDecoder)
 
 
 class Buffers(DecoderCache):
@@ -109,7 +108,7 @@ class Buffers(DecoderCache):
         n, W = self.past_NWL.size(0), self.width
         self.new_W = self.position_1 * W + self.slots_W
         self.past_NWL.scatter_(2, self.new_W[None, :, None].expand(n, W, 1), 0.0)
-        self.past_NHWL = self.past_NWL[:, None]
+        self.past_N1WL = self.past_NWL[:, None]
         self.place = self.position_1.expand(n * W)
 
     def append(self, layer: int, kv_2NKWD: Tensor) -> KeysValues:

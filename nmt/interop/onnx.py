@@ -29,7 +29,6 @@ from nmt.interop.export import About, Export, Parity
 from nmt.interop.parity import GREEDY, compare
 from nmt.model.attention import explicit_attention
 from nmt.model.cache import MASKED
-from nmt.model.positions import AddedPositions
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS
 
@@ -63,7 +62,7 @@ class EncoderGraph(Graph):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         model, place_S = self.model, torch.arange(input_ids.size(1))
         x_BSM = model.src_positions.at(model.src_embedding(input_ids) * model.scale, place_S)
-        mask = hide(attention_mask) + bias(model.src_positions, place_S, place_S)
+        mask = hide(attention_mask)
         for block in model.encoder.layers():
 
             def attend(x: Tensor, layer: Any = block.self_attention) -> Tensor:
@@ -86,8 +85,8 @@ class DecoderGraph(Graph):
         model, n_past = self.model, past[0][0].size(2)
         place_T, place_L = torch.arange(input_ids.size(1)) + n_past, torch.arange(input_ids.size(1) + n_past)
         x_BTM = model.tgt_positions.at(model.tgt_embedding(input_ids) * model.scale, place_T)
-        causal_TL = torch.where(place_L[None] <= place_T[:, None], 0.0, MASKED)
-        mask, source_mask = causal_TL + bias(model.tgt_positions, place_T, place_L), hide(encoder_attention_mask)
+        mask_TL = torch.where(place_L[None] <= place_T[:, None], 0.0, MASKED)
+        source_mask = hide(encoder_attention_mask)
         new_BEM, present = encoder_hidden_states[:, past[0][2].size(2) :], list[list[Tensor]]()
         for block, (keys, values, source_keys, source_values) in zip(model.decoder.layers(), past, strict=True):
             added = block.cross_attention.keys_values(new_BEM)
@@ -97,7 +96,7 @@ class DecoderGraph(Graph):
             def attend(x: Tensor, layer: Any = block.self_attention, past: Any = (keys, values), kv: Any = kv) -> Any:
                 q, k, v = layer.heads(x, place_T)
                 kv += [torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True)]
-                return mix(layer, q, kv, mask)
+                return mix(layer, q, kv, mask_TL)
 
             def look(x: Tensor, layer: Any = block.cross_attention, source: Any = source) -> Tensor:
                 q = layer.q(x).unflatten(2, (-1, layer.sizes[2])).transpose(1, 2)
@@ -112,14 +111,6 @@ class DecoderGraph(Graph):
 def hide(mask_BS: Tensor) -> Tensor:
     """The additive mask (B, 1, 1, S) of padding, from 1 at real positions."""
     return (1.0 - mask_BS[:, None, None].float()) * MASKED
-
-
-def bias(positions: AddedPositions, queries_T: Tensor, keys_L: Tensor) -> Tensor:
-    """The biases (1, H, T, L) of positions, or 0."""
-    if positions.bias is None:
-        return torch.zeros(())
-    distances_TL = keys_L[None] - queries_T[:, None]
-    return positions.bias.at(distances_TL.flatten()).unflatten(1, (queries_T.size(0), keys_L.size(0)))[None]
 
 
 def mix(layer: Any, q: Tensor, kv: Sequence[Tensor], mask: Tensor) -> Tensor:

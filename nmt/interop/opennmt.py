@@ -27,7 +27,7 @@ NEEDS: dict[str, tuple[Any, ...]] = {
     "self_attn_type": ("scaled-dot", "scaled-dot-flash"),
     "pos_ffn_activation_fn": tuple(ACTIVATIONS),
     "layer_norm": tuple(NORMS),
-    "max_relative_positions": (0, -1),  # others are relative positions and ALiBi, with other biases than ours
+    "max_relative_positions": (0, -1),  # others are relative positions and ALiBi
     "rotary_theta": (10000,),
     **dict.fromkeys(("relative_positions_buckets", "rotary_dim", "sliding_window", "num_experts", "n_src_feats"), (0,)),
     **dict.fromkeys(("parallel_residual", "copy_attn", "lora_embedding"), (False,)),

@@ -59,7 +59,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mas
     mask = causal_mask(T, q_BHTD) if mask is None else mask
     scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, rows, D), k_BKSD.transpose(-1, -2)).view(B, H, T, S)
     scores = scores + mask if isinstance(mask, Tensor) else scores
-    weights = softmax(scores).to(v_BKSD.dtype)  # biases in a mask are float32
+    weights = softmax(scores)
     dropped = (dropout(weights, p) if p else weights).view(B, K, rows, S)
     return torch.matmul(dropped, v_BKSD).view(B, H, T, D), weights
 
@@ -121,10 +121,10 @@ class Attention(nn.Module):
     def attend_past(self, q_RQ: Tensor, kv: KeysValues, cache: DecoderCache, layer: int) -> Tensor:
         """As `attend_rows`, to the past of each row, with these keys and values, and to its prefix if that is apart."""
         if not cache.prefix_is_apart:
-            return self.attend_rows(q_RQ, kv, cache.past_NHWL, cache)
+            return self.attend_rows(q_RQ, kv, cache.past_N1WL, cache)
         keys, values = cache.source[layer]
-        scores_X = self.scores(q_RQ, keys, cache.prefix_NH1P, cache)
-        past_X = self.scores(q_RQ, kv[0], cache.past_NHWL, cache)
+        scores_X = self.scores(q_RQ, keys, cache.source_mask_N11S, cache)
+        past_X = self.scores(q_RQ, kv[0], cache.past_N1WL, cache)
         R, H, W, P = q_RQ.size(0), self.sizes[0], cache.n_separate, keys.size(2)
         prefix_RHP = scores_X.view(R // W, H, W, P).transpose(1, 2).reshape(R, H, P)
         probabilities_RHL = softmax(torch.cat([prefix_RHP, past_X.view(R, H, -1)], dim=2))

@@ -74,11 +74,9 @@ class DecoderBlock(nn.Module):
         self.feed_forward = FeedForward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
-    def forward(
-        self, x_BTM: Tensor, memory_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights, self_mask: Mask = None
-    ) -> Tensor:
-        """All target positions, given the encoder's output. `self_mask` as in `SelfAttention.forward`."""
-        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, self_mask))
+    def forward(self, x_BTM: Tensor, memory_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights) -> Tensor:
+        """All target positions, given the encoder's output."""
+        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, None))
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask_B11S, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 

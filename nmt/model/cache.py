@@ -2,7 +2,7 @@
 
 Shapes: N sentences, W rows (hypotheses) of each, R all rows (N × W), K key–value heads, X of all sentences (N × K), S
 source length, D head width, P prefix length, L slots: one for each position of the prefix, then one for each row of
-each target position so far, position after position; H heads or, without biases of positions, 1; 2 keys and values.
+each target position so far, position after position; 2 keys and values.
 
 A decoder-only model reads the source as the beginning of its only sequence: this prefix takes the first slots, once for
 all rows. In an encoder–decoder there is no prefix, and the keys and values of the source are apart.
@@ -61,7 +61,6 @@ class DecoderCache:
         max_length: int,
         width: int,
         real_NP: Tensor | None = None,
-        bias_HX: Tensor | None = None,
         source_2NKSD: Sequence[Tensor] = (),
         source_mask_N11S: Tensor | None = None,
     ) -> None:
@@ -71,7 +70,6 @@ class DecoderCache:
             prefix_2NKPD: of no position (P = 0) if there is no prefix, or if it is the source. For separate rows there
                 are N × W sentences of a `width` of 1.
             real_NP: True at the real positions of the prefix, which come first; None: there is no prefix.
-            bias_HX: as `ScoreBias.past`, of all positions of prefix and target; None: positions have no biases.
             source_2NKSD: each layer's keys and values of the source, or of a prefix that separate rows share.
             source_mask_N11S: the additive mask of its padding; None: there is no padding.
         """
@@ -92,42 +90,23 @@ class DecoderCache:
             self.past_NWL[:, :, : self.n_prefix].masked_fill_(real_NP[:, None], 0.0)
         # Otherwise every row sees every slot.
         self.masked = width > 1 or (real_NP is not None and not source_2NKSD and not bool(real_NP.all()))
-        # Of the newest position: rows of each sentence, their place in the sequence, and the masks of their past and of
-        # a prefix that is apart.
+        # Of the newest position: rows of each sentence, their place in the sequence, and the mask of their past.
         self.rows = width
         self.place: slice | Tensor = slice(0, 0)
-        self.past_NHWL: Tensor | None = None
-        self.prefix_NH1P = source_mask_N11S
-        self.bias_HX = bias_HX
+        self.past_N1WL: Tensor | None = None
         self.empty_111 = first.new_empty(1, 1, 1)
         self.target, self.source = views(self.target_2NKLD), views(self.source_2NKSD)
 
     def grow(self, rows: int) -> None:
         """Make room for the next position, in which the first `rows` rows of each sentence get a token."""
         start, self.filled = self.filled, self.filled + self.width
-        self.length, self.rows, self.past_NHWL = self.length + 1, rows // self.n_separate, None
+        self.length, self.rows, self.past_N1WL = self.length + 1, rows // self.n_separate, None
         if self.masked:
             self.past_NWL[:, :, start : self.filled].diagonal(dim1=1, dim2=2).zero_()
-            self.past_NHWL = self.past_NWL[:, None, : self.rows, : self.filled]
+            self.past_N1WL = self.past_NWL[:, None, : self.rows, : self.filled]
         newest_N = None if self.lengths_N is None else self.lengths_N + self.length - 1
         one_place = slice(self.length - 1, self.length)
         self.place = one_place if newest_N is None else newest_N.repeat_interleave(rows)
-        if self.bias_HX is not None:
-            self.add_biases(self.bias_HX, newest_N)
-
-    def add_biases(self, bias_HX: Tensor, newest_N: Tensor | None) -> None:
-        """Add the biases of the newest position, the same for all rows and all layers, to its masks."""
-        bias_NH1L = bias_HX[:, -self.length :].repeat_interleave(self.width, 1)[None, :, None]
-        if newest_N is not None:
-            n_prefix = self.n_prefix if self.source_mask_N11S is None else self.source_mask_N11S.size(3)
-            distance_NP = torch.arange(n_prefix, device=bias_HX.device) - newest_N[:, None]
-            # Padding, which comes last, is hidden anyway.
-            prefix_NH1P = bias_HX[:, distance_NP.clamp(max=0) - 1].transpose(0, 1)[:, :, None]
-            if self.source_mask_N11S is None:
-                bias_NH1L = torch.cat([prefix_NH1P, bias_NH1L.expand(prefix_NH1P.size(0), -1, -1, -1)], dim=3)
-            else:
-                self.prefix_NH1P = self.source_mask_N11S + prefix_NH1P
-        self.past_NHWL = bias_NH1L if self.past_NHWL is None else bias_NH1L + self.past_NHWL
 
     def append(self, layer: int, kv_2NKWD: Tensor) -> KeysValues:
         """Store a layer's keys and values of the newest position (W = 1: the same for every row); return those of all
@@ -153,7 +132,7 @@ class DecoderCache:
         kept_sources = {i: source.index_select(1, sentences) for i, source in distinct.items()}
         self.source_2NKSD = [kept_sources[id(source)] for source in self.source_2NKSD]
         if self.source_mask_N11S is not None:
-            self.source_mask_N11S = self.prefix_NH1P = self.source_mask_N11S[sentences]
+            self.source_mask_N11S = self.source_mask_N11S[sentences]
         if self.lengths_N is not None:
             self.lengths_N = self.lengths_N[sentences]
         self.target, self.source = views(self.target_2NKLD), views(self.source_2NKSD)

@@ -132,8 +132,8 @@ class Model(nn.Module):
     @contextlib.contextmanager
     def computing_in(self, dtype: torch.dtype | None) -> Iterator[None]:
         """A context in which `target_states` computes in this type, with rounded copies of the weights (None: in that
-        of the weights): each layer computes in the type of its input. Embeddings and biases of positions stay as
-        exact as their weights. Gradients have the type of the weights."""
+        of the weights): each layer computes in the type of its input. Embeddings stay as exact as their
+        weights. Gradients have the type of the weights."""
         self.dtype = dtype
         try:
             yield
@@ -141,12 +141,12 @@ class Model(nn.Module):
             self.dtype = None
 
     def embeddings(self) -> list[nn.Parameter]:
-        """The parameters whose rows are embeddings of pieces, or embeddings or biases of positions."""
+        """The parameters whose rows are embeddings of pieces or of positions."""
         pieces = [p for m in self.modules() if isinstance(m, nn.Embedding) for p in m.parameters()]
         return [*pieces, *self.position_tables()]
 
     def position_tables(self) -> list[nn.Parameter]:
-        """The parameters that are embeddings or biases of positions."""
+        """The parameters that are embeddings of positions."""
         return [p for m in self.modules() if isinstance(m, AddedPositions) for p in m.tables()]
 
     def stacks(self) -> list[Stack]:

@@ -49,7 +49,7 @@ class DecoderOnly(PromptedModel):
         self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
-        self.tgt_positions = AddedPositions(config, causal=config.source_attention == "causal")
+        self.tgt_positions = AddedPositions(config)
         depth = config.encoder_layers + config.decoder_layers
         self.decoder = Stack(config, Block, depth)
         self.decoder_norm = make_last_norm(config)
@@ -99,7 +99,6 @@ class DecoderOnly(PromptedModel):
         if self.config.source_attention == "bidirectional":
             in_prefix_BL = torch.arange(ids_BL.size(1), device=ids_BL.device) < starts_B[:, None]
             mask = causal_mask(ids_BL.size(1), x_BLM).masked_fill(in_prefix_BL[:, None, None], 0.0)
-        mask = self.tgt_positions.self_mask(x_BLM, mask)
         return self.decoder_norm(self.decoder(x_BLM, mask, seen))
 
     def start(
@@ -119,20 +118,17 @@ class DecoderOnly(PromptedModel):
     ) -> DecoderCache:
         """As `start_after`; `bidirectional`: whether each id sees those after it, too."""
         assert not self.training, "dropout would make the search random: call model.eval() first"
-        n_positions = prefix_BP.size(1) + max_length
-        self.reserve(n_positions)
+        self.reserve(prefix_BP.size(1) + max_length)
         seen = Seen([])
         # Padding comes last, so a causal mask hides it from all real positions.
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
-        mask = self.tgt_positions.self_mask(x_BPM, padding_mask(real_BP, x_BPM) if bidirectional else None)
-        self.decoder(x_BPM, mask, seen)
-        prefix, bias = seen.keys_values, self.tgt_positions.bias
-        bias_HX = None if bias is None else bias.past(n_positions, x_BPM.device)
+        self.decoder(x_BPM, padding_mask(real_BP, x_BPM) if bidirectional else None, seen)
+        prefix = seen.keys_values
         if not separate or width == 1:
-            return DecoderCache(prefix, max_length, width, real_BP, bias_HX)
+            return DecoderCache(prefix, max_length, width, real_BP)
         none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix]
         mask_N11P = padding_mask(real_BP, x_BPM.float())
-        return DecoderCache(none_2RK0D, max_length, 1, real_BP, bias_HX, prefix, mask_N11P)
+        return DecoderCache(none_2RK0D, max_length, 1, real_BP, prefix, mask_N11P)
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
         layers = [block.self_attention for block in self.decoder.layers()]

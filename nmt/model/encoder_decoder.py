@@ -36,8 +36,7 @@ class WithEncoder(Model):
             src_mask_BS = read_BS if src_mask_BS is None else src_mask_BS & read_BS
         x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions)
         mask_B11S: Mask = "all" if src_mask_BS is None else padding_mask(src_mask_BS, x_BSM)
-        self_mask = self.src_positions.self_mask(x_BSM, mask_B11S)
-        return self.encoder_norm(self.encoder(x_BSM, self_mask)), mask_B11S
+        return self.encoder_norm(self.encoder(x_BSM, mask_B11S)), mask_B11S
 
 
 class EncoderDecoder(WithEncoder, GenerativeModel):
@@ -51,8 +50,8 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         self.output = Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.tgt_embedding.weight
-        self.src_positions = AddedPositions(config, causal=False)
-        self.tgt_positions = AddedPositions(config, causal=True)
+        self.src_positions = AddedPositions(config)
+        self.tgt_positions = AddedPositions(config)
         self.encoder = Stack(config, Block, config.encoder_layers)
         self.decoder = Stack(config, DecoderBlock, config.decoder_layers)
         self.encoder_norm, self.decoder_norm = make_last_norm(config), make_last_norm(config)
@@ -85,8 +84,7 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
     def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""
         x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions)
-        self_mask = self.tgt_positions.self_mask(x_BTM, None)
-        return self.decoder_norm(self.decoder(x_BTM, memory_BSM, mask_B11S, weights, self_mask))
+        return self.decoder_norm(self.decoder(x_BTM, memory_BSM, mask_B11S, weights))
 
     def start(
         self, src_BS: Tensor, src_mask_BS: Tensor, max_length: int, width: int = 1, *, separate: bool = False
@@ -99,10 +97,8 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         n_sentences, width = (src_BS.size(0) * width, 1) if separate else (src_BS.size(0), width)
         _, _, K, _, D = source_2NKSD[0].shape
         target_2NKPD = [source.new_empty(2, n_sentences, K, 0, D) for source in source_2NKSD]
-        bias = self.tgt_positions.bias
-        bias_HX = None if bias is None else bias.past(max_length, self.device)
         mask_N11S = mask if isinstance(mask, Tensor) else None
-        return DecoderCache(target_2NKPD, max_length, width, None, bias_HX, source_2NKSD, mask_N11S)
+        return DecoderCache(target_2NKPD, max_length, width, None, source_2NKSD, mask_N11S)
 
     def cached(self) -> tuple[list[Attention], list[Attention]]:
         layers = self.decoder.layers()
@@ -128,7 +124,7 @@ class EncoderOnly(WithEncoder):
         self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
         if config.tied_embeddings != "none":
             self.output.weight = self.src_embedding.weight
-        self.src_positions = AddedPositions(config, causal=False)
+        self.src_positions = AddedPositions(config)
         self.encoder = Stack(config, Block, config.encoder_layers)
         self.encoder_norm = make_last_norm(config)
         self.initialise()

@@ -1,9 +1,6 @@
-"""How the model knows the order of tokens: a table added to the embeddings, rotations of queries and keys, or biases
-of the scores of self-attention, which depend only on the distance between query and key.
+"""How the model knows the order of tokens: a table added to the embeddings, or rotations of queries and keys.
 
-A distance is the position of the key minus that of the query: negative for the past.
-
-Shapes: B batch, T length, D head width, M model width, H heads, R rows of a cache, X any leading sizes, or distances.
+Shapes: B batch, T length, D head width, M model width, H heads, R rows of a cache, X any leading sizes.
 """
 
 import math
@@ -14,13 +11,11 @@ from torch import Tensor, nn
 
 from nmt.config import ModelConfig
 from nmt.fields import require
-from nmt.model.cache import MASKED, Mask
 from nmt.model.device import on_meta
 from nmt.model.layers import apply, make_norm
 
 LENGTH = 512  # of a new table; a longer sequence makes it longer, and compiled layers are compiled again
 SINUSOIDAL = ("sinusoidal", "fairseq")
-BUCKETS, FARTHEST = 32, 128  # of relative positions; the paper's values
 GROWING = Lock()  # of the threads that share a model, one makes a table longer, so that none makes it shorter again
 Place = slice | Tensor
 """Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was
@@ -34,51 +29,6 @@ def sinusoids(length: int, d_model: int, kind: str = "sinusoidal") -> Tensor:
     rates = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10_000.0) / steps))
     angles = torch.arange(first, first + length)[:, None] * rates
     return torch.cat([angles.sin(), angles.cos()], dim=1)[:, :d_model]
-
-
-def buckets(distances_X: Tensor, causal: bool) -> Tensor:
-    """The bucket of each distance (Raffel et al. 2020, section 2.1): half of the buckets are for one distance each, the
-    others grow with the logarithm up to FARTHEST. Without `causal`, keys of the past and of the future have 16 each."""
-    n = BUCKETS if causal else BUCKETS // 2
-    size_X = -distances_X.clamp(max=0) if causal else distances_X.abs()
-    exact = n // 2
-    growth_X = torch.log(size_X.clamp(min=1).float() / exact) / math.log(FARTHEST / exact)
-    far_X = (exact + (growth_X * (n - exact)).long()).clamp(max=n - 1)
-    future_X = 0 if causal else (distances_X > 0) * n
-    return torch.where(size_X < exact, size_X, far_X) + future_X
-
-
-class ScoreBias(nn.Module):
-    """The biases of a stack of layers: ALiBi (Press et al. 2022, section 3), which falls linearly with the distance, or
-    a learned bias for each bucket of distances and each head (Raffel et al. 2020, section 2.1).
-
-    ALiBi was made for causal attention. In both directions it is symmetric here, which its authors propose for encoders
-    (github.com/ofirpress/attention_with_linear_biases, issue 5).
-    """
-
-    def __init__(self, config: ModelConfig, causal: bool) -> None:
-        super().__init__()
-        self.n_heads, self.causal = config.n_heads, causal
-        self.table = nn.Parameter(torch.empty(BUCKETS, config.n_heads)) if config.positions == "relative" else None
-
-    def at(self, distances_X: Tensor) -> Tensor:
-        """The biases (H, X), float32."""
-        if self.table is not None:
-            return self.table[buckets(distances_X, self.causal)].T.float()
-        heads_H = torch.arange(1, self.n_heads + 1, device=distances_X.device)
-        return -torch.exp2(heads_H * (-8 / self.n_heads))[:, None] * distances_X.abs()
-
-    def whole(self, length: int, device: torch.device, hide_future: bool) -> Tensor:
-        """The biases (1, H, T, T) of a whole sequence; with `hide_future`, they are a causal mask too."""
-        distances_X = torch.arange(-length, length, device=device)
-        bias_HX = self.at(distances_X)
-        if hide_future:
-            bias_HX = bias_HX.masked_fill(distances_X > 0, MASKED)
-        return bias_HX.unfold(1, length, 1)[:, 1:].flip(1)[None]  # each query sees keys one place further to the left
-
-    def past(self, length: int, device: torch.device) -> Tensor:
-        """The biases (H, X) of the last of `length` positions."""
-        return self.at(torch.arange(1 - length, 1, device=device))
 
 
 class Table(nn.Module):
@@ -106,11 +56,10 @@ class Table(nn.Module):
 
 
 class AddedPositions(Table):
-    """What a stack of layers adds for positions: sinusoidal or learned rows to its embeddings, biases to the scores of
-    its self-attention, or nothing if positions are rotary. `model.embedding_norm` normalises the embeddings then."""
+    """What a stack of layers adds for positions: sinusoidal or learned rows to its embeddings, or nothing if
+    positions are rotary. `model.embedding_norm` normalises the embeddings then."""
 
-    def __init__(self, config: ModelConfig, causal: bool) -> None:
-        """`causal`: whether no position sees a later one."""
+    def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.kind, self.width, self.grows = config.positions, config.d_model, config.positions in SINUSOIDAL
         if self.kind == "learned":
@@ -118,11 +67,10 @@ class AddedPositions(Table):
         elif self.grows:
             table = torch.empty(LENGTH, config.d_model) if on_meta() else self.rows(LENGTH)
             self.register_buffer("table", table, persistent=False)
-        self.bias = ScoreBias(config, causal) if self.kind in ("alibi", "relative") else None
         self.norm = make_norm(config) if config.embedding_norm else None
 
     def tables(self) -> list[nn.Parameter]:
-        """The embeddings or biases of positions."""
+        """The embeddings of positions."""
         return [parameter for name, parameter in self.named_parameters() if not name.startswith("norm.")]
 
     def rows(self, length: int) -> Tensor:
@@ -142,13 +90,6 @@ class AddedPositions(Table):
                 place = place.clamp(max=self.table.size(0) - 1)
             x_XM = x_XM + self.table[place]
         return x_XM if self.norm is None else apply(self.norm, x_XM)
-
-    def self_mask(self, x_BTM: Tensor, mask: Mask) -> Mask:
-        """A mask of self-attention with the biases of positions."""
-        if self.bias is None:
-            return mask
-        bias_1HTT = self.bias.whole(x_BTM.size(1), x_BTM.device, hide_future=mask is None)
-        return bias_1HTT + mask if isinstance(mask, Tensor) else bias_1HTT
 
 
 class RotaryPositions(Table):

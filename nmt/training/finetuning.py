@@ -43,8 +43,6 @@ def check_start(config: ModelConfig, folder: Path) -> None:
     """Raise ValueError if a model of these settings can't start from the weights of a model folder."""
     old = read_info(require_model(folder) / "config.json")[0].model
     may_differ = ANY_START if config.family == old.family else OTHER_FAMILY
-    if config.positions == "relative":  # the rows of its table depend on whether attention is causal
-        may_differ = may_differ - {"source_attention", "family"}
     if config.norm_position == "deepnorm":  # its factors depend on family and depth
         may_differ = may_differ & {"source_attention"}
     different = differences(config, old, may_differ)

@@ -17,7 +17,7 @@ from nmt.data.tokenizer.mapped import unique_names
 from nmt.decode.ctranslate2 import POSITIONS
 from nmt.model.contract import PromptedModel
 from nmt.model.layers import GATED
-from nmt.model.positions import FARTHEST, SINUSOIDAL, sinusoids
+from nmt.model.positions import SINUSOIDAL, sinusoids
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
 
@@ -27,7 +27,7 @@ EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
     "qk_norm": [False],  # CTranslate2 has such norms, but gives other results (differences of 0.1 to 0.6 nats)
     "norm": ["layer", "rms"],
     "norm_position": ["post", "pre", "deepnorm"],
-    "positions": ["sinusoidal", "fairseq", "learned", "rotary", "relative"],
+    "positions": ["sinusoidal", "fairseq", "learned", "rotary"],
     "activation": [*ACTIVATIONS],
 }
 Array = NDArray[np.float32]
@@ -99,7 +99,6 @@ class Writer:
             num_heads_kv=None if config.kv_heads == config.n_heads else config.kv_heads,
             rotary_dim=0 if config.positions == "rotary" else None,
             rotary_interleave=False,
-            relative_attention_bias=config.positions == "relative",
             layernorm_embedding=config.embedding_norm,
             **(of_decoder if decodes else {}),
         )
@@ -124,11 +123,7 @@ class Writer:
         kind = self.config.positions
         if self.config.embedding_norm:
             self.norm(spec.layernorm_embedding, f"{name}.norm")
-        if kind == "relative":
-            for layer in spec.layer:
-                layer.self_attention.relative_attention_bias = self.array(f"{name}.bias.table")
-                layer.self_attention.relative_attention_max_distance = np.int32(FARTHEST)
-        elif kind == "learned":
+        if kind == "learned":
             spec.position_encodings.encodings = self.array(f"{name}.table")
         elif kind in SINUSOIDAL:
             spec.position_encodings.encodings = sinusoids(POSITIONS, self.config.d_model, kind).numpy()

@@ -28,7 +28,7 @@ def begin(ids_BS: Tensor, mask_BS: Tensor, first: list[int]) -> tuple[Tensor, Te
 @pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only"])
 @pytest.mark.parametrize("separate", [False, True])
 def test_logits_are_those_after_the_pieces(source: list[int], target: list[int], family: Any, separate: bool) -> None:
-    model = make(config(family=family, positions="relative"), 1)
+    model = make(config(family=family), 1)
     src, mask = sentences(1, [5, 3])
     tgt, _ = sentences(2, [4, 4])
     tgt[:, 0] = BOS

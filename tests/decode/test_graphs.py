@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 from nmt.config import SearchConfig
 from nmt.decode.beam import search
 from nmt.decode.ensemble import Begun, Ensemble
-from nmt.decode.graphs import LEAST_LENGTH, SIZES, Buffers, RecordedCache, RecordedModel, can_record, rounded
+from nmt.decode.graphs import LEAST_LENGTH, SIZES, Buffers, RecordedCache, RecordedModel, rounded
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import TorchEngine
 from nmt.model.contract import Decoder
@@ -166,12 +166,6 @@ def test_an_engine_with_other_models_records_these(monkeypatch: pytest.MonkeyPat
     first, adapted = a_model(1), a_model(2)
     engine = TorchEngine.make([first]).with_models([adapted])
     assert [recorded.model for recorded in engine.begun([5], [6]).recorded] == [adapted]
-
-
-@pytest.mark.parametrize("chosen", [{"positions": "alibi"}, {"positions": "relative"}])
-def test_what_changes_its_shape_in_each_step_is_not_recorded(chosen: dict[str, Any]) -> None:
-    assert can_record(a_model(1))
-    assert not can_record(a_model(1, **chosen))
 
 
 def test_sizes_are_near_and_few() -> None:

@@ -76,7 +76,7 @@ MODERN = replace(
         MODERN,
         replace(MODERN, scale_embeddings=False, tied_embeddings="none", share_layers=3, activation="geglu"),
         replace(CAUSAL, norm_position="deepnorm", positions="learned", max_positions=300, activation="silu"),
-        replace(CAUSAL, norm_position="pre", positions="relative", bias=False, output_bias=True, embedding_norm=True),
+        replace(CAUSAL, norm_position="pre", bias=False, output_bias=True, embedding_norm=True),
     ],
 )
 def test_a_decoder_only_translator_gives_the_same(config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:

@@ -92,9 +92,9 @@ def test_an_export_that_differs_too_much_is_refused(
 
 
 def test_all_obstacles_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    config = replace(TINY, positions="alibi", activation="relu2", source_end=False)
+    config = replace(TINY, activation="relu2", qk_norm=True)
     folder = save_tiny(tmp_path / "model", make_model(tokenizer, config=config), tokenizer)
-    with pytest.raises(ValueError, match=r"positions alibi; model\.activation relu2; model\.source_end false"):
+    with pytest.raises(ValueError, match=r"qk_norm True; model\.activation relu2"):
         export(folder, tmp_path / "out", "ctranslate2")
 
 

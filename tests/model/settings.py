@@ -22,7 +22,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "norm_epsilon": (None, 1e-3),
     "norm_position": ("pre", "post", "deepnorm"),
     "bias": (True, False),
-    "positions": ("sinusoidal", "fairseq", "learned", "rotary", "alibi", "relative"),
+    "positions": ("sinusoidal", "fairseq", "learned", "rotary"),
     "activation": ("relu", "gelu", "silu", "relu2", "swiglu", "geglu"),
     "n_kv_heads": (None, 2, 1),
     "qk_norm": (False, True),
