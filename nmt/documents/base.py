@@ -15,15 +15,12 @@ from pathlib import PurePath
 from pkgutil import resolve_name
 from typing import NamedTuple
 
-from nmt.config import SearchConfig
 from nmt.documents.archive import Limits
 from nmt.fields import require
-from nmt.reading.request import Request
 from nmt.text.edits import Edit, apply
 from nmt.text.languages import short_code
 from nmt.text.markup import is_markup
 from nmt.text.suspicions import prose
-from nmt.translation.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -163,21 +160,6 @@ def translate_document(data: bytes, format_name: str, translate: Translate, opti
     return document.join(answers)
 
 
-def units_translator(translator: Translator, search: SearchConfig | None = None) -> Translate:
-    """A function that translates units with this translator."""
-
-    def translate(units: Sequence[Unit]) -> list[Answer]:
-        found: dict[int, Answer] = {}
-        for has_markup in (False, True):
-            asked = [n for n, unit in enumerate(units) if unit.markup == has_markup]
-            requests = [Request(units[n].text) for n in asked]
-            lists = translator.translate_n_best(requests, search, markup="html" if has_markup else "none")
-            found |= {n: Answer(best.text, best.flags) for n, (best, *_) in zip(asked, lists, strict=True)}
-        return [found[n] for n in range(len(units))]
-
-    return translate
-
-
 def text_unit(text: str, place: str) -> Unit:
     """The unit of a text that may have tags in it, as texts of user interfaces have."""
     return Unit(text, "<" in text and is_markup(text, "auto"), place)
@@ -216,7 +198,7 @@ class Text:
     def remarks(self, edits: Iterable[Edit]) -> Iterator[str]:
         """What its user should know of a file that is written with these edits."""
         if self.guessed:
-            yield f"the file is read and written in the encoding {self.encoding}, by its look: --encoding names another"
+            yield f"the file is read and written in the encoding {self.encoding}, by its look: or name another"
         lost = {
             character for *_, new in edits for character in new if not character.isascii() and self.lacks(character)
         }

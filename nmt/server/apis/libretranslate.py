@@ -228,7 +228,7 @@ class LibreTranslate:
         direction = find_direction(self.models, "" if source == "auto" else source, target)
         translator = await self.models.wait_for(direction)
         asked = Asked(self.engine, call.work, direction, translator, translator.search)
-        file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields.text("columns"))
+        file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields)
         assert file.task
         try:
             await file.task

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -39,6 +39,8 @@ class File:
     of: int = 0
     message: str = ""
     """What went wrong."""
+    notes: list[str] = field(default_factory=list)
+    """Remarks on the translated file, for its owner."""
     ended: float | None = None
     """When it was done or failed."""
     task: "asyncio.Task[None] | None" = None

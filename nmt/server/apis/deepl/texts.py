@@ -184,7 +184,7 @@ class DeepL:
         [source] = await self.sources(call.work, call.fields, [""])
         asked = await self.ask(call.work, call.fields, source)
         name = call.fields.text("filename") or upload.name
-        file, key = await self.documents.begin(asked, name, upload.data, call.fields.text("columns"))
+        file, key = await self.documents.begin(asked, name, upload.data, call.fields)
         return JSONResponse({"document_id": file.id, "document_key": key})
 
     async def state(self, call: Call) -> Response:

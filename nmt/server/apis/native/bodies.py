@@ -305,6 +305,8 @@ class DocumentState:
     """Texts of the document; 0 until it is read."""
     message: str
     """What went wrong."""
+    notes: list[str]
+    """Remarks on the translated file, such as characters that its encoding lacks."""
 
 
 @dataclass(frozen=True)
