@@ -198,7 +198,8 @@ class Text:
     def remarks(self, edits: Iterable[Edit]) -> Iterator[str]:
         """What its user should know of a file that is written with these edits."""
         if self.guessed:
-            yield f"the file is read and written in the encoding {self.encoding}, by its look: or name another"
+            guessed = f"the file is read and written in the encoding {self.encoding}, by its look"
+            yield f"{guessed}: name its encoding if that is wrong"
         lost = {
             character for *_, new in edits for character in new if not character.isascii() and self.lacks(character)
         }

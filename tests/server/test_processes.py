@@ -59,7 +59,7 @@ def test_the_memory_of_a_process_is_bounded_by_its_file() -> None:
 
 def test_the_answers_of_a_document_are_written_into_it(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(b"Hund\r\n\r\nMann")
-    assert in_process(Stop(), 60, read_texts, tmp_path, "txt", Options()) == [2, 8]
+    assert in_process(Stop(), 60, read_texts, tmp_path, "txt", Options()) == [2, 8, "Hund Mann"]
     texts = [json.loads(line) for line in (tmp_path / "texts").read_text().splitlines()]
     assert texts == [["Hund", False], ["Mann", False]]
     (tmp_path / "answers").write_text('["dog", []]\n["\\ud83d\\ude00", ["copy"]]\n')

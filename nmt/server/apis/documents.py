@@ -6,7 +6,7 @@ texts in memory at once.
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePath
@@ -35,6 +35,10 @@ PATIENCE = 20  # times that a document waits because the engine is busy
 PROCESSES = 2  # files that are read or written at the same time
 
 
+ByText = Callable[[str], Awaitable[Asked]]
+"""What a document is translated by if its language must be guessed, from the beginning of its texts."""
+
+
 class Documents:
     """Translates files."""
 
@@ -54,13 +58,16 @@ class Documents:
             raise Refused(problem, status=413, code="too_large")
         return upload
 
-    async def begin(self, asked: Asked, name: str, data: bytes, fields: Fields) -> tuple[File, str]:
+    async def begin(
+        self, asked: Asked, name: str, data: bytes, fields: Fields, by_text: ByText | None = None
+    ) -> tuple[File, str]:
         """Begin to translate a file with this name; also the token of the result. ValueError for an unknown format.
 
-        `fields`: `columns` of a table that are translated, with commas between them; `encoding` of a text file."""
+        `fields`: `columns` of a table that are translated, with commas between them; `encoding` of a text file.
+        `by_text`: takes the place of `asked` when the file was read."""
         path = PurePath(PurePath(name.replace("\\", "/")).name[-200:] or "document")
         form = format_of(path.name)
-        source, target = asked.direction
+        source, target = asked.direction if by_text is None else ("", asked.direction[1])
         archives = Limits(self.config.zip_members, self.config.unpacked_bytes, self.config.zip_ratio)
         columns, encoding = tuple(filter(None, fields.text("columns").split(","))), fields.text("encoding")
         options = Options(source=source, target=target, columns=columns, encoding=encoding, zip=archives)
@@ -68,7 +75,7 @@ class Documents:
 
         async def translate(file: File) -> None:
             await stored.wait()
-            await self.translate(file, replace(asked, work=file.work), form, options)
+            await self.translate(file, asked, form, options, by_text)
 
         translated = f"{path.stem}.{target}{path.suffix}"
         file, token = self.files.start(asked.work, translated, FORMATS[form].media_type, translate)
@@ -81,9 +88,10 @@ class Documents:
         stored.set()
         return file, token
 
-    async def translate(self, file: File, asked: Asked, form: str, options: Options) -> None:
+    async def translate(self, file: File, asked: Asked, form: str, options: Options, by_text: ByText | None) -> None:
         parts = file.folder, form, options
-        file.of, characters = await self.apart(file, read_texts, *parts)
+        file.of, characters, beginning = await self.apart(file, read_texts, *parts)
+        asked = replace(await by_text(beginning) if by_text else asked, work=file.work)
         file.state, file.work.characters = "translating", characters
         self.keys.charge(file.work.owner, file.work.key, characters)
         with (file.folder / "texts").open(encoding="ascii") as texts, (file.folder / "answers").open("w") as answers:

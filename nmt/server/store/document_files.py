@@ -78,7 +78,7 @@ class Files:
             self.remove(self.known[min(ended)[1]])
         if self.folder is None:
             self.folder = tempfile.TemporaryDirectory(prefix="nmt-files-", ignore_cleanup_errors=True)
-        token, identity = secrets.token_urlsafe(32), secrets.token_hex(16)
+        token, identity = secrets.token_hex(32).upper(), secrets.token_hex(16).upper()  # as DeepL's clients know them
         work = Work(identity, owner.owner, owner.key)
         file = File(identity, hash_of(token), name, media_type, Path(self.folder.name, identity), work)
         file.folder.mkdir()

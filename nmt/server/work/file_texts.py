@@ -12,18 +12,19 @@ from nmt.documents.base import Answer, Document, Options, read_document
 from nmt.fields import require
 from nmt.server.work.processes import allow_memory
 
-LONGEST = 100_000  # characters of a text
+LONGEST, BEGINNING = 100_000, 2_000  # characters of a text; of those by which a language is guessed
 MOST_NOTES, LONGEST_NOTE = 50, 300  # characters
 
 
-def read_texts(folder: Path, form: str, options: Options) -> tuple[int, int]:
-    """Write the texts of a document to a file; the numbers of texts and of characters."""
+def read_texts(folder: Path, form: str, options: Options) -> tuple[int, int, str]:
+    """Write the texts of a document to a file; the numbers of texts and of characters, and the beginning."""
     document = read(folder, form, options)
     longest = max((len(unit.text) for unit in document.units), default=0)
     require(longest <= LONGEST, f"a text of the file has {longest:,} characters: at most {LONGEST:,} are allowed")
     with (folder / "texts").open("w", encoding="ascii") as file:
         file.writelines(f"{json.dumps([unit.text, unit.markup])}\n" for unit in document.units)
-    return len(document.units), sum(len(unit.text) for unit in document.units)
+    beginning = " ".join(unit.text[:BEGINNING] for unit in document.units[:BEGINNING])[:BEGINNING]
+    return len(document.units), sum(len(unit.text) for unit in document.units), beginning
 
 
 def write_result(folder: Path, form: str, options: Options) -> list[str]:
