@@ -228,8 +228,9 @@ async def test_one_client_leaves_room_in_the_queue_for_others(ask: Ask, first: F
 async def test_lines_that_may_take_long_leave_a_worker_free(slow: Slow) -> None:
     engine = Engine(ServeConfig(workers=2), Metrics(), Places(2, "other"))
     slow.gate.clear()
-    wide = replace(SHORT, beam_size=7)
-    long = [asyncio.create_task(engine.translate(Work("", "many"), slow, [Request(f"{n}")], wide)) for n in range(99)]
+    wide, prefix = replace(SHORT, beam_size=7), Constraints("House " * 50)
+    asked = [(Request(f"{n}"), wide) if n % 2 else (Request(f"{n}", prefix), slow.search) for n in range(99)]
+    long = [asyncio.create_task(engine.translate(Work("", "many"), slow, [one], how)) for one, how in asked]
     await settle()
     assert engine.running == 1
     short = asyncio.create_task(engine.translate(Work("", "few"), slow, [Request("short")], slow.search))

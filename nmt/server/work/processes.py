@@ -7,10 +7,12 @@ The processes are forks of one that has loaded the readers and has no threads, w
 import json
 import logging
 import multiprocessing
+import shutil
 import signal
 import time
 import traceback
 from collections.abc import Callable
+from multiprocessing import util
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,12 @@ def prepare(*modules: str) -> None:
 
         CONTEXT.set_forkserver_preload([*modules])
         forkserver.ensure_running()
+
+
+def clean_up() -> None:
+    """Delete what `prepare` made. Python does it too, but not where the process is ended at once."""
+    if HAS_FORKS:
+        shutil.rmtree(util.get_temp_dir(), ignore_errors=True)
 
 
 def in_process(stop: Stop, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -39,7 +39,8 @@ MOST_WORKERS = 8  # each holds the cache of its batch in memory
 # Under load, a batch waits for more lines: at most for this share of the last batch's time, and these seconds.
 PATIENCE, MOST_PATIENCE = 0.1, 0.05
 SHORT = 2_000  # characters that are cut into lines at once: a thread would take longer
-LONG = 512  # pieces of a line, as estimated, from which on it may take long
+# Pieces of a line, as estimated, and characters of its prefix, from which on it may take long.
+LONG, LONG_PREFIX = 512, 100
 SHARED, SHARED_BATCH = 10.0, 0.5  # seconds after which an owner counts as alone; of a batch while none is
 
 Answers = tuple[list[list[Translation] | Exception], float]
@@ -122,7 +123,7 @@ class Cache:
 
 def estimate(request: Request) -> int:
     """The number of pieces of a line, about."""
-    return len(request.text.encode("utf8", "replace")) // BYTES_PER_PIECE + 2
+    return len(f"{request.text}{request.constraints.prefix}".encode("utf8", "replace")) // BYTES_PER_PIECE + 2
 
 
 def cut(requests: Sequence[Request], steps: Sequence[Step], context: Context, most: int) -> list[Tree]:
@@ -221,8 +222,9 @@ class Engine:
             is_usual, new = group.search == group.translator.search, asyncio.get_running_loop().create_future
             items = [Item(group, lines[n], estimate(lines[n]), new(), owner) for n in missing]
             for item in items:
-                phrases = item.request.constraints.must or item.request.constraints.must_not
-                item.is_long = not is_usual or bool(phrases) or item.size > LONG
+                given = item.request.constraints
+                has_more = given.must or given.must_not or len(given.prefix) > LONG_PREFIX
+                item.is_long = not is_usual or bool(has_more) or item.size > LONG
             self.enqueue(items, owner)
             try:
                 answers = await asyncio.gather(*(item.answer for item in items))

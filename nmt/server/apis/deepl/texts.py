@@ -79,6 +79,8 @@ class DeepL:
         if not texts:
             raise Refused("Parameter 'text' not specified.", code="missing")
         call.admit(texts)
+        if call.fields.get("glossary_id") or call.fields.get("glossary_ids"):
+            call.gate.refuse_other_sites(call.request)
         tags = choice(call.fields, "tag_handling", ("xml", "html"))
         ignored = {name for name in names_in(call.fields, "ignore_tags") if TAG.fullmatch(name)} if tags else set()
         sources = await self.sources(call.work, call.fields, texts)

@@ -141,6 +141,8 @@ class Own:
         body: v1.Translate = call.body
         texts = [body.text] if isinstance(body.text, str) else body.text
         call.admit(texts)
+        if body.glossary and isinstance(body.glossary, str):
+            call.gate.refuse_other_sites(call.request)
         asked = await self.ask(call.work, body)
         requests, notes = await self.run(call.work, asked.make, texts)
 
