@@ -34,6 +34,7 @@ from nmt.translation.translator import Translator
 
 LOOK_AHEAD = 4  # batches' worth of lines among which those of similar length are chosen
 BYTES_PER_PIECE = 4  # of a line in UTF-8, about
+PER_PART = 10  # pieces that take as much memory as what else the cache keeps of a sentence: a piece takes about 50 bytes
 SMOOTHING = 0.2  # weight of the newest batch in the estimate of the speed
 MOST_WORKERS = 8  # each holds the cache of its batch in memory
 # Under load, a batch waits for more lines: at most for this share of the last batch's time, and these seconds.
@@ -93,7 +94,7 @@ class Unwanted(Stop):
 
 @dataclass
 class Cache:
-    """The translations of recent lines, up to a size in pieces; those used last stay."""
+    """The translations of recent lines, up to a size in pieces of both sides; those used last stay."""
 
     most: int
     size: int = 0
@@ -110,8 +111,9 @@ class Cache:
         self.entries.clear()
         self.size = 0
 
-    def put(self, group: Group, request: Request, size: int, translations: list[Translation]) -> None:
-        size *= len(translations)
+    def put(self, group: Group, request: Request, translations: list[Translation]) -> None:
+        parts = [part for translation in translations for part in translation.parts]
+        size = estimate(request) + sum(len(part.source) + len(part.hypothesis.ids) + PER_PART for part in parts)
         if size > self.most or (group, request) in self.entries:
             return
         self.entries[group, request] = size, translations
@@ -345,7 +347,7 @@ class Engine:
         self.metrics.count("pieces", tokens)
         for item, answer in zip(batch, answers, strict=True):
             if not isinstance(answer, Exception):
-                self.cache.put(item.group, item.request, item.size, answer)
+                self.cache.put(item.group, item.request, answer)
             if item.answer.done():  # its call was cancelled
                 continue
             if isinstance(answer, Exception):
