@@ -34,7 +34,7 @@ def test_a_process_has_no_torch_and_says_only_what_json_can() -> None:
 def test_there_are_only_so_many_remarks(tmp_path: Path) -> None:
     (tmp_path / "source").write_text("".join(f"a{n}: b\n" for n in range(60)))
     (tmp_path / "answers").write_text('[" ", []]\n' * 60)
-    notes = write_result(tmp_path, "yaml", Options())
+    notes = in_process(Stop(), 60, write_result, tmp_path, "yaml", Options())
     assert len(notes) == MOST_NOTES + 1
     assert notes[-1] == "and 10 more remarks"
 
