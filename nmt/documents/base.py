@@ -13,14 +13,18 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import PurePath
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from nmt.config import SearchConfig
 from nmt.documents.archive import Limits
 from nmt.fields import require
 from nmt.text.edits import Edit, apply
 from nmt.text.languages import short_code
 from nmt.text.markup import is_markup
 from nmt.text.suspicions import prose
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,22 @@ def translate_document(data: bytes, format_name: str, translate: Translate, opti
     answers = translate(document.units)
     assert len(answers) == len(document.units)
     return document.join(answers)
+
+
+def units_translator(translator: "Translator", search: SearchConfig | None = None) -> Translate:
+    """A function that translates units with this translator."""
+    from nmt.reading.request import Request  # it loads torch, which the readers don't need
+
+    def translate(units: Sequence[Unit]) -> list[Answer]:
+        found: dict[int, Answer] = {}
+        for has_markup in (False, True):
+            asked = [n for n, unit in enumerate(units) if unit.markup == has_markup]
+            requests = [Request(units[n].text) for n in asked]
+            lists = translator.translate_n_best(requests, search, markup="html" if has_markup else "none")
+            found |= {n: Answer(best.text, best.flags) for n, (best, *_) in zip(asked, lists, strict=True)}
+        return [found[n] for n in range(len(units))]
+
+    return translate
 
 
 def text_unit(text: str, place: str) -> Unit:

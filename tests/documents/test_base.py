@@ -12,10 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.documents import xml_splice
-from nmt.documents.base import FORMATS, Answer, Options, Unit, decode, format_of, read_document, splice
+from nmt.documents.base import (
+    FORMATS,
+    Answer,
+    Options,
+    Unit,
+    decode,
+    format_of,
+    read_document,
+    splice,
+    units_translator,
+)
+from nmt.translation.translator import Translator
 from tests.documents.office_samples import FIELD, FILES, W, docx, run
 from tests.documents.samples import SAMPLES, identity
 from tests.documents.test_any_document import epub, tmx, xliff
+from tests.tiny import SHORT
 
 OFFICE = {name for name, _ in FILES}  # in these formats, a translated file also changes its language
 CASES = pytest.mark.parametrize("name", SAMPLES)
@@ -195,3 +207,11 @@ def test_encodings_come_back_and_wrong_ones_get_a_sentence() -> None:
 
 def test_splice_replaces_parts_and_inserts() -> None:
     assert splice("abcdef", [(4, 5, "X"), (1, 3, ""), (6, 6, "!")]) == "adXf!"
+
+
+def test_units_are_translated_as_lines_or_as_markup(translator: Translator) -> None:
+    units = [Unit("Der Hund läuft."), Unit("Zwei <1>Männer</1> &amp; Hunde", markup=True), Unit("x < y")]
+    answers = units_translator(translator, SHORT)(units)
+    assert answers[0].text == translator.translate_n_best([units[0].text], SHORT)[0][0].text
+    assert answers[1].text.count("<1>") == answers[1].text.count("</1>") == 1
+    assert len(answers) == 3

@@ -8,10 +8,9 @@ from random import Random
 import pytest
 
 from benchmarks.text_kinds import Sentence, make_kinds
-from nmt.commands.documents import job_translator
 from nmt.config.serve import ServeConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.documents.base import Unit
+from nmt.documents.base import Unit, units_translator
 from nmt.reading.request import Constraints, Request, Term
 from nmt.scoring.evaluation import evaluate
 from nmt.server.metrics import Metrics
@@ -109,6 +108,6 @@ def test_one_line_has_one_translation_wherever_it_is_translated(reader: Translat
     plain = reader.translate(lines, markup="none")
     assert asyncio.run(ask("none")) == plain
     units = [Unit(line, markup=is_markup(line, "auto")) for line in lines]
-    answers = job_translator(replace(job, markup="none"))(units)
+    answers = units_translator(reader)(units)
     marked = reader.translate(lines, markup="html")
     assert [a.text for a in answers] == [(marked if u.markup else plain)[n] for n, u in enumerate(units)]

@@ -17,7 +17,7 @@ from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.service import Service
 from nmt.server.work.owners import Places, Work
-from nmt.server.work.queue import Engine, Group, Item
+from nmt.server.work.queue import Cache, Engine, Group, Item
 from nmt.translation.translator import Translator
 from tests.server.conftest import GERMAN, Slow
 from tests.tiny import SHORT
@@ -159,6 +159,17 @@ async def test_the_cache_is_bounded_and_keeps_what_was_used_last(engine: Engine,
     kept = [request.text for _, request in engine.cache.entries]
     assert kept == ["one", "three"]
     assert engine.cache.size <= 5
+
+
+def test_the_cache_counts_the_pieces_of_both_sides(translator: Translator) -> None:
+    group, request = Group(translator, translator.search, "none"), Request(GERMAN[0])
+    [found] = translator.translate_n_best([request])
+    kept = sum(len(part.source) + len(part.hypothesis.ids) for part in found[0].parts)
+    for most, n in ((kept, 0), (10 * kept, 1)):
+        cache = Cache(most)
+        cache.put(group, request, found)
+        assert len(cache.entries) == n
+        assert cache.size > n * kept - 1
 
 
 async def test_a_short_burst_waits_and_a_long_wait_is_refused(

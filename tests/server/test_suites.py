@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -94,7 +93,7 @@ def test_those_of_libretranslate(model_folder: Path, translator: Translator, tmp
 
 
 @pytest.fixture
-def deepl_tests(tmp_path: Path) -> Iterator[Path]:
+def deepl_tests(tmp_path: Path) -> Path:
     """A copy of DeepL's client with its tests."""
     copy, given = tmp_path / "deepl-python", os.environ.get("DEEPL_PYTHON")
     if given:
