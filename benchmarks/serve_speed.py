@@ -104,7 +104,7 @@ def measure_other(args: argparse.Namespace, lines: Sequence[str], clients: int, 
 
 def measure_memory(args: argparse.Namespace, lines: list[str], cache: str) -> Row:
     """The service's memory after each tenth of the requests, each of which has another text. The cache is full, if
-    there is one, after three tenths of 100,000."""
+    there is one, after about 8,000."""
     options = [] if cache == "on" else ["--cache-tokens", "0"]
     texts = ([f"{line} {n}"] for n, line in enumerate(cycle(lines)))
     with service(args, *options) as (port, pid):

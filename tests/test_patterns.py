@@ -32,7 +32,6 @@ NAMES = {
 HARMLESS = {
     "nmt.documents.json.TOKEN": "sees valid JSON, whose strings have an end",
     "nmt.text.edges.TRAIL": "sees the last 40 characters",
-    "nmt.text.edges.LAST_MARKS": "sees a translation, which a model ends",
     "nmt.text.own_items.SYNTAX": "sees expressions of at most 1,000 characters",
     "nmt.text.sentences.BEFORE_TOUCHING": "sees two words, each cut to a length",
     "pattern": "accelerators: a letter that is looked for",

@@ -27,8 +27,8 @@ class ServeConfig:
     """Maximum size of a batch: sentences times the pieces of the longest one, as estimated from its length."""
 
     cache_tokens: Count = 500_000
-    """Size of the cache of recent translations, in pieces of their sources; 0 switches it off. 500,000 pieces need
-    about 60 MB."""
+    """Size of the cache of recent translations, in pieces of sources and translations; 0 switches it off. 500,000 need
+    about 30 MB."""
 
     queue_sentences: Size = 5_000
     """Maximum number of lines that wait to be translated; a client has at most as many as it leaves free."""

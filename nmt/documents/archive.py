@@ -62,6 +62,7 @@ class Archive:
         self.data, self.nodes = data, Nodes()
         self.directory, self.end, n_members = find_directory(data, limits.members)
         self.members = {member.name: member for member in read_directory(data, self.directory, self.end, n_members)}
+        require(n_members > 0, "the file is an empty zip file")
         require(len(self.members) == n_members, "two members of the file have the same name: it isn't read")
         check(self.members.values(), limits)
         starts = sorted(member.start for member in self.members.values())

@@ -13,17 +13,18 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import PurePath
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nmt.config import SearchConfig
 from nmt.documents.archive import Limits
 from nmt.fields import require
-from nmt.reading.request import Request
 from nmt.text.edits import Edit, apply
 from nmt.text.languages import short_code
 from nmt.text.markup import is_markup
 from nmt.text.suspicions import prose
-from nmt.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,9 @@ def translate_document(data: bytes, format_name: str, translate: Translate, opti
     return document.join(answers)
 
 
-def units_translator(translator: Translator, search: SearchConfig | None = None) -> Translate:
+def units_translator(translator: "Translator", search: SearchConfig | None = None) -> Translate:
     """A function that translates units with this translator."""
+    from nmt.reading.request import Request  # it loads torch, which the readers don't need
 
     def translate(units: Sequence[Unit]) -> list[Answer]:
         found: dict[int, Answer] = {}
@@ -216,7 +218,8 @@ class Text:
     def remarks(self, edits: Iterable[Edit]) -> Iterator[str]:
         """What its user should know of a file that is written with these edits."""
         if self.guessed:
-            yield f"the file is read and written in the encoding {self.encoding}, by its look: --encoding names another"
+            guessed = f"the file is read and written in the encoding {self.encoding}, by its look"
+            yield f"{guessed}: name its encoding if that is wrong"
         lost = {
             character for *_, new in edits for character in new if not character.isascii() and self.lacks(character)
         }

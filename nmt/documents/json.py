@@ -46,7 +46,7 @@ def read(data: bytes, options: Options) -> Document:
 def parse(text: str) -> Node:
     """The values of a JSON text; ValueError, with its line, if it isn't JSON."""
     try:
-        json.loads(text)
+        json.loads(text, parse_int=str)  # a number may have any length
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno} is not valid JSON: {error.msg} (column {error.colno})") from None
     except RecursionError:

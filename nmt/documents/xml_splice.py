@@ -210,7 +210,10 @@ class Reader:
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding and self.xml.encoding == "utf-8" and not self.xml.data.startswith(b"\xef\xbb\xbf"):
-            "".encode(encoding)  # a LookupError if it is unknown
+            try:
+                "".encode(encoding)
+            except LookupError:
+                raise ValueError(f"{self.name} names an unknown encoding: {encoding[:40]!r}") from None
             self.xml.encoding = encoding
 
     def document_type(self, name: str, system: str | None, public: str | None, has_subset: int) -> None:

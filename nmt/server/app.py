@@ -31,6 +31,7 @@ from nmt.server.work.processes import prepare
 
 LOG = logging.getLogger("nmt.server")
 PAGE = Path(__file__).parent / "page"
+LONGEST_PATH = 2_000  # characters
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
     "object-src 'none'",
@@ -70,7 +71,7 @@ def make_app(service: Service) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         service.models.start()
         if service.config.files:
-            await asyncio.to_thread(prepare, "nmt.server.apis.documents")
+            await asyncio.to_thread(prepare, "nmt.server.work.file_texts")
         yield
         service.close()
 
@@ -114,7 +115,9 @@ class Outer:
             await send(message)
 
         try:
-            if scope["method"] == "OPTIONS":
+            if len(scope["path"]) > LONGEST_PATH:  # the folder of the page would look at each part of it
+                await JSONResponse({"error": "the path is too long"}, 414)(scope, receive, send_on)
+            elif scope["method"] == "OPTIONS":
                 await Response(status_code=204, headers=PREFLIGHT)(scope, receive, send_on)
             else:
                 await self.app(scope, receive, send_on)

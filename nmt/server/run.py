@@ -16,11 +16,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nmt.server.app import make_app
 from nmt.server.service import Service
+from nmt.server.work.processes import clean_up
 
 # Seconds after which a thread that waits for Python's lock gets it. A worker needs the lock for each operation of the
 # model, and would stand still for most of Python's 5 ms whenever the event loop has answers to send.
 SWITCH_INTERVAL = 0.0002
 MOST_HEAD, MOST_PIPELINED = 2**16, 16  # bytes of the head of a request; requests sent before they are answered
+MOST_HEADERS = 1_000  # of a request, with those that follow a body in chunks
 GRACE = 2  # seconds after the end of all requests, in which the process must end
 
 
@@ -76,9 +78,14 @@ class Bounded(HttpToolsProtocol):
         self.begin_head()
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self.headers) >= MOST_HEADERS:  # answered with 400
+            raise ValueError("there are too many headers")
+        super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self.end_head()
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > MOST_HEAD or len(self.pipeline) >= MOST_PIPELINED:  # answered with 400
             raise ValueError("the head is too large, or too many requests come at once")
         super().on_headers_complete()
@@ -149,6 +156,7 @@ def serve(service: Service, listener: socket.socket) -> None:
     server.is_alone = True
     server.run([listener])
     logging.shutdown()
+    clean_up()
     os._exit(0)  # threads may compute what nobody waits for
 
 

@@ -37,7 +37,8 @@ LEAD = re.compile(
 FOOTNOTE = r"(?:\[\d{1,3}\])++"
 SMILEY = r"(?:[:;=8][-'^o]?[)(\]\[DPpOo3*|/\\]++|[xX]D+|\^_?\^|<3)"
 TRAIL = re.compile(rf"[ \u00a0]*+(?:{FOOTNOTE}|(?:{EMOJI}))|[ \u00a0]++{SMILEY}")
-LAST_MARKS = re.compile(rf"(?<!\.\w)\s?[{MARKS}]++\Z")  # the last dot of "U.S." stays
+# The last dot of "U.S." stays. Marks begin where there is none before them, so that each is looked at once.
+LAST_MARKS = re.compile(rf"(?:(?<!\.\w)\s?(?<![{MARKS}])|(?<=\.\w[{MARKS}]))[{MARKS}]++\Z")
 STOPS = re.compile(r"(?<![.!?…\s])[ \u00a0]*+(?:…|\.{3,}|[!?]{2,})\Z")
 QUOTES = {  # by language; others have those of English
     **dict.fromkeys(("de", "cs", "sk", "sl", "hr", "et", "lt", "bg", "is"), ("„", "“")),

@@ -79,6 +79,7 @@ def link() -> bytes:
         (lambda: b"", "isn't a zip file"),
         (lambda: b"PK\5\6", "isn't a zip file"),
         (lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "encrypted, or of the old binary format"),
+        (lambda: b"PK\5\6" + bytes(18), "empty zip file"),
         (lambda: PLAIN[1:], "damaged"),
         (lambda: PLAIN + b"x", "damaged"),
         (lambda: zipped({str(n): b"" for n in range(Limits().members + 1)}), "2,001 members"),

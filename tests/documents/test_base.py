@@ -184,6 +184,11 @@ def test_every_format_has_a_sample_and_is_found_by_its_suffixes() -> None:
         read_document(b"", "pdf", Options())
 
 
+def test_a_number_of_any_length_is_json() -> None:
+    data = b'{"n": %s, "a": "b c"}' % (b"1" * 5_000)
+    assert [unit.text for unit in read_document(data, "json", Options()).units] == ["b c"]
+
+
 def test_encodings_come_back_and_wrong_ones_get_a_sentence() -> None:
     for text in ("Grüße", "\ufeffGrüße"):
         for name in ("utf-8", "utf-16-le", "utf-16-be") if text[0] == "\ufeff" else ("utf-8", "cp1252", "mac-roman"):

@@ -14,7 +14,7 @@ from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
 from nmt.reading.request import Request, Translation
 from nmt.server.app import make_app
-from nmt.server.models import Models
+from nmt.server.models import Direction, Models, Served, stamp_of
 from nmt.server.run import Server
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
@@ -40,6 +40,38 @@ class Slow(Translator):
         if any("bad" in line.text for line in lines):
             raise ValueError("a bad line")
         return [[Translation(line.text.upper(), 0.0, ())] for line in lines]
+
+
+class Phrases(Translator):
+    """Knows the translations of some texts. Of others it has the terms that are asked for, or else the text itself."""
+
+    def __init__(self, translator: Translator, known: Mapping[str, str]) -> None:
+        self.__dict__ |= translator.__dict__
+        self.known = known
+
+    def translate_n_best(  # type: ignore[override]
+        self, lines: Sequence[Request], search: SearchConfig | None = None, **options: Any
+    ) -> list[list[Translation]]:
+        return [[Translation(self.answer(line), 0.0, ())] for line in lines]
+
+    def answer(self, line: Request) -> str:
+        terms = " ".join(term.targets[0] for term in line.constraints.must)
+        return terms or self.known.get(line.text, line.text)
+
+
+def know(service: Service, translator: Translator, phrases: Mapping[str, str]) -> None:
+    """Let a service have all directions between some languages. `phrases`: one phrase in each of them."""
+    models, folder = service.models, service.models.all[0].folder
+
+    def served(source: str, target: str) -> Served:
+        phrase = Phrases(translator, {phrases[source]: phrases[target]})
+        return Served(folder, models.all[0].info, [(source, target)], stamp_of(folder), phrase)
+
+    pairs: list[Direction] = [(a, b) for a in phrases for b in phrases if a != b]
+    models.by_direction = {pair: served(*pair) for pair in pairs}
+    models.all = [*models.by_direction.values()]
+    models.languages = {a: [b for b in phrases if a != b] for a in phrases}
+    models.targets = [*phrases]
 
 
 def load(folder: Path) -> Translator:

@@ -1,5 +1,6 @@
 """What runs in other processes in tests: its module must have the same name there."""
 
+import sys
 import time
 
 from nmt.server.work.processes import allow_memory
@@ -22,3 +23,8 @@ def fail(kind: str) -> None:
 def fill(unpacked: int, wanted: int) -> int:
     allow_memory(unpacked)
     return len(bytes(wanted))
+
+
+def has_torch(n: int) -> object:
+    """Whether torch is loaded; for 1, what JSON can't say."""
+    return {object()} if n else "torch" in sys.modules

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from nmt.server.store.keys import make_key
-from tests.server.attacks import Attack, attacks, constraints, fuzzed, http, look, percentile, send, v1
+from tests.server.attacks import Attack, attacks, constraints, file, fuzzed, http, look, percentile, send, v1
 from tests.tiny import PAIRS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -150,6 +150,19 @@ def test_the_process_ends_on_time_whatever_runs(model_folder: Path, tmp_path: Pa
             return time.monotonic() - started
 
         assert asyncio.run(end()) < 1 + 2 + 1.5  # the time to answer what is in work, that to close, and a little
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="it needs SIGTERM")
+def test_the_process_leaves_no_files(model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
+    with serving(model_folder, tmp_path) as (port, process):
+        assert " 202 " in asyncio.run(send(port, file("a.txt", b"Hund"), 20))
+        assert [*(tmp_path / "t").iterdir()]
+        process.terminate()
+        process.wait(20)
+    assert not [*(tmp_path / "t").iterdir()]
 
 
 def test_the_times_of_health_are_measured() -> None:

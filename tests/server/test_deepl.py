@@ -2,6 +2,7 @@
 
 import io
 import time
+from pathlib import Path
 from typing import Any
 
 import deepl
@@ -9,9 +10,12 @@ import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries
 from starlette.testclient import TestClient
 
+from nmt.server.apis import libretranslate
+from nmt.server.apis.deepl import texts as texts_of_deepl
+from nmt.server.app import make_app
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
-from tests.server.conftest import GERMAN
+from tests.server.conftest import GERMAN, know, make_service
 
 
 @pytest.fixture
@@ -100,12 +104,45 @@ def test_a_document_of_the_official_client_comes_back_translated(
         official.translate_document_get_status(stolen)
 
 
+def test_a_text_in_the_target_language_stays(official: deepl.DeepLClient) -> None:
+    found = official.translate_text("The <b>dog</b> runs.", source_lang="EN", target_lang="EN-GB", tag_handling="html")
+    assert (found.text, found.detected_source_lang) == ("The <b>dog</b> runs.", "EN")
+
+
+def test_the_language_of_a_document_is_guessed_by_its_text(
+    model_folder: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, texts = make_service(model_folder), {"de": "Guten Tag", "fr": "Bonjour", "en": "Hello"}
+    know(service, translator, texts)
+    for module in (texts_of_deepl, libretranslate):
+        monkeypatch.setattr(
+            module, "likeliest", lambda text, _: ({v: k for k, v in texts.items()}.get(text, "de"), 1.0)
+        )
+    with TestClient(make_app(service)) as client:
+
+        def state_of(text: str) -> tuple[str, str]:
+            file = {"file": ("a.txt", text.encode())}
+            sent = client.post("/v2/document", files=file, data={"target_lang": "EN-GB"}).json()
+            path, key = f"/v2/document/{sent['document_id']}", {"document_key": sent["document_key"]}
+            while (state := client.post(path, data=key).json())["status"] in ("queued", "translating"):
+                time.sleep(0.02)
+            found = client.post(f"{path}/result", data=key).text
+            return state["status"], state["message"] if state["status"] == "error" else found
+
+        assert state_of("Bonjour") == ("done", "Hello")
+        assert state_of("Guten Tag") == ("done", "Hello")
+        assert state_of("Hello") == ("error", "Source and target language are equal.")
+        form = {"source": "auto", "target": "en"}
+        address = client.post("/translate_file", data=form, files={"file": ("a.txt", b"Bonjour")}).json()
+        assert client.get(address["translatedFileUrl"]).text == "Hello"
+
+
 def test_the_official_client_shows_the_errors(official: deepl.DeepLClient) -> None:
     with pytest.raises(deepl.DeepLException, match=r"Bad request.*target_lang.*'FR'"):
         official.translate_text("Hund", target_lang="FR")
     with pytest.raises(deepl.DeepLException, match="style_id"):
         official.translate_text("Hund", target_lang="EN-US", style_rule="mine")
-    with pytest.raises(deepl.DeepLException, match="no format"):
+    with pytest.raises(deepl.DeepLException, match=r"Invalid file.*no format"):
         official.translate_document_upload(b"MZ", target_lang="EN-US", filename="virus.exe")
 
 

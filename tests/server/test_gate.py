@@ -101,6 +101,11 @@ def test_what_users_store_without_keys_is_not_for_pages_of_other_sites(model_fol
             )
             assert upload.status_code == 403
             assert client.post("/translate", json=GOOD, headers=others).status_code == 200  # stores nothing
+            by_name = {"text": "Hund", "target": "en", "glossary": "mine"}
+            assert client.post("/v1/translate", json=by_name, headers=others).status_code == 403
+            by_id = {"text": ["Hund"], "source_lang": "DE", "target_lang": "EN", "glossary_id": "x"}
+            assert client.post("/v2/translate", json=by_id, headers=others).status_code == 403
+            assert client.post("/v1/translate", json=by_name | {"glossary": {"Hund": "dog"}}, headers=others).is_success
         assert client.get("/v1/glossaries/mine").status_code == 200
 
 

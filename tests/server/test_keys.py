@@ -73,6 +73,10 @@ def test_a_key_has_its_share_of_each_minute() -> None:
     now = 221.0
     keys.admit("2", short)
     assert keys.use("2", short).used == 25
+    keys.charge("2", short, 25)
+    with pytest.raises(Refused, match="10 characters"):  # of a request that was admitted together with the last one
+        keys.charge("2", short, 25)
+    assert keys.use("2", short).used == 50
 
 
 def test_addresses_have_limits_in_a_service_without_keys_and_are_forgotten() -> None:

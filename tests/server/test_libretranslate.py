@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from starlette.staticfiles import StaticFiles
 from starlette.testclient import TestClient
 
 from nmt.server.app import make_app
@@ -169,7 +170,13 @@ def test_broken_bodies_are_refused(content: bytes, headers: dict[str, str], stat
     "path", ["/%00", "/%ff", "/..%2f..%2fapp.py", f"/{'a' * 5000}", "/v1/%00", "/download_file/a/b/%00"]
 )
 def test_odd_paths_are_not_found(path: str, client: TestClient) -> None:
-    assert client.get(path).status_code in (400, 404)
+    assert client.get(path).status_code in (400, 404, 414)
+
+
+def test_a_path_of_very_many_parts_is_not_looked_up(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StaticFiles, "lookup_path", lambda *_: pytest.fail("it is looked up"))
+    for path in ("/", "/v2/", "/download_file/"):
+        assert client.get(path + "a/" * 31_000).status_code == 414
 
 
 def test_a_body_in_parts_is_bounded_too(client: TestClient) -> None:

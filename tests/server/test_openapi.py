@@ -1,5 +1,6 @@
 """The OpenAPI document says what the service really answers."""
 
+import re
 from typing import Any
 
 import pytest
@@ -98,6 +99,27 @@ def test_a_document_is_uploaded_and_fetched_as_described(client: TestClient, doc
     found = client.get(f"{path}/file", params=token)
     assert found.headers["content-disposition"].endswith("brief.en.csv")
     assert client.get(f"{path}/file", params={"token": "guess"}).status_code == 404
+
+
+def test_a_file_keeps_its_encoding_and_its_user_is_told(client: TestClient) -> None:
+    """The one that a form names, or the one that it seems to have."""
+    text = f"{PAIRS[0][0]} Straße"
+    for data, encoding, note in (
+        (text.encode("cp1252"), "", "in the encoding cp1252"),
+        (text.encode("cp037"), "cp037", ""),
+    ):
+        form = {"target": "en", "encoding": encoding}
+        sent = client.post("/v1/documents", files={"file": ("a.txt", data)}, data=form).json()
+        path, token = f"/v1/documents/{sent['id']}", {"token": sent["token"]}
+        while (state := client.get(path, params=token).json())["state"] in ("waiting", "translating"):
+            pass
+        assert state["state"] == "done", state
+        assert note in "".join(state["notes"])
+        assert re.search("[a-z]{2}", client.get(f"{path}/file", params=token).content.decode(encoding or "cp1252"))
+    unknown = client.post(
+        "/translate_file", files={"file": ("a.txt", b"a")}, data=form | {"source": "de", "encoding": "x"}
+    )
+    assert unknown.json() == {"error": "'x' is not the name of an encoding; take one such as utf-8 or cp1252"}
 
 
 def test_all_that_is_described_has_a_sentence(document: dict[str, Any]) -> None:

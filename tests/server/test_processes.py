@@ -8,9 +8,9 @@ import pytest
 
 from nmt.decode.stop import Stop, Stopped
 from nmt.documents.base import Options
-from nmt.server.apis.documents import read_texts, write_result
+from nmt.server.work.file_texts import MOST_NOTES, read_texts, write_result
 from nmt.server.work.processes import SPARE, in_process
-from tests.server.jobs import compute, fail, fill, sleep
+from tests.server.jobs import compute, fail, fill, has_torch, sleep
 
 pytestmark = pytest.mark.slow
 MIB = 2**20
@@ -23,6 +23,20 @@ def test_what_a_process_finds_comes_back() -> None:
     with pytest.raises(RuntimeError, match="OSError") as error:
         in_process(Stop(), 60, fail, "OSError")
     assert "secret" not in str(error.value)
+
+
+def test_a_process_has_no_torch_and_says_only_what_json_can() -> None:
+    assert in_process(Stop(), 60, has_torch, 0) is False
+    with pytest.raises(RuntimeError, match="TypeError"):
+        in_process(Stop(), 60, has_torch, 1)
+
+
+def test_there_are_only_so_many_remarks(tmp_path: Path) -> None:
+    (tmp_path / "source").write_text("".join(f"a{n}: b\n" for n in range(60)))
+    (tmp_path / "answers").write_text('[" ", []]\n' * 60)
+    notes = in_process(Stop(), 60, write_result, tmp_path, "yaml", Options())
+    assert len(notes) == MOST_NOTES + 1
+    assert notes[-1] == "and 10 more remarks"
 
 
 def test_a_process_ends_at_its_time_and_when_the_work_is_stopped() -> None:
@@ -45,12 +59,14 @@ def test_the_memory_of_a_process_is_bounded_by_its_file() -> None:
 
 def test_the_answers_of_a_document_are_written_into_it(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(b"Hund\r\n\r\nMann")
-    assert in_process(Stop(), 60, read_texts, tmp_path, "txt", Options()) == (2, 8)
+    assert in_process(Stop(), 60, read_texts, tmp_path, "txt", Options()) == [2, 8, "Hund Mann"]
     texts = [json.loads(line) for line in (tmp_path / "texts").read_text().splitlines()]
     assert texts == [["Hund", False], ["Mann", False]]
     (tmp_path / "answers").write_text('["dog", []]\n["\\ud83d\\ude00", ["copy"]]\n')
-    assert in_process(Stop(), 60, write_result, tmp_path, "txt", Options()) == (2, 0)
+    assert in_process(Stop(), 60, write_result, tmp_path, "txt", Options()) == []
     assert (tmp_path / "result").read_bytes().decode() == "dog\r\n\r\n😀"
+    [note] = in_process(Stop(), 60, write_result, tmp_path, "txt", Options(encoding="cp1252"))
+    assert "cp1252 has no 😀" in note
     (tmp_path / "source").write_bytes(b"a" * 100_001)
     with pytest.raises(ValueError, match="a text of the file has 100,001 characters"):
         in_process(Stop(), 60, read_texts, tmp_path, "txt", Options())

@@ -17,7 +17,7 @@ from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.service import Service
 from nmt.server.work.owners import Places, Work
-from nmt.server.work.queue import Engine, Group, Item
+from nmt.server.work.queue import Cache, Engine, Group, Item
 from nmt.translation.translator import Translator
 from tests.server.conftest import GERMAN, Slow
 from tests.tiny import SHORT
@@ -161,6 +161,17 @@ async def test_the_cache_is_bounded_and_keeps_what_was_used_last(engine: Engine,
     assert engine.cache.size <= 5
 
 
+def test_the_cache_counts_the_pieces_of_both_sides(translator: Translator) -> None:
+    group, request = Group(translator, translator.search, "none"), Request(GERMAN[0])
+    [found] = translator.translate_n_best([request])
+    kept = sum(len(part.source) + len(part.hypothesis.ids) for part in found[0].parts)
+    for most, n in ((kept, 0), (10 * kept, 1)):
+        cache = Cache(most)
+        cache.put(group, request, found)
+        assert len(cache.entries) == n
+        assert cache.size > n * kept - 1
+
+
 async def test_a_short_burst_waits_and_a_long_wait_is_refused(
     engine: Engine, ask: Ask, first: First, slow: Slow
 ) -> None:
@@ -228,8 +239,9 @@ async def test_one_client_leaves_room_in_the_queue_for_others(ask: Ask, first: F
 async def test_lines_that_may_take_long_leave_a_worker_free(slow: Slow) -> None:
     engine = Engine(ServeConfig(workers=2), Metrics(), Places(2, "other"))
     slow.gate.clear()
-    wide = replace(SHORT, beam_size=7)
-    long = [asyncio.create_task(engine.translate(Work("", "many"), slow, [Request(f"{n}")], wide)) for n in range(99)]
+    wide, prefix = replace(SHORT, beam_size=7), Constraints("House " * 50)
+    asked = [(Request(f"{n}"), wide) if n % 2 else (Request(f"{n}", prefix), slow.search) for n in range(99)]
+    long = [asyncio.create_task(engine.translate(Work("", "many"), slow, [one], how)) for one, how in asked]
     await settle()
     assert engine.running == 1
     short = asyncio.create_task(engine.translate(Work("", "few"), slow, [Request("short")], slow.search))

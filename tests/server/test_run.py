@@ -14,7 +14,7 @@ from types import FrameType
 
 import pytest
 
-from nmt.server.run import Lines, Server, listen, set_up
+from nmt.server.run import MOST_HEADERS, Lines, Server, listen, set_up
 from tests.server.conftest import Slow, make_service
 from tests.tiny import PAIRS
 
@@ -93,6 +93,24 @@ async def test_a_client_that_hangs_up_frees_its_place(model_folder: Path, slow: 
         assert await status(first) == 200
         first[1].close()
     assert slow.batches == [["Hund"]]
+
+
+@pytest.mark.anyio
+async def test_a_request_has_only_so_many_headers_even_after_its_body(model_folder: Path, slow: Slow) -> None:
+    head = b"POST /detect HTTP/1.1\r\nHost: a\r\n%sTransfer-Encoding: chunked\r\n\r\n3\r\nq=a\r\n0\r\n%s\r\n"
+    few, many = b"X: b\r\n" * (MOST_HEADERS - 10), b"X: b\r\n" * (MOST_HEADERS + 1)
+    async with serving(model_folder, slow) as (_, port):
+        for first, last, expected in ((few, b"", 200), (b"", few, 200), (many, b"", 400), (b"", many, 400)):
+            assert await status(await send(port, head % (first, last))) == expected
+
+
+@pytest.mark.anyio
+async def test_a_body_that_comes_no_more_when_the_service_ends_is_answered(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow, drain_seconds=1, body_seconds=20) as (server, port):
+        waiting = await send(port, ASK[:-1])
+        await asyncio.sleep(0.1)
+        server.stop()
+        assert await status(waiting) == 503
 
 
 @pytest.mark.anyio

@@ -1,39 +1,42 @@
 """Uploads of all APIs: a file flows in; its texts flow through the engine, a few at a time, into the same file.
 
-The file is read, and written, in processes of their own. What they say to each other are files: the upload, its texts,
-and their answers, of which the service itself has a few in memory at once.
+The file is read, and written, in processes of their own (`nmt.server.work.file_texts`). The service itself has a few
+texts in memory at once.
 """
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path, PurePath
-from typing import TextIO
+from pathlib import PurePath
+from typing import Any, TextIO
 from urllib.parse import quote
 
 from starlette.responses import FileResponse, Response
 
 from nmt.config.serve import ServeConfig
-from nmt.documents.archive import Archive, Limits
-from nmt.documents.base import FORMATS, Answer, Options, Unit, format_of, read_document
-from nmt.fields import require
+from nmt.documents.archive import Limits
+from nmt.documents.base import FORMATS, Answer, Options, Unit, format_of
 from nmt.reading.request import Translation
 from nmt.server.apis.asking import Asked
-from nmt.server.apis.bodies import Upload
+from nmt.server.apis.bodies import Fields, Upload
 from nmt.server.apis.operation import Call
 from nmt.server.errors import Busy, Refused
 from nmt.server.store.document_files import File, Files
 from nmt.server.store.keys import Keys
+from nmt.server.work.file_texts import read_texts, write_result
 from nmt.server.work.owners import Places
-from nmt.server.work.processes import allow_memory, in_process
+from nmt.server.work.processes import in_process
 
 AT_ONCE = 64  # texts of a document that are in the queue at once
-LONGEST = 100_000  # characters of one of them
 FORM_BYTES = 2**16  # of an upload, beside the file
 PATIENCE = 20  # times that a document waits because the engine is busy
 PROCESSES = 2  # files that are read or written at the same time
+
+
+ByText = Callable[[str], Awaitable[Asked]]
+"""What a document is translated by if its language must be guessed, from the beginning of its texts."""
 
 
 class Documents:
@@ -55,20 +58,24 @@ class Documents:
             raise Refused(problem, status=413, code="too_large")
         return upload
 
-    async def begin(self, asked: Asked, name: str, data: bytes, columns: str = "") -> tuple[File, str]:
+    async def begin(
+        self, asked: Asked, name: str, data: bytes, fields: Fields, by_text: ByText | None = None
+    ) -> tuple[File, str]:
         """Begin to translate a file with this name; also the token of the result. ValueError for an unknown format.
 
-        `columns`: those of a table that are translated, separated by commas."""
+        `fields`: `columns` of a table that are translated, with commas between them; `encoding` of a text file.
+        `by_text`: takes the place of `asked` when the file was read."""
         path = PurePath(PurePath(name.replace("\\", "/")).name[-200:] or "document")
         form = format_of(path.name)
-        source, target = asked.direction
+        source, target = asked.direction if by_text is None else ("", asked.direction[1])
         archives = Limits(self.config.zip_members, self.config.unpacked_bytes, self.config.zip_ratio)
-        options = Options(source=source, target=target, columns=tuple(filter(None, columns.split(","))), zip=archives)
+        columns, encoding = tuple(filter(None, fields.text("columns").split(","))), fields.text("encoding")
+        options = Options(source=source, target=target, columns=columns, encoding=encoding, zip=archives)
         stored = asyncio.Event()
 
         async def translate(file: File) -> None:
             await stored.wait()
-            await self.translate(file, replace(asked, work=file.work), form, options)
+            await self.translate(file, asked, form, options, by_text)
 
         translated = f"{path.stem}.{target}{path.suffix}"
         file, token = self.files.start(asked.work, translated, FORMATS[form].media_type, translate)
@@ -81,9 +88,10 @@ class Documents:
         stored.set()
         return file, token
 
-    async def translate(self, file: File, asked: Asked, form: str, options: Options) -> None:
+    async def translate(self, file: File, asked: Asked, form: str, options: Options, by_text: ByText | None) -> None:
         parts = file.folder, form, options
-        file.of, characters = await self.apart(file, read_texts, *parts)
+        file.of, characters, beginning = await self.apart(file, read_texts, *parts)
+        asked = replace(await by_text(beginning) if by_text else asked, work=file.work)
         file.state, file.work.characters = "translating", characters
         self.keys.charge(file.work.owner, file.work.key, characters)
         with (file.folder / "texts").open(encoding="ascii") as texts, (file.folder / "answers").open("w") as answers:
@@ -91,17 +99,14 @@ class Documents:
             while units := await asked.engine.places.run(file.work, go_on, texts, answers, found):
                 found = await translate_units(asked, units)
                 file.done += len(found)
-        await self.apart(file, write_result, *parts)
+        file.notes = await self.apart(file, write_result, *parts)
         for name in ("source", "texts", "answers"):
             (file.folder / name).unlink()
 
-    async def apart(self, file: File, function: object, *arguments: object) -> tuple[int, int]:
+    async def apart(self, file: File, function: Callable[..., Any], *arguments: object) -> Any:
         """What a function says that runs in a process of its own."""
         seconds = self.config.file_seconds
-        found: tuple[int, int] = await self.places.run(
-            file.work, in_process, file.work.stop, seconds, function, *arguments
-        )
-        return found
+        return await self.places.run(file.work, in_process, file.work.stop, seconds, function, *arguments)
 
     def send(self, file: File) -> Response:
         """A translated file, as a download."""
@@ -109,40 +114,10 @@ class Documents:
         return FileResponse(file.folder / "result", media_type=file.media_type, headers=headers)
 
 
-def read_texts(folder: Path, form: str, options: Options) -> tuple[int, int]:
-    """Write the texts of a document to a file; the numbers of texts and of characters. In a process."""
-    data = (folder / "source").read_bytes()
-    bound(data, options)
-    document = read_document(data, form, options)
-    longest = max((len(unit.text) for unit in document.units), default=0)
-    require(longest <= LONGEST, f"a text of the file has {longest:,} characters: at most {LONGEST:,} are allowed")
-    with (folder / "texts").open("w", encoding="ascii") as file:
-        file.writelines(f"{json.dumps([unit.text, unit.markup])}\n" for unit in document.units)
-    return len(document.units), sum(len(unit.text) for unit in document.units)
-
-
 def go_on(texts: TextIO, answers: TextIO, found: Sequence[Answer]) -> list[Unit]:
     """Write answers to a file, and read the next texts from another one."""
     answers.writelines(f"{json.dumps([answer.text, answer.flags])}\n" for answer in found)
     return [Unit(*json.loads(line)) for line in islice(texts, AT_ONCE)]
-
-
-def write_result(folder: Path, form: str, options: Options) -> tuple[int, int]:
-    """Write the document with its answers to a file. In a process."""
-    data = (folder / "source").read_bytes()
-    bound(data, options)
-    document = read_document(data, form, options)
-    with (folder / "answers").open(encoding="ascii") as lines:
-        answers = [Answer(text, tuple(flags)) for text, flags in map(json.loads, lines)]
-    (folder / "result").write_bytes(document.join(answers))
-    return len(answers), 0
-
-
-def bound(data: bytes, options: Options) -> None:
-    """Bound the memory of this process by the file. ValueError for a zip file that is broken or hostile."""
-    is_zip = data.startswith(b"PK")
-    members = Archive(data, options.zip).members.values() if is_zip else ()
-    allow_memory(len(data) + sum(member.size for member in members))
 
 
 async def translate_units(asked: Asked, units: Sequence[Unit]) -> list[Answer]:

@@ -225,10 +225,20 @@ class LibreTranslate:
         upload = self.documents.upload(call)
         if not upload.name.lower().endswith(tuple(SUFFIXES)):
             raise Refused("Invalid request: file format not supported", code="unknown_format")
-        direction = find_direction(self.models, "" if source == "auto" else source, target)
-        translator = await self.models.wait_for(direction)
-        asked = Asked(self.engine, call.work, direction, translator, translator.search)
-        file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields.text("columns"))
+
+        async def ask(code: str) -> Asked:
+            direction = find_direction(self.models, code, target)
+            translator = await self.models.wait_for(direction)
+            return Asked(self.engine, call.work, direction, translator, translator.search)
+
+        async def by_text(beginning: str) -> Asked:
+            [code], _ = await self.sources(call.work, [beginning], "auto")
+            return await ask(code)
+
+        known = [code for code, targets in self.models.languages.items() if find_code(target, targets)]
+        asked = await ask(source if source != "auto" else (known or [""])[0])
+        guess = by_text if source == "auto" and len(known) > 1 else None
+        file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields, guess)
         assert file.task
         try:
             await file.task

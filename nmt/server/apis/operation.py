@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from nmt.config.serve import ServeConfig
 from nmt.server.apis.bodies import Fields, read_fields
-from nmt.server.errors import Busy, Refused, refusal
+from nmt.server.errors import Busy, Draining, Refused, refusal
 from nmt.server.store.keys import Keys
 from nmt.server.work.owners import Places, Room, Work
 
@@ -46,8 +46,6 @@ class Operation:
     path: str
     handle: "Handler"
     auth: Auth = "key"
-    cost: int = 1
-    """Requests that it counts as; texts are charged by their characters, too."""
     body: Any = None
     """None: fields in any form. A dataclass: JSON. A dict: the JSON Schema of a multipart form with a file."""
     most_bytes: int = 0
@@ -127,10 +125,13 @@ class Gate:
         if key is None:
             raise Refused(f"this service has no such key: {advice}", status=403, code="wrong_key")
         work.key, work.owner = key, key.hash or work.owner
-        self.keys.admit(work.owner, key, operation.cost)
+        self.keys.admit(work.owner, key)
 
     def refuse_other_sites(self, request: Request) -> None:
-        """Refused if a page of another site asks: by its origin, or by a name of its own for this machine."""
+        """Refused, in a service without keys, if a page of another site asks: by its origin, or by a name of its own
+        for this machine."""
+        if self.keys.file:
+            return
         host, origin = request.headers.get("host", "").lower(), request.headers.get("origin", "")
         name = re.sub(r":\d+$", "", host)
         is_ours = bool(LOCAL.fullmatch(name)) or name in self.hosts
@@ -171,8 +172,8 @@ class Endpoint:
         try:
             await self.enter(call)
             await self.until_gone(call, respond())
-        except Exception as error:
-            refused = refusal(error, request=call.work.id)
+        except (Exception, asyncio.CancelledError) as error:  # the server cancels what is still open when it ends
+            refused = refusal(error, request=call.work.id) if isinstance(error, Exception) else Draining()
             if not begun:  # else the server cuts the connection, since the answer isn't whole
                 await self.show(refused)(scope, receive, send)
         finally:
@@ -181,7 +182,7 @@ class Endpoint:
     async def enter(self, call: Call) -> None:
         """Find out who asks, and read the body."""
         request, operation, gate = call.request, self.operation, self.gate
-        if operation.auth == "own" and not gate.keys.file:
+        if operation.auth == "own":
             gate.refuse_other_sites(request)
         given = key_text(request)
         if not self.is_open and (given or not operation.key_in_body or not gate.keys.file):

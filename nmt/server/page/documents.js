@@ -38,13 +38,14 @@ async function start(file, fields) {
   byId("jobs").prepend(job);
   try {
     const sent = await sendDocument(file, fields);
-    await follow(sent, state, progress);
+    const { notes } = await follow(sent, state, progress);
     const name = translatedName(file.name, fields.target);
     progress.remove();
     state.replaceWith(
       make("a", { class: "plain strong", href: documentFile(sent), download: name }, `Download ${name}`),
     );
-    say(`${file.name} is translated.`);
+    job.append(...notes.map((note) => make("span", { class: "quiet note" }, note)));
+    say([`${file.name} is translated.`, ...notes].join(" "));
   } catch (error) {
     progress.remove();
     state.className = "problem";
@@ -53,12 +54,12 @@ async function start(file, fields) {
   }
 }
 
-/** Waits until a document is translated; raises an error that says why it can't be. */
+/** Waits until a document is translated, and returns remarks on it; raises an error that says why it can't be. */
 async function follow(sent, state, progress) {
   for (;;) {
-    const { state: name, done, of, message } = await documentState(sent);
+    const { state: name, done, of, message, notes } = await documentState(sent);
     if (name === "error") throw new Error(message || "The document could not be translated.");
-    if (name === "done") return;
+    if (name === "done") return { notes };
     if (of) progress.value = done / of;
     state.textContent = of ? `${done} of ${of} texts` : name;
     await new Promise((resolve) => setTimeout(resolve, PAUSE));

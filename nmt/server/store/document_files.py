@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -39,6 +39,8 @@ class File:
     of: int = 0
     message: str = ""
     """What went wrong."""
+    notes: list[str] = field(default_factory=list)
+    """Remarks on the translated file, for its owner."""
     ended: float | None = None
     """When it was done or failed."""
     task: "asyncio.Task[None] | None" = None
@@ -76,7 +78,7 @@ class Files:
             self.remove(self.known[min(ended)[1]])
         if self.folder is None:
             self.folder = tempfile.TemporaryDirectory(prefix="nmt-files-", ignore_cleanup_errors=True)
-        token, identity = secrets.token_urlsafe(32), secrets.token_hex(16)
+        token, identity = secrets.token_hex(32).upper(), secrets.token_hex(16).upper()  # as DeepL's clients know them
         work = Work(identity, owner.owner, owner.key)
         file = File(identity, hash_of(token), name, media_type, Path(self.folder.name, identity), work)
         file.folder.mkdir()

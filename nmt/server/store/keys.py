@@ -89,14 +89,14 @@ class Keys:
         return next(iter([key for key in self.keys if hmac.compare_digest(key.hash, given)]), None)
 
     def admit(self, owner: str, key: Key, requests: int = 1) -> None:
-        """Count requests of an owner. Refused if it has none left, or owes characters: a request may have more than are
-        left, and then the next one waits until they are paid for."""
+        """Count requests of an owner. Refused if it has none left, or has used its characters: a request may have more
+        than are left, and then the next one waits until they are paid for."""
         use = self.use(owner, key)
         for name, limit, missing in (
             ("requests", key.requests, requests - use.requests),
             ("characters", key.characters, -use.characters),
         ):
-            if limit and requests and (missing > 0 or (name == "characters" and missing == 0)):
+            if limit and (missing > 0 or (name == "characters" and missing == 0)):
                 wait = max(1, math.ceil(missing * MINUTE / limit))
                 whose = "this key" if self.file else "your address"
                 problem = f"{whose} may have {limit:,} {name} a minute: try again in {wait} seconds"
@@ -104,7 +104,9 @@ class Keys:
         use.requests -= requests
 
     def charge(self, owner: str, key: Key, characters: int) -> None:
-        """Count characters to translate, even those that an owner doesn't have."""
+        """Count characters to translate, also more than an owner has left. Refused if it has none: other requests,
+        which were admitted too, have used them."""
+        self.admit(owner, key, requests=0)
         use = self.use(owner, key)
         use.characters -= characters
         use.used += characters

@@ -4,12 +4,15 @@ the service goes on.
 The processes are forks of one that has loaded the readers and has no threads, where the system has such (not Windows).
 """
 
+import json
 import logging
 import multiprocessing
+import shutil
 import signal
 import time
 import traceback
 from collections.abc import Callable
+from multiprocessing import util
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,7 @@ POLL = 0.05  # seconds between two looks whether the work was stopped
 HAS_FORKS = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORKS else "spawn")
 SPARE, GROWTH = 64 << 20, 20  # bytes above what an idle process has, and for each byte of the unpacked file
+MOST_RESULT = 2**20  # bytes of what a process says
 TOO_LARGE = "the file needs too much memory to be read: split it"
 
 
@@ -39,10 +43,16 @@ def prepare(*modules: str) -> None:
         forkserver.ensure_running()
 
 
+def clean_up() -> None:
+    """Delete what `prepare` made. Python does it too, but not where the process is ended at once."""
+    if HAS_FORKS:
+        shutil.rmtree(util.get_temp_dir(), ignore_errors=True)
+
+
 def in_process(stop: Stop, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a function in a process that is killed after so many seconds, or when the work is stopped. All
-    that goes in and out is pickled, and must be small. ValueError, for the user, if the function raises one, or if the
-    process takes too long or too much memory."""
+    """The result of a function in a process that is killed after so many seconds, or when the work is stopped. It comes
+    as JSON: a process that reads hostile files may write anything. ValueError, for the user, if the function raises
+    one, or if the process takes too long or too much memory."""
     receiver, sender = CONTEXT.Pipe(duplex=False)
     process = CONTEXT.Process(target=run, args=(sender, seconds, function, arguments), daemon=True)
     end, too_slow = time.monotonic() + seconds, f"the file takes more than {seconds:g} s to be read: split it"
@@ -52,7 +62,7 @@ def in_process(stop: Stop, seconds: float, function: Callable[..., Any], *argume
         while not receiver.poll(POLL):
             stop.check()
             require(time.monotonic() < end, too_slow)
-        kind, value = receiver.recv()
+        kind, value = json.loads(receiver.recv_bytes(MOST_RESULT))
     except EOFError:
         process.join(1)
         require(process.exitcode != -signal.SIGXCPU if resource else True, too_slow)
@@ -74,15 +84,15 @@ def run(sender: Connection, seconds: float, function: Callable[..., Any], argume
     try:
         if resource:
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
-        outcome = "", function(*arguments)
+        outcome = json.dumps(("", function(*arguments)))
     except MemoryError:
-        outcome = "ValueError", TOO_LARGE
+        outcome = json.dumps(("ValueError", TOO_LARGE))
     except ValueError as error:
-        outcome = "ValueError", str(error)
+        outcome = json.dumps(("ValueError", str(error)))
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        outcome = type(error).__name__, f"{place.filename}:{place.lineno}"
-    sender.send(outcome)
+        outcome = json.dumps((type(error).__name__, f"{place.filename}:{place.lineno}"))
+    sender.send_bytes(outcome.encode())
 
 
 def allow_memory(unpacked: int) -> None:

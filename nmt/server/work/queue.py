@@ -34,12 +34,16 @@ from nmt.translation.translator import Translator
 
 LOOK_AHEAD = 4  # batches' worth of lines among which those of similar length are chosen
 BYTES_PER_PIECE = 4  # of a line in UTF-8, about
+PER_PART = (
+    10  # pieces that take as much memory as what else the cache keeps of a sentence: a piece takes about 50 bytes
+)
 SMOOTHING = 0.2  # weight of the newest batch in the estimate of the speed
 MOST_WORKERS = 8  # each holds the cache of its batch in memory
 # Under load, a batch waits for more lines: at most for this share of the last batch's time, and these seconds.
 PATIENCE, MOST_PATIENCE = 0.1, 0.05
 SHORT = 2_000  # characters that are cut into lines at once: a thread would take longer
-LONG = 512  # pieces of a line, as estimated, from which on it may take long
+# Pieces of a line, as estimated, and characters of its prefix, from which on it may take long.
+LONG, LONG_PREFIX = 512, 100
 SHARED, SHARED_BATCH = 10.0, 0.5  # seconds after which an owner counts as alone; of a batch while none is
 
 Answers = tuple[list[list[Translation] | Exception], float]
@@ -92,7 +96,7 @@ class Unwanted(Stop):
 
 @dataclass
 class Cache:
-    """The translations of recent lines, up to a size in pieces; those used last stay."""
+    """The translations of recent lines, up to a size in pieces of both sides; those used last stay."""
 
     most: int
     size: int = 0
@@ -109,8 +113,9 @@ class Cache:
         self.entries.clear()
         self.size = 0
 
-    def put(self, group: Group, request: Request, size: int, translations: list[Translation]) -> None:
-        size *= len(translations)
+    def put(self, group: Group, request: Request, translations: list[Translation]) -> None:
+        parts = [part for translation in translations for part in translation.parts]
+        size = estimate(request) + sum(len(part.source) + len(part.hypothesis.ids) + PER_PART for part in parts)
         if size > self.most or (group, request) in self.entries:
             return
         self.entries[group, request] = size, translations
@@ -122,7 +127,7 @@ class Cache:
 
 def estimate(request: Request) -> int:
     """The number of pieces of a line, about."""
-    return len(request.text.encode("utf8", "replace")) // BYTES_PER_PIECE + 2
+    return len(f"{request.text}{request.constraints.prefix}".encode("utf8", "replace")) // BYTES_PER_PIECE + 2
 
 
 def cut(requests: Sequence[Request], steps: Sequence[Step], context: Context, most: int) -> list[Tree]:
@@ -221,8 +226,9 @@ class Engine:
             is_usual, new = group.search == group.translator.search, asyncio.get_running_loop().create_future
             items = [Item(group, lines[n], estimate(lines[n]), new(), owner) for n in missing]
             for item in items:
-                phrases = item.request.constraints.must or item.request.constraints.must_not
-                item.is_long = not is_usual or bool(phrases) or item.size > LONG
+                given = item.request.constraints
+                has_more = given.must or given.must_not or len(given.prefix) > LONG_PREFIX
+                item.is_long = not is_usual or bool(has_more) or item.size > LONG
             self.enqueue(items, owner)
             try:
                 answers = await asyncio.gather(*(item.answer for item in items))
@@ -343,7 +349,7 @@ class Engine:
         self.metrics.count("pieces", tokens)
         for item, answer in zip(batch, answers, strict=True):
             if not isinstance(answer, Exception):
-                self.cache.put(item.group, item.request, item.size, answer)
+                self.cache.put(item.group, item.request, answer)
             if item.answer.done():  # its call was cancelled
                 continue
             if isinstance(answer, Exception):

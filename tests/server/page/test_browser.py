@@ -348,12 +348,15 @@ def test_problems_are_told_in_words(page: Any) -> None:
 
 def test_a_file_is_translated(page: Any) -> None:
     page.click("#tab-documents")
-    page.set_input_files("#file", {"name": "brief.txt", "mimeType": "text/plain", "buffer": TEXT.encode()})
+    page.set_input_files(
+        "#file", {"name": "brief.txt", "mimeType": "text/plain", "buffer": f"{TEXT} ß".encode("cp1252")}
+    )
     with page.expect_download() as waiting:
         page.click("text=Download brief.en.txt")
     assert waiting.value.suggested_filename == "brief.en.txt"
-    translation = waiting.value.path().read_text(encoding="utf8")
+    translation = waiting.value.path().read_text(encoding="cp1252")
     assert translation.strip() not in ("", TEXT)
+    assert "in the encoding cp1252" in page.locator("#jobs").inner_text()
 
 
 def test_the_progress_and_the_problem_of_a_file_are_shown(page: Any) -> None:

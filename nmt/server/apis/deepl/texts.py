@@ -79,11 +79,14 @@ class DeepL:
         if not texts:
             raise Refused("Parameter 'text' not specified.", code="missing")
         call.admit(texts)
+        if call.fields.get("glossary_id") or call.fields.get("glossary_ids"):
+            call.gate.refuse_other_sites(call.request)
         tags = choice(call.fields, "tag_handling", ("xml", "html"))
         ignored = {name for name in names_in(call.fields, "ignore_tags") if TAG.fullmatch(name)} if tags else set()
         sources = await self.sources(call.work, call.fields, texts)
-        asked = {source: await self.ask(call.work, call.fields, source) for source in dict.fromkeys(sources)}
-        found = [""] * len(texts)
+        target, found = self.target_of(call.fields), [*texts]  # what is in the target language already stays
+        given_in = dict.fromkeys(source for source in sources if source != target)
+        asked = {source: await self.ask(call.work, call.fields, source) for source in given_in}
         for source, wanted in asked.items():
             places = [n for n, other in enumerate(sources) if other == source]
             given = [protect(fold(texts[n], call.fields), ignored) for n in places]
@@ -96,16 +99,18 @@ class DeepL:
         return JSONResponse({"translations": [shown(*row, billed=billed, fields=call.fields) for row in rows]})
 
     async def sources(self, work: Work, fields: Fields, texts: Sequence[str]) -> list[str]:
-        """The source language of each text: the one that is given, else the one that it seems to have."""
+        """The source language of each text: the one that is given, else the one that it seems to have. It may be the
+        target language."""
         target = self.target_of(fields)
         known = [source for source, targets in self.models.languages.items() if find_code(target, targets)]
         if given := fields.text("source_lang"):
-            source = find_code(given, known)
+            source = find_code(given, [*known, target])
             if source is None:
                 raise Refused(f"Value for 'source_lang' not supported with this 'target_lang': {given[:20]!r}.")
             return [source] * len(texts)
         if len(known) == 1:
             return known * len(texts)
+        known.append(target)
         return [code for code, _ in [await self.engine.places.run(work, likeliest, text, known) for text in texts]]
 
     def target_of(self, fields: Fields) -> str:
@@ -124,7 +129,9 @@ class DeepL:
         for name in NOT_HERE:
             if fields.get(name):
                 raise Refused(f"Parameter '{name}' is not supported by this service: leave it out.")
-        direction = find_direction(self.models, source, self.target_of(fields))
+        if source == (target := self.target_of(fields)):
+            raise Refused("Source and target language are equal.")
+        direction = find_direction(self.models, source, target)
         glossary = await self.glossary_of(work, fields, direction)
         translator = await self.models.wait_for(direction)
         search = replace(translator.search, n_best=1)
@@ -181,10 +188,17 @@ class DeepL:
 
     async def upload(self, call: Call) -> Response:
         upload = self.documents.upload(call)
-        [source] = await self.sources(call.work, call.fields, [""])
-        asked = await self.ask(call.work, call.fields, source)
         name = call.fields.text("filename") or upload.name
-        file, key = await self.documents.begin(asked, name, upload.data, call.fields.text("columns"))
+
+        async def by_text(beginning: str) -> Asked:
+            [source] = await self.sources(call.work, call.fields, [beginning])
+            return await self.ask(call.work, call.fields, source)
+
+        asked, guess = await by_text(""), None if call.fields.text("source_lang") else by_text
+        try:
+            file, key = await self.documents.begin(asked, name, upload.data, call.fields, guess)
+        except ValueError as error:
+            raise Refused(f"Invalid file: {error}") from None
         return JSONResponse({"document_id": file.id, "document_key": key})
 
     async def state(self, call: Call) -> Response:

@@ -54,18 +54,32 @@ def make_search(given: Any, model: SearchConfig) -> SearchConfig:
     return replace(replace(model, n_best=1), **chosen)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Translate:
-    """Texts to translate, and what to tell of their translations."""
+@dataclass(frozen=True)
+class Languages:
+    """A direction of translation."""
 
-    text: str | list[str]
-    """A text, or several. A text may have several lines."""
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What all translations need."""
+
     source: str = ""
     """Code of the language of the texts. It may be left out if only one language is translated to the target."""
     target: str
     """Code of the language to translate to."""
     model: str = ""
     """Name of a model for these languages, such as an adapter; if it is left out, the model without an adapter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translate(Wanted):
+    """Texts to translate, and what to tell of their translations."""
+
+    text: str | list[str]
+    """A text, or several. A text may have several lines."""
     format: Literal["text", "html"] = "text"
     """How the texts are read: html keeps tags, entities and what must not be translated."""
     prefix: str = ""
@@ -149,14 +163,6 @@ class Translated:
 
 
 @dataclass(frozen=True)
-class Languages:
-    """A direction of translation."""
-
-    source: str
-    target: str
-
-
-@dataclass(frozen=True)
 class Translations:
     """The translations of all texts, in their order."""
 
@@ -180,17 +186,11 @@ class Sentence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordAlternatives:
+class WordAlternatives(Wanted):
     """A word of a translation, for which others are wanted."""
 
     text: str
     """The source."""
-    source: str = ""
-    """Code of its language, which may be left out as for translations."""
-    target: str
-    """Code of the language of the translation."""
-    model: str = ""
-    """Name of a model, as for translations."""
     translation: str
     """A translation of the source, also one that was edited."""
     word: Annotated[int, Range(0, 100_000)]
@@ -227,11 +227,9 @@ class Features:
 
 
 @dataclass(frozen=True)
-class Model:
+class Model(Languages):
     """A direction that can be translated."""
 
-    source: str
-    target: str
     name: str
     loaded: bool
     features: Features
@@ -246,23 +244,19 @@ class ModelList:
     models: list[Model]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PutGlossary:
+@dataclass(frozen=True)
+class PutGlossary(Languages):
     """The entries of a glossary for one direction."""
 
-    source: str
-    target: str
     entries: dict[str, str]
     """Terms of the source, each with its translation; | separates alternative translations."""
 
 
 @dataclass(frozen=True)
-class GlossaryInfo:
+class GlossaryInfo(Languages):
     """A glossary for one direction, without its entries."""
 
     name: str
-    source: str
-    target: str
     count: int
     """Number of entries."""
 
@@ -275,13 +269,10 @@ class GlossaryList:
 
 
 @dataclass(frozen=True)
-class GlossaryEntries:
+class GlossaryEntries(PutGlossary):
     """A glossary for one direction."""
 
     name: str
-    source: str
-    target: str
-    entries: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -304,6 +295,8 @@ class DocumentState:
     """Texts of the document; 0 until it is read."""
     message: str
     """What went wrong."""
+    notes: list[str]
+    """Remarks on the translated file, such as characters that its encoding lacks."""
 
 
 @dataclass(frozen=True)

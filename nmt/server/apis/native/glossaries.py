@@ -51,7 +51,7 @@ class OwnGlossaries:
     async def list(self, call: Call) -> Response:
         found = await self.run(call.work, self.store.all, call.work.key.hash)
         infos = [
-            v1.GlossaryInfo(stored.name, dictionary.source, dictionary.target, len(dictionary.entries))
+            v1.GlossaryInfo(dictionary.source, dictionary.target, stored.name, len(dictionary.entries))
             for stored in found
             for dictionary in stored.dictionaries
         ]
@@ -67,7 +67,7 @@ class OwnGlossaries:
             problem = f"the glossary has no entries for {source[:20]!r} to {target[:20]!r}; it has {has}"
             raise Refused(problem, status=404, code="no_glossary")
         return JSONResponse(
-            as_json(v1.GlossaryEntries(stored.name, dictionary.source, dictionary.target, dictionary.entries))
+            as_json(v1.GlossaryEntries(dictionary.source, dictionary.target, dictionary.entries, stored.name))
         )
 
     async def put(self, call: Call) -> Response:
@@ -79,7 +79,7 @@ class OwnGlossaries:
             return stored.with_dictionary(dictionary) if stored else new(owner, name, [dictionary])
 
         await self.run(call.work, self.store.change, lambda: self.store.named(owner, name), change)
-        return JSONResponse(as_json(v1.GlossaryInfo(name, *direction, len(body.entries))))
+        return JSONResponse(as_json(v1.GlossaryInfo(*direction, name, len(body.entries))))
 
     async def delete(self, call: Call) -> Response:
         """Delete a glossary with its entries of all directions."""

@@ -33,7 +33,7 @@ from nmt.translation.pair_scorer import PairScorer
 TEXT = {"type": "string"}
 UPLOAD = {
     "type": "object",
-    "properties": {"file": FILE, "source": TEXT, "target": TEXT, "glossary": TEXT, "columns": TEXT},
+    "properties": {"file": FILE} | dict.fromkeys(("source", "target", "glossary", "columns", "encoding"), TEXT),
     "required": ["file", "target"],
 }
 EVENTS = (v1.Sentence, v1.Translations)
@@ -141,6 +141,8 @@ class Own:
         body: v1.Translate = call.body
         texts = [body.text] if isinstance(body.text, str) else body.text
         call.admit(texts)
+        if body.glossary and isinstance(body.glossary, str):
+            call.gate.refuse_other_sites(call.request)
         asked = await self.ask(call.work, body)
         requests, notes = await self.run(call.work, asked.make, texts)
 
@@ -219,12 +221,12 @@ class Own:
             raise Refused("target is missing: it must be the code of a language", code="missing")
         body = v1.Translate(text="", source=source, target=target, glossary=call.fields.text("glossary"))
         asked = await self.ask(call.work, body)
-        file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields.text("columns"))
+        file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields)
         return send(v1.Uploaded(file.id, token), 202)
 
     async def state(self, call: Call) -> Response:
         file = self.find(call)
-        return send(v1.DocumentState(file.state, file.done, file.of, file.message))
+        return send(v1.DocumentState(file.state, file.done, file.of, file.message, file.notes))
 
     async def fetch(self, call: Call) -> Response:
         file = self.find(call)

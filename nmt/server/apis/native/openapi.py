@@ -39,7 +39,8 @@ def reference(schemas: dict[str, Any], kind: Any) -> dict[str, Any]:
     """A reference to the schema of a dataclass, which is put into `schemas`."""
     if kind.__name__ not in schemas:
         schemas[kind.__name__] = {}  # so that a dataclass may contain itself
-        texts = long_help(SearchConfig if kind is Search else kind)
+        bases = (SearchConfig,) if kind is Search else reversed(kind.__mro__[:-1])
+        texts = {name: text for base in bases for name, text in long_help(base).items()}
         schemas[kind.__name__] = object_schema(kind, partial(reference, schemas), texts)
     return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
