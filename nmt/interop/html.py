@@ -164,8 +164,7 @@ def of_javascript(pattern: str) -> str:
 
 
 def tensors_of(export: Export) -> dict[str, Tensor]:
-    """The weights, and tables of positions: rows that are added, biases (H, 2L + 1) of distances from −L to L, and
-    cosines and sines of rotations."""
+    """The weights, and tables of positions: rows that are added, and cosines and sines of rotations."""
     model: Any = export.model
     found = {name: t for name, t in model.state_dict().items() if not name.endswith("_positions.table")}
     lengths = [most + 1 for most in longest(export)]
@@ -173,10 +172,7 @@ def tensors_of(export: Export) -> dict[str, Tensor]:
     for side, positions, length in zip(
         ("src", "tgt"), (model.src_positions, model.tgt_positions), lengths, strict=True
     ):
-        if positions.bias:
-            found[f"{side}_bias"] = positions.bias.at(torch.arange(-length, length + 1))
-            found.pop(f"{side}_positions.bias.table", None)
-        elif hasattr(positions, "table"):
+        if hasattr(positions, "table"):
             positions.reserve(length)
             found[f"{side}_positions"] = positions.table[:length]
     if rotary := model.decoder[0].self_attention.rotary:

@@ -49,7 +49,7 @@ HOSTILE = [
     "x" * 5000,
     "Ｈallo \U0010ffff",
 ]
-REFUSED = re.compile("family|source_attention|attention|rotary_width|.*latent.*|.*expert.*")
+REFUSED = re.compile("family|source_attention")
 EXPRESSIBLE = {name: values for name, values in OPTIONS.items() if not REFUSED.fullmatch(name)}
 
 

@@ -69,7 +69,7 @@ class Model {
   }
 
   /** Attention of n rows of x, from position `first` on, to the past in `kept`, to which theirs is added, and to each other. */
-  selfAttention(x, name, n, kept, first, bias) {
+  selfAttention(x, name, n, kept, first) {
     const { heads: H, keyHeads: K, headWidth: D } = this;
     const [all, queries, row] = [this.linear(x, `${name}.qkv`, n), new Float32Array(n * H * D), (H + 2 * K) * D];
     for (let i = 0; i < n; i += 1) {
@@ -80,7 +80,7 @@ class Model {
       kept.keys.set(this.placed(parts[1], `${name}.k_norm`, first + i), (first + i) * K * D);
       kept.values.set(parts[2], (first + i) * K * D);
     }
-    return this.linear(this.attended(queries, kept, n, first + n, { bias, first }), `${name}.out`, n);
+    return this.linear(this.attended(queries, kept, n, first + n), `${name}.out`, n);
   }
 
   /** Heads as scores compare them: normalised and rotated, as the settings say. */
@@ -95,22 +95,16 @@ class Model {
     return y;
   }
 
-  /** Means of m values, weighted by attention. `bias`: of each head and distance; `mean`: gets the mean weights of heads. */
-  attended(queries, { keys, values }, n, m, { bias, first = 0, mean } = {}) {
+  /** Means of m values, weighted by attention. `mean`: gets the mean weights of heads. */
+  attended(queries, { keys, values }, n, m, mean) {
     const { heads: H, keyHeads: K, headWidth: D } = this;
-    const [y, scores, middle] = [
-      new Float32Array(n * H * D),
-      new Float64Array(m),
-      bias ? (bias.length / H - 1) / 2 : 0,
-    ];
+    const [y, scores] = [new Float32Array(n * H * D), new Float64Array(m)];
     for (let row = 0; row < n * H; row += 1) {
-      const head = row % H;
-      const own = Math.floor((head * K) / H) * D;
-      const place = head * (2 * middle + 1) + middle - first - Math.floor(row / H);
+      const own = Math.floor(((row % H) * K) / H) * D;
       let most = -Infinity;
       let sum = 0;
       for (let j = 0; j < m; j += 1) {
-        scores[j] = dot(queries, row * D, keys, j * K * D + own, D) / Math.sqrt(D) + (bias ? bias[place + j] : 0);
+        scores[j] = dot(queries, row * D, keys, j * K * D + own, D) / Math.sqrt(D);
         most = Math.max(most, scores[j]);
       }
       for (let j = 0; j < m; j += 1) sum += scores[j] = Math.exp(scores[j] - most);
@@ -135,7 +129,7 @@ class Model {
     let x = this.embedded(ids, "src");
     for (const layer of this.encoder) {
       const [name, alpha] = [`encoder.${layer}`, this.alphas[0]];
-      const attend = (y) => this.selfAttention(y, `${name}.self_attention`, n, this.room(n), 0, this.tensors.src_bias);
+      const attend = (y) => this.selfAttention(y, `${name}.self_attention`, n, this.room(n), 0);
       x = this.around(x, `${name}.around_self.norm`, alpha, attend);
       x = this.around(x, `${name}.around_feed_forward.norm`, alpha, (y) =>
         this.feedForward(y, `${name}.feed_forward`, n),
@@ -165,7 +159,7 @@ class Model {
       const name = `decoder.${layer}`;
       cache.attention = new Float32Array(cache.n);
       const attend = (y) =>
-        this.selfAttention(y, `${name}.self_attention`, 1, cache.past[number], cache.position, this.tensors.tgt_bias);
+        this.selfAttention(y, `${name}.self_attention`, 1, cache.past[number], cache.position);
       const look = (y) => {
         const query = this.norm(
           this.linear(y, `${name}.cross_attention.q`),
@@ -173,7 +167,7 @@ class Model {
           "rms",
           1e-6,
         );
-        const found = this.attended(query, cache.sources.get(layer), 1, cache.n, { mean: cache.attention });
+        const found = this.attended(query, cache.sources.get(layer), 1, cache.n, cache.attention);
         return this.linear(found, `${name}.cross_attention.out`);
       };
       x = this.around(x, `${name}.around_self.norm`, alpha, attend);
