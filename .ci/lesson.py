@@ -1,6 +1,6 @@
 """The parts of docs/how_it_works.py flow in; its page's blocks of code and output are written anew.
 
-    .venv/bin/python .ci/lesson.py       # runs the program whole: some minutes
+.venv/bin/python .ci/lesson.py       # runs the program whole: some minutes
 """
 
 import contextlib

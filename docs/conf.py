@@ -18,6 +18,7 @@ project_copyright = author
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = INDEX
 include_patterns = ["*.md", "docs/*.md", "recipes/*.md", "benchmarks/*.md"]
+exclude_patterns = ["**/.*", "build", "dist", "runs", "nmt", "tests"]  # they are not even looked through
 myst_heading_anchors = 4  # links to headings are those of code hosts
 highlight_language = "text"
 default_role = "code"  # docstrings are written with single backticks

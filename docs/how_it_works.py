@@ -120,14 +120,13 @@ def translation_loss(model, index):
 
 def train(model, loss_of, steps, peak=5e-3):
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98))
-    plan, warmup = [], steps // 5
+    plan, warmup, learned = [], steps // 5, "    "
     print(" step  loss  held out  perplexity")
     for step in range(steps + 1):
         if step % max(1, steps // 6) == 0:
             model.eval()
             with torch.inference_mode():
                 tested = loss_of(model, torch.arange(len(held_out))).item()
-            learned = f"{loss.item():.2f}" if step else "    "
             print(f"{step:5}  {learned}  {tested:8.2f}  {math.exp(tested):10.1f}  {'█' * round(4 * tested)}")
         plan = plan or plan_batches(pairs.lengths, budget=1000, seed=1, epoch=step)
         model.train()
@@ -139,6 +138,7 @@ def train(model, loss_of, steps, peak=5e-3):
             group["lr"] = rate
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        learned = f"{loss.item():.2f}"
     model.eval()
 
 
@@ -271,6 +271,7 @@ print(*tokenizer.target_pieces(ids[0, :length].tolist()))
 prefix = causal_mask(length, like)[0, 0].clone()
 prefix[:, : starts[0]] = 0
 draw(prefix)
+torch.manual_seed(2)
 decoder_only = build_model(replace(config, family="decoder-only"), model.vocab_size, model.vocab_size)
 train(decoder_only, translation_loss, STEPS)
 for name, one in (("encoder–decoder", model), ("decoder-only", decoder_only)):
@@ -287,6 +288,7 @@ def hidden_loss(model, index):
     return cross_entropy(model.output(states), ids[hidden])
 
 
+torch.manual_seed(3)
 encoder_only = build_model(replace(config, family="encoder-only"), model.vocab_size, model.vocab_size)
 train(encoder_only, hidden_loss, STEPS // 2)
 for n in range(3):

@@ -70,7 +70,9 @@ def test_every_package_that_is_imported_is_declared_and_every_declared_one_is_ne
 
 def test_the_doctor_knows_the_packages_of_each_extra() -> None:
     assert set(doctor.NEEDED) == packages(PROJECT["dependencies"])
-    optional = {name: lines for name, lines in PROJECT["optional-dependencies"].items() if name not in ("all", "dev", "docs")}
+    optional = {
+        name: lines for name, lines in PROJECT["optional-dependencies"].items() if name not in ("all", "dev", "docs")
+    }
     assert doctor.EXTRAS.keys() == optional.keys()
     for extra, (_, names) in doctor.EXTRAS.items():
         declared = packages(optional[extra]) | (packages(optional["pictures"]) if extra == "tensorboard" else set())

@@ -40,6 +40,8 @@ def test_the_program_prints_what_the_page_shows(request: pytest.FixtureRequest) 
         assert output in done.stdout
     for shown in ("the same as nmt's attention: True", "the same as nmt's beam search: True"):
         assert shown in done.stdout
-    hand, library = (float(found) for found in re.findall("^(?:BLEU by hand|by sacreBLEU) +([0-9.]+)", done.stdout, re.M))
+    hand, library = (
+        float(found) for found in re.findall("^(?:BLEU by hand|by sacreBLEU) +([0-9.]+)", done.stdout, re.M)
+    )
     assert not whole or (hand > 30 and abs(hand - library) < 0.2)
     assert "guesses:" in done.stdout
