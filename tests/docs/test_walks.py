@@ -7,7 +7,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -15,8 +15,9 @@ import pytest
 
 from tests.test_docs import ROOT, SMALL, as_python, write_pairs
 
+OVER_LINES = re.MULTILINE | re.DOTALL
 # A line of a command, or a program, which may have a name.
-ACTION = re.compile(r"^ {4}(\S.*)$|(?:`(\w+\.py)`:\n\n)?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ACTION = re.compile(r"^ {4}(\S[^\n]*)$|(?:`(\w+\.py)`:\n\n)?^```python\n(.*?)^```$", OVER_LINES)
 SKIPPED = ("make tensorboard", "pip install")  # it serves until it is stopped; it needs the network
 WALKS = ("first-translator", "translation-memory")
 ENVIRONMENT = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
@@ -48,13 +49,12 @@ def served(model: str, port: int, folder: Path) -> Iterator[None]:
     command = [sys.executable, "-m", "nmt.serve", model, "--port", str(port)]
     with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT) as process:
         try:
-            end = monotonic() + 120
-            while monotonic() < end and process.poll() is None:
-                try:
-                    urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
-                    break
-                except OSError:
-                    sleep(0.2)
+            end, ready = monotonic() + 120, False
+            while not ready and monotonic() < end and process.poll() is None:
+                with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+                    ready = answer.status == 200
+                sleep(0.2)
+            assert ready
             yield
         finally:
             process.terminate()
@@ -66,7 +66,8 @@ def test_a_walk_can_be_walked(name: str, tmp_path: Path, request: pytest.Fixture
     whole, port, model = bool(request.config.getoption("--whole")), free_port(), ""
     write_pairs(tmp_path / "corpus", "de", "en")
     printed = {}
-    for command, file, code in ACTION.findall((ROOT / "docs" / f"{name}.md").read_text("utf8")):
+    page = re.sub("^```text\n.*?^```$", "", (ROOT / "docs" / f"{name}.md").read_text("utf8"), flags=OVER_LINES)
+    for command, file, code in ACTION.findall(page):
         if any(part in command for part in SKIPPED):
             continue
         if command.startswith("make serve"):
@@ -79,9 +80,10 @@ def test_a_walk_can_be_walked(name: str, tmp_path: Path, request: pytest.Fixture
             (tmp_path / "client.py").write_text(code.replace(":5000", f":{port}"), "utf8")
             with served(model, port, tmp_path):
                 printed["client"] = run(".venv/bin/python client.py", tmp_path)
-    assert model, "the page shows the service"
     if name == "first-translator":
         assert (tmp_path / "attention.png").is_file()
+        with served(model, port, tmp_path):
+            pass
     else:
         assert all(
             "physician" in text for shown, text in printed.items() if "--glossary g" in shown and "echo" in shown
