@@ -65,7 +65,7 @@ def served(model: str, port: int, folder: Path) -> Iterator[None]:
 def test_a_walk_can_be_walked(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     whole, port, model = bool(request.config.getoption("--whole")), free_port(), ""
     write_pairs(tmp_path / "corpus", "de", "en")
-    printed = {}
+    printed: dict[str, str] = {}
     page = re.sub("^```text\n.*?^```$", "", (ROOT / "docs" / f"{name}.md").read_text("utf8"), flags=OVER_LINES)
     for command, file, code in ACTION.findall(page):
         if any(part in command for part in SKIPPED):
