@@ -28,7 +28,7 @@ def smaller(command: str) -> str:
     if "make train" not in command:
         return command
     local = re.sub(r"--training.max_steps \d+", "", command.replace("CORPUS=phrasebook", "CORPUS=corpus"))
-    return f"{as_python(local)} {SMALL}"
+    return f"{as_python(local)} {SMALL.replace('beam_size 2', 'beam_size 3')}"
 
 
 def run(command: str, folder: Path) -> str:
