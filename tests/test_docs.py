@@ -51,6 +51,7 @@ EXEMPT = {
     "make tensorboard": "it serves until it is stopped",
     "make test": "it runs these tests",
     "make report": "it writes into the repository",
+    "make docs": "tests/docs/test_site.py runs its command",
     "make quick": "it runs these tests",
     "make lint": "make test has run it",
     "make serve": "it serves until it is stopped",
