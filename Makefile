@@ -12,7 +12,7 @@ PYTEST = HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE= $(RUN) -m pytest --numprocess
 	--dist loadfile --no-loadscope-reorder
 
 .PHONY: help serve lint lint-format lint-style lint-types lint-layers test test-all quick test-quick test-doors \
-	test-services test-pythons release lock tensorboard benchmark-setup report pictures clean
+	test-services test-pythons release lock tensorboard benchmark-setup report pictures docs clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --keep-going  # of several checks, all are made, and make fails in the end
 
@@ -116,7 +116,7 @@ test-doors: $(DEV)  ## compare models with what other libraries make of them [MO
 
 release: lint  ## build the last commit for the package index, check and describe it: dist/
 	$(RUN) .ci/release.py
-	HF_HUB_OFFLINE=1 $(RUN) -m pytest tests/test_install.py
+	HF_HUB_OFFLINE=1 $(RUN) -m pytest tests/test_install.py tests/docs --whole
 
 lock: $(DEV)  ## write the versions of the packages of the container: docs/serving/requirements.txt
 	$(RUN) .ci/release.py lock
@@ -133,6 +133,9 @@ report: $(CORE)  ## write the tables of benchmarks/README.md and docs/ from benc
 pictures: $(CORE)  ## draw docs/pictures: from benchmarks/results, and the families of models
 	$(RUN) -m benchmarks.pictures
 	$(RUN) -m benchmarks.architectures
+
+docs: $(DEV)  ## make a site of all pages, with search and API reference: build/docs/index.html
+	$(RUN) -m sphinx --quiet --fail-on-warning --conf-dir docs . build/docs
 
 clean:  ## remove caches and the virtual environment; runs stay
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

