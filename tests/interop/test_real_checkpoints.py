@@ -1,5 +1,7 @@
 """Models that Eole, OpenNMT-py, JoeyNMT and Sockeye wrote are the same after the conversion. These libraries are not
-installed with ours, and have needs that contradict each other; docs/importing.md says how they were."""
+installed with ours: OpenNMT-py and Sockeye ask for an older PyTorch. On Python 3.11, install all without their
+dependencies, and then pyonmttok configargparse importlib_metadata subword-nmt matplotlib seaborn pandas six. What isn't
+installed is skipped."""
 
 from collections.abc import Callable
 from pathlib import Path
