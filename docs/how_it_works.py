@@ -100,7 +100,8 @@ config = ModelConfig(
 )
 model = build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
 for part, modules in model.parts().items():
-    print(f"{part:11}", f"{sum(p.numel() for module in modules for p in module.parameters()):>9,} weights")
+    tensors = {p for module in modules for p in module.parameters()}  # some are shared
+    print(f"{part:11}", f"{sum(p.numel() for p in tensors):>9,} weights")
 model.eval()
 memory, source_mask = model.encode(batch.src_BS, batch.src_mask_BS)
 states = model.decode(batch.tgt_in_BT, memory, source_mask)
