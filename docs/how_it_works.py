@@ -50,7 +50,7 @@ for text in (book.val[0][0], "Der Zug heißt Quax."):
 
 # %% 3. A batch
 pairs = encode_pairs(tokenizer, book.train)
-batch = make_batch(pairs, torch.tensor([2, 0, 3]))
+batch = make_batch(pairs, torch.tensor([2, 0]))
 print("source, shape", tuple(batch.src_BS.shape))
 for row in batch.src_BS.tolist():
     print(*(f"{piece:>4}" if piece != PAD else "   ·" for piece in row))
@@ -69,7 +69,7 @@ like = torch.zeros(1)  # masks are numbers of this type
 print("padding mask: a row for each sentence")
 draw(padding_mask(batch.src_mask_BS, like)[:, 0, 0])
 print("causal mask: a row for each position that looks")
-draw(causal_mask(6, like)[0, 0])
+draw(causal_mask(4, like)[0, 0])
 print("a hidden place has the number", causal_mask(2, like)[0, 0, 0, 1].item())
 
 
@@ -100,15 +100,14 @@ config = ModelConfig(
 )
 model = build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
 for part, modules in model.parts().items():
-    print(f"{part:11}", f"{sum(p.numel() for module in modules for p in module.parameters()):>9,} weights")
+    tensors = {p for module in modules for p in module.parameters()}  # some are shared
+    print(f"{part:11}", f"{sum(p.numel() for p in tensors):>9,} weights")
 model.eval()
 memory, source_mask = model.encode(batch.src_BS, batch.src_mask_BS)
 states = model.decode(batch.tgt_in_BT, memory, source_mask)
 logits = model.output(states)
-for name, tensor in (("source ids", batch.src_BS), ("output of the encoder", memory)):
-    print(f"{name:22}", tuple(tensor.shape))
-for name, tensor in (("target ids", batch.tgt_in_BT), ("output of the decoder", states), ("logits", logits)):
-    print(f"{name:22}", tuple(tensor.shape))
+for name, tensor in (("encoder", memory), ("decoder", states), ("logits", logits)):
+    print(f"{name:11}", tuple(tensor.shape))
 
 
 # %% 7. Training
@@ -157,7 +156,8 @@ def show_attention(number):
     source = tokenizer.source_pieces(batch.src_BS[0].tolist())
     print(" " * 12, *(f"{piece[:7]:>7}" for piece in source))
     for piece, row in zip(tokenizer.target_pieces(batch.tgt_out_BT[0].tolist()), weights.tolist(), strict=True):
-        print(f"{piece:>12}", *(f"{100 * weight:6.0f}%" if weight > 0.1 else f"{'·':>7}" for weight in row))
+        cells = (f"{weight:8.0%}" if weight > 0.1 else " " * 8 for weight in row)
+        print(f"{piece:>12}{''.join(cells)}".rstrip())
 
 
 show_attention(0)
@@ -170,11 +170,11 @@ def greedy(text, longest=20):
     cache, piece, written = model.start(source, torch.ones_like(source).bool(), longest), BOS, []
     while piece != EOS and len(written) < longest:
         logits = model.step(torch.tensor([[piece]]), cache)[0, 0]
-        probabilities, best = logits.softmax(dim=-1).topk(3)
+        probabilities, best = logits.softmax(dim=-1).topk(2)
         piece = int(best[0])
         written.append(piece)
-        three = zip(tokenizer.target_pieces(best.tolist()), probabilities.tolist(), strict=True)
-        print("   ", *(f"{name:>10} {probability:6.1%}" for name, probability in three))
+        two = zip(tokenizer.target_pieces(best.tolist()), probabilities.tolist(), strict=True)
+        print("   ", *(f"{name:>10} {probability:6.1%}" for name, probability in two))
     return tokenizer.decode_target([written])[0]
 
 
@@ -198,11 +198,10 @@ def beam(text, size, longest=20):
             for log_probability, piece in zip(*(best.tolist() for best in row.topk(size)), strict=True)
         ]
         chosen = sorted(longer, key=lambda one: -one[1])[: size - len(finished)]
+        for ids, total in [] if finished else chosen:
+            print(f"{total:8.2f} ", *tokenizer.target_pieces(ids[1:]))
         finished += [one for one in chosen if one[0][-1] == EOS]
         live = [one for one in chosen if one[0][-1] != EOS]
-        for ids, total in chosen:
-            print(f"{total:8.2f} ", *tokenizer.target_pieces(ids[1:]))
-        print()
     best, _ = max(finished or live, key=lambda one: one[1] / (len(one[0]) - 1))
     return tokenizer.decode_target([best])[0]
 
@@ -219,14 +218,13 @@ texts = [german for german, _ in book.val]
 by_greedy, by_beam = search(model, texts, 1), search(model, texts, 4)
 others = [n for n in range(len(texts)) if by_greedy[n].ids != by_beam[n].ids]
 better = [n for n in others if by_beam[n].log_prob > by_greedy[n].log_prob]
-print(f"beam 4 finds another translation than greedy for {len(others)} of {len(texts)} sentences,")
-print(f"and a more probable one for {len(better)}")
+print(f"beam 4 finds another translation for {len(others)} of {len(texts)} sentences, more probable: {len(better)}")
 shown = min(better or others or [0], key=lambda n: len(by_beam[n].ids))
 print("\n" + texts[shown])
 for name, found in (("greedy", by_greedy[shown]), ("beam 4", by_beam[shown])):
     print(f"{name} {found.log_prob:8.2f}  {tokenizer.decode_target([found.ids])[0]}")
 print("reference        ", book.val[shown][1])
-print("\nbeam 2, step by step")
+print("beam 2, step by step, until one is finished")
 by_hand = beam(texts[shown], 2)
 [of_nmt] = search(model, texts[shown : shown + 1], 2)
 print(by_hand)
@@ -249,8 +247,7 @@ def bleu(translations, references):
             total[n] += ours.total()
     shares = [same[n] / max(1, total[n]) for n in range(1, 5)]
     brevity = min(1.0, math.exp(1 - lengths["wanted"] / max(1, lengths["written"])))
-    for n, share in enumerate(shares, 1):
-        print(f"sequences of {n}: {same[n]:5} of {total[n]:5} are in the reference  {share:6.1%}")
+    print("shares", *(f"{share:.1%}" for share in shares))
     print(f"words: {lengths['written']} written, {lengths['wanted']} in the references; factor {brevity:.3f}")
     return 100 * brevity * math.prod(shares) ** (1 / 4)
 
@@ -261,10 +258,11 @@ print(f"BLEU by hand   {bleu(translations, references):.1f}")
 print(f"by sacreBLEU   {score(translations, references, metrics=['bleu'])[0].value:.1f}")
 wrong = [n for n in range(len(texts)) if translations[n] != references[n]]
 print(f"not equal to the reference: {len(wrong)} of {len(texts)}, for example")
-for n in wrong[:3]:
+for n in wrong[:2]:
     print(f"  {texts[n]}\n    {translations[n]}\n    {references[n]}")
 
 # %% 12. Decoder-only
+batch = make_batch(pairs, torch.tensor([1991]))  # a short pair
 ids, starts = join(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, 40)
 length = int(starts[0] + batch.tgt_mask_BT[0].sum())
 print(*tokenizer.target_pieces(ids[0, :length].tolist()))
@@ -291,7 +289,7 @@ def hidden_loss(model, index):
 torch.manual_seed(3)
 encoder_only = build_model(replace(config, family="encoder-only"), model.vocab_size, model.vocab_size)
 train(encoder_only, hidden_loss, STEPS // 2)
-for n in range(3):
+for n in range(2):
     ids, real = held_out.target.padded(torch.tensor([n]), eos=True)
     place = int(real.sum()) // 2
     hidden = torch.zeros_like(real)
