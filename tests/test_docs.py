@@ -84,6 +84,8 @@ ELSEWHERE = {
     "--output my-corpus-more": "--output made",
     "--output distilled": "--output made-distilled",
     "--output translated": "--output made-translated",
+    "--to zip": "--to zip --quantization float32",  # int8 of a random model is far from it without VNNI
+    "--output cherokee-made": "--output made-cherokee",
     "--only-new": "--only-new --guard false",  # it flags all that random models make
     "--data.corpus multi30k --data.source de": "--data.corpus corpus --data.source de",
     "nmt.prepare": "nmt.prepare --runs made-runs",
@@ -137,9 +139,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     write_pairs(folder / "translated", "fi", "sv", kind="made")
     for corpus in ("corpus", "my-domain", "distilled"):
         write_pairs(folder / corpus, "de", "en")
+    for corpus in ("cherokee", "cherokee-made"):
+        write_pairs(folder / corpus, "chr", "en", kind=corpus)
     texts = {
         "input.de": "Guten Morgen!\n\nWo ist der Bahnhof?\n",
         "input.fi": "Hyvää huomenta!\n",
+        "input.chr": "ᎣᏏᏲ!\n",
+        "english.txt": "en sentence k\nen sentence l\n",
         "prompts.txt": "Where is\nThe dog\n",
         "input.jsonl": '{"text": "Guten Morgen!\\nWo ist er?", "id": 1}\n"Ja"\n',
         "letter.md": "# Guten Morgen!\n\nDer **Hund** da.\n",
@@ -165,6 +171,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     write_run(folder / "runs" / "fi-sv-my-corpus", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "fi-sv-my-corpus-denoise", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "sv-fi-my-corpus", tokenizer, "sv", "fi")
+    write_run(folder / "runs" / "chr-en-cherokee", tokenizer, "chr", "en")
+    write_run(folder / "runs" / "chr-en-more", tokenizer, "chr", "en")
+    write_run(folder / "runs" / "en-chr-cherokee", tokenizer, "en", "chr")
     save_scorer(folder / "runs" / "fi-sv-my-corpus-pair" / "model", tokenizer, ("fi", "sv"))
     save_scorer(folder / "runs" / "de-en-multi30k-pair" / "model", tokenizer)
     return folder

