@@ -9,8 +9,7 @@ from nmt.messages import say
 
 EXAMPLES = """
 python -m nmt.export runs/de-en-phrasebook exported --to ctranslate2
-python -m nmt.export runs/de-en-phrasebook exported-int8 --to ctranslate2 --quantization int8 --check my-lines.de
-python -m nmt.export runs/de-en-phrasebook translator.zip --to zip
+python -m nmt.export runs/de-en-phrasebook translator.zip --to zip --check my-lines.de
 python -m nmt.export runs/de-en-phrasebook translator.html --to html
 """
 OPTIONS = {

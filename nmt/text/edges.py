@@ -105,8 +105,8 @@ def take_off(
         text = text[: found.start()] + (stop.strip()[0] if stop.strip()[0] in "!?" else ".")
     if not any(map(str.isalpha, text)):
         return Edges("", line, "")
-    ends_word = text[-1].isalpha() or is_combining(text[-1])
-    if final and ends_word and not any(item.end == len(text) for item in find_items(text, own)):
+    lacks_mark = final and (text[-1].isalpha() or is_combining(text[-1]))
+    if lacks_mark and not any(item.end == len(text) for item in find_items(text, own)):
         text, stop = text + final, ""
     return Edges(lead + around[0], text, around[1] + after, stop, start, end)
 

@@ -371,7 +371,8 @@ def test_a_setting_that_was_removed_is_refused_where_it_was_used(
     recipe.write_text(f"{section}: {{{name}: {used}}}")
     with pytest.raises(ValueError, match=f"{section}.{name} is {used}: {reason}"):
         load_config(recipe)
-    for option in (f"{section}.{name}", name.replace("_", "-")):
+    short = [name.replace("_", "-")] if name != "kind" else []  # of a tokenizer
+    for option in (f"{section}.{name}", *short):
         with pytest.raises(ValueError, match=f"there is no setting {option}: {reason}"):
             make_train_parser().parse([f"--{option}", str(used)])
     (tmp_path / "data").mkdir()
