@@ -34,9 +34,7 @@ from nmt.translation.translator import Translator
 
 LOOK_AHEAD = 4  # batches' worth of lines among which those of similar length are chosen
 BYTES_PER_PIECE = 4  # of a line in UTF-8, about
-PER_PART = (
-    10  # pieces that take as much memory as what else the cache keeps of a sentence: a piece takes about 50 bytes
-)
+PER_PART = 10  # pieces, of about 50 bytes, that take as much memory as what else the cache keeps of a sentence
 SMOOTHING = 0.2  # weight of the newest batch in the estimate of the speed
 MOST_WORKERS = 8  # each holds the cache of its batch in memory
 # Under load, a batch waits for more lines: at most for this share of the last batch's time, and these seconds.
