@@ -114,79 +114,104 @@ def run(command: Sequence[str], scratch: Path | None = None) -> list[str]:
 def train_marian(corpus: str, direction: str, minutes: str, threads: str, seed: str, out: str) -> int:
     """Train MarianMT, and translate the test set into the file `out`. Runs where transformers is installed."""
     import torch
-    from sacrebleu.metrics.chrf import CHRF
-    from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
-    from transformers import MarianConfig, MarianMTModel
 
     torch.manual_seed(int(seed))
     torch.set_num_threads(int(threads))
-    source, target = direction.split("-")
-    text = {part: read(Path(corpus), part, (source, target)) for part in ("train", "val", "test")}
-    SentencePieceTrainer.train(
-        sentence_iterator=(line for pair in text["train"] for line in pair), model_prefix=f"{out}.pieces",
-        vocab_size=PIECES, character_coverage=1.0, unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=PAD, minloglevel=2,
-        hard_vocab_limit=False,
-    )  # fmt: skip
-    pieces = SentencePieceProcessor(model_file=f"{out}.pieces.model")
-    config = MarianConfig(
-        vocab_size=len(pieces), d_model=256, encoder_layers=3, decoder_layers=3, encoder_attention_heads=4,
-        decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1024, dropout=0.3, attention_dropout=0.1,
-        activation_dropout=0.1, activation_function="relu", scale_embedding=True, pad_token_id=PAD, eos_token_id=EOS,
-        bos_token_id=BOS, decoder_start_token_id=BOS, max_position_embeddings=512, forced_eos_token_id=None,
-    )  # fmt: skip
-    model = MarianMTModel(config)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=PEAK_RATE)
+    languages = direction.split("-")
+    text = {part: read(Path(corpus), part, languages) for part in ("train", "val", "test")}
+    marian = Marian(text["train"], out)
+    marian.train(text["train"], text["val"][:VALIDATED], 60 * float(minutes), random.Random(int(seed)))
+    Path(out).write_text("\n".join(marian.translate([pair[0] for pair in text["test"]], 5)), encoding="utf8")
+    return 0
 
-    def ids_of(line: str) -> list[int]:
-        return [*pieces.encode(line)[:256], EOS]
 
-    def translate(lines: Sequence[str], beams: int) -> list[str]:
-        model.eval()
+class Marian:
+    """transformers' MarianMT with random weights, and its pieces."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]], out: str) -> None:
+        from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+        from transformers import MarianConfig, MarianMTModel
+
+        SentencePieceTrainer.train(
+            sentence_iterator=(line for pair in pairs for line in pair), model_prefix=f"{out}.pieces",
+            vocab_size=PIECES, character_coverage=1.0, unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=PAD, minloglevel=2,
+            hard_vocab_limit=False,
+        )  # fmt: skip
+        self.pieces = SentencePieceProcessor(model_file=f"{out}.pieces.model")
+        config = MarianConfig(
+            vocab_size=len(self.pieces), d_model=256, encoder_layers=3, decoder_layers=3, encoder_attention_heads=4,
+            decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1024, dropout=0.3, attention_dropout=0.1,
+            activation_dropout=0.1, activation_function="relu", scale_embedding=True, pad_token_id=PAD,
+            eos_token_id=EOS, bos_token_id=BOS, decoder_start_token_id=BOS, max_position_embeddings=512,
+            forced_eos_token_id=None,
+        )  # fmt: skip
+        self.model: Any = MarianMTModel(config)
+
+    def ids_of(self, line: str) -> list[int]:
+        return [*self.pieces.encode(line)[:256], EOS]
+
+    def translate(self, lines: Sequence[str], beams: int) -> list[str]:
+        self.model.eval()
         order, found = sorted(range(len(lines)), key=lambda i: len(lines[i])), [""] * len(lines)
         for start in range(0, len(order), 32):
             chosen = order[start : start + 32]
-            sources = pad([ids_of(lines[i]) for i in chosen])
+            sources = padded([self.ids_of(lines[i]) for i in chosen])
             longest = min(256, 2 * sources.shape[1] + 10)
             search = {"num_beams": beams, "max_new_tokens": longest, "do_sample": False}
-            outputs = model.generate(input_ids=sources, attention_mask=sources.ne(PAD).long(), **search)
+            outputs = self.model.generate(input_ids=sources, attention_mask=sources.ne(PAD).long(), **search)
             for i, line in zip(chosen, outputs.tolist(), strict=True):
-                found[i] = pieces.decode([piece for piece in line if piece > PAD])
-        model.train()
+                found[i] = self.pieces.decode([piece for piece in line if piece > PAD])
+        self.model.train()
         return found
 
-    def pad(lines: Sequence[Sequence[int]]) -> torch.Tensor:
-        longest = max(map(len, lines))
-        return torch.tensor([[*line, *[PAD] * (longest - len(line))] for line in lines])
+    def train(
+        self, pairs: Sequence[tuple[str, str]], val: Sequence[tuple[str, str]], seconds: float, chance: random.Random
+    ) -> None:
+        """Train for so many seconds, and keep the weights that are best by chrF on `val`."""
+        import torch
+        from sacrebleu.metrics.chrf import CHRF
 
-    ids = [(ids_of(source_line), ids_of(target_line)) for source_line, target_line in text["train"]]
-    best, state, seconds = -1.0, model.state_dict(), 60 * float(minutes)
-    started, validated, bf16 = time.perf_counter(), 0, bool(describe_machine()["bf16"])
-    for step, batch in enumerate(batches(ids, random.Random(int(seed)))):
-        passed = (time.perf_counter() - started) / seconds
-        if passed >= (validated + 1) / VALIDATIONS or passed >= 1:
-            validated += 1
-            references = [pair[1] for pair in text["val"][:VALIDATED]]
-            chrf = CHRF().corpus_score(translate([pair[0] for pair in text["val"][:VALIDATED]], 1), [references]).score
-            print(f"step {step}: chrF {chrf:.2f}", flush=True)
-            if chrf > best:
-                best, state = chrf, {name: tensor.clone() for name, tensor in model.state_dict().items()}
-            if passed >= 1:
-                break
-        for group in optimizer.param_groups:
-            group["lr"] = PEAK_RATE * min((passed + 0.001) / WARMUP, 1 - passed)
-        sources, targets = pad([pair[0] for pair in batch]), pad([pair[1] for pair in batch])
+        sources, references = [pair[0] for pair in val], [[pair[1] for pair in val]]
+        optimizer = torch.optim.AdamW(self.model.parameters(), lr=PEAK_RATE)
+        ids = [(self.ids_of(source), self.ids_of(target)) for source, target in pairs]
+        best, state, validated, started = -1.0, self.model.state_dict(), 0, time.perf_counter()
+        bf16 = bool(describe_machine()["bf16"])
+        for step, batch in enumerate(batches(ids, chance)):
+            passed = (time.perf_counter() - started) / seconds
+            if passed >= min(1, (validated + 1) / VALIDATIONS):
+                validated += 1
+                chrf = CHRF().corpus_score(self.translate(sources, 1), references).score
+                print(f"step {step}: chrF {chrf:.2f}", flush=True)
+                if chrf > best:
+                    best, state = chrf, {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+                if passed >= 1:
+                    break
+            for group in optimizer.param_groups:
+                group["lr"] = PEAK_RATE * min((passed + 0.001) / WARMUP, 1 - passed)
+            loss = self.loss(batch, bf16=bf16)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimizer.step()
+        self.model.load_state_dict(state)
+
+    def loss(self, batch: "Ids", *, bf16: bool) -> Any:
+        import torch
+
+        sources, targets = padded([pair[0] for pair in batch]), padded([pair[1] for pair in batch])
         given = torch.cat([torch.full((len(targets), 1), BOS), targets[:, :-1]], 1)
+        inputs = {"input_ids": sources, "attention_mask": sources.ne(PAD).long(), "decoder_input_ids": given}
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            logits = model(input_ids=sources, attention_mask=sources.ne(PAD).long(), decoder_input_ids=given).logits
+            logits = self.model(**inputs).logits
         labels = targets.masked_fill(targets == PAD, -100).flatten()
-        loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), labels, label_smoothing=0.1)
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-    model.load_state_dict(state)
-    Path(out).write_text("\n".join(translate([pair[0] for pair in text["test"]], 5)), encoding="utf8")
-    return 0
+        return torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), labels, label_smoothing=0.1)
+
+
+def padded(lines: Sequence[Sequence[int]]) -> Any:
+    import torch
+
+    longest = max(map(len, lines))
+    return torch.tensor([[*line, *[PAD] * (longest - len(line))] for line in lines])
 
 
 Ids = Sequence[tuple[list[int], list[int]]]
