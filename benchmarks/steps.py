@@ -1,14 +1,17 @@
-"""What each step of reading, and each retry of the guard, is worth: right translations that lines lose without it.
+"""What each step of reading, each rule inside a step, and each retry of the guard is worth: right translations that
+lines lose without it.
 
     python -m benchmarks.steps --model runs/de-en-phrasebook
 
-The lines are those of `benchmarks.real_text`: test sentences whose plain translation is right, changed as
-`benchmarks.text_kinds` says. Without a step, only the lines that it takes something from are translated again. The loss
-of a kind is weighed by how often such lines occur in text that people wrote (`results/line_kinds.jsonl`): "of 1,000
-lines" is the number of right translations that 1,000 lines of a genre lose, in the language and genre that lose most.
+The lines are those of `benchmarks.real_text`: val and test sentences whose plain translation is right, changed as
+`benchmarks.text_kinds` says. Without a step or rule, only the lines that are then read in another way are translated
+again. The loss of a kind is weighed by how often such lines occur in text that people wrote
+(`results/line_kinds.jsonl`): "of 1,000 lines" is the number of right translations that 1,000 lines of a genre lose, in
+the language and genre that lose most. `silent`: how many more of them are wrong without a flag.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +23,13 @@ from benchmarks.rows import RESULTS, Row, run_script
 from benchmarks.text_kinds import Case, lexicon, make_kinds
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
+from nmt.data.tokenizer import Tokenizer
 from nmt.reading import items, lines, spelling
 from nmt.reading.loop import Reading, Step, grow
-from nmt.reading.request import Request
+from nmt.reading.request import Request, Translation
+from nmt.text import characters, edges, marking, restore
+from nmt.text.characters import Characters
+from nmt.text.words import Spellings, Words
 from nmt.translation import repair
 from nmt.translation.model_folder import read_info, require_model
 from nmt.translation.translator import Translator
@@ -31,13 +38,61 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "marks around a line": (spelling.inside,),
     "quotes inside a line": (items.quotes,),
     "known words": (spelling.known_words,),
-    "known characters": (spelling.readable,),
     "placeholders for items": (items.items,),
 }
-RETRIES = ("sentences", "items", "lower case", "plain", "no repeats", "shorter spans")
+RETRIES = ("sentences", "items", "lower case", "plain", "copy", "no repeats", "shorter spans")
 PLANS = ("USUAL", "AS_WRITTEN", "CLAUSES", "HALVES", "LIFTED", "LOWERED")
+NEVER = re.compile("(?P<number>(?!))")
+
+Patch = tuple[object, str, object]
+"""An object, the name of one of its attributes, and another value for it."""
+
+
+def keep_case(self: Words, line: str, spellings: Spellings, *, second: bool = False) -> str:
+    return line
+
+
+def keep_text(self: object, text: str, *args: object) -> str:
+    return text
+
+
+def first_case(self: Words, line: str, spellings: Spellings, *, second: bool = False) -> str:
+    return RECASED(self, line, spellings)
+
+
+def no_final_mark(line: str, knows: edges.Knows, *args: object) -> edges.Edges:
+    return TAKE_OFF(line, knows, *args[:2])  # type: ignore[arg-type]
+
+
+RECASED, TAKE_OFF = Words.recased, edges.take_off
+RULES: dict[str, list[Patch]] = {
+    "marks before the text": [(edges, "LEAD", NEVER)],
+    "a number that is an ordinal": [(edges, "is_mark", lambda lead, knows: True)],
+    "marks after the text": [(edges, "TRAIL", NEVER)],
+    "quotes and brackets around the text": [(edges, "is_around", lambda text, knows, own: False)],
+    "one mark for … and !!!": [(edges, "STOPS", NEVER)],
+    "a full stop where there is none": [(spelling, "take_off", no_final_mark)],
+    "usual case of words": [(Words, "recased", keep_case)],
+    "second case of words": [(Words, "recased", first_case)],
+    "spellings such as ae for ä": [(Words, "respelled", keep_text), (Words, "best", lambda self, forms: None)],
+    "brackets and quotes stay at an item": [
+        (module, "widen", lambda text, start, stop, least: (start, stop)) for module in (restore, marking)
+    ],
+    "known characters": [(Tokenizer, "readable", keep_text)],
+    "invisible characters": [(characters, "INVISIBLE", NEVER)],
+    "similar characters": [(characters, "SIMILAR", {}), (characters, "WORDY", {})],
+    "characters without accents": [(Characters, "in_context", keep_text)],
+    "dash as the end of a clause": [(lines, "DASH", NEVER)],
+    "as many sentences as in training": [(lines, "split_sentences", lambda text: [(text, "")])],
+}
+BACK: dict[str, list[Patch]] = {  # rules for translations
+    "copied words get their accents": [(spelling, "respellings", lambda line, readable: {})]
+}
 # Names of the same kinds in `benchmarks.line_kinds`, where these differ.
-COUNTED = {"word in quotes „…“": ("word in quotes „…“", "word in quotes “…”", 'word in quotes "…"')}
+COUNTED = {
+    "word in quotes „…“": ("word in quotes „…“", "word in quotes “…”", 'word in quotes "…"'),
+    "unknown name": ("rare letter",),
+}
 
 Cases = dict[str, list[Case]]
 Outcome = tuple[bool, bool]
@@ -55,18 +110,21 @@ def main() -> int:
     info, _ = read_info(require_model(args.model) / "config.json")
     source, target = info.source, info.target
     corpus = load_corpus(DataConfig(corpus=args.corpus, source=source, target=target))
-    pairs = Random(args.seed).sample(tests := next(iter(corpus.tests.values())), min(1000, len(tests)))
+    pairs = [*corpus.val, *next(iter(corpus.tests.values()))]
+    pairs = Random(args.seed).sample(pairs, min(2000, len(pairs)))
     sentences = right_sentences(lambda lines: answers(translator, lines), pairs, lexicon(corpus.train))
     cases = {name: make_cases(name, kind, sentences, args) for name, kind in make_kinds(source, target).items()}
     usual = outcomes(translator, cases)
     rows: list[Row] = []
-    for name, steps in STEPS.items():
-        taken = {kind: [case for case in made if takes(translator, case, steps)] for kind, made in cases.items()}
-        with without_steps(steps):
+    for name, patches in (*steps_left_out().items(), *RULES.items()):
+        taken = {
+            kind: [case for case in made if is_read_anew(translator, case, patches)] for kind, made in cases.items()
+        }
+        with patched(patches):
             rows.append(row_of(name, cases, usual, outcomes(translator, taken)))
-    for name in RETRIES:
-        with without_retry(name):
-            rows.append(row_of(f"retry: {name}", cases, usual, outcomes(translator, cases)))
+    for name, patches in (BACK | {f"retry: {name}": [retry_left_out(name)] for name in RETRIES}).items():
+        with patched(patches):
+            rows.append(row_of(name, cases, usual, outcomes(translator, cases)))
     taken = {kind: [case for case in made if "<" in case.line or "&" in case.line] for kind, made in cases.items()}
     rows.append(row_of("mark-up", cases, usual, outcomes(translator, taken, markup="none")))
     keep(rows, args)
@@ -80,53 +138,57 @@ def answers(translator: Translator, lines: Sequence[str], markup: str = "auto") 
 
 def outcomes(translator: Translator, cases: Cases, markup: str = "auto") -> dict[str, dict[str, Outcome]]:
     """By kind and line, what became of it."""
-    found: dict[str, dict[str, Outcome]] = {}
-    for kind, made in cases.items():
-        given = answers(translator, [case.line for case in made], markup)
-        pairs = zip(made, given, strict=True)
-        found[kind] = {
-            case.line: (case.accepts(answer.text), not case.accepts(answer.text) and not answer.flags)
-            for case, answer in pairs
-        }
+    named = [(kind, case) for kind, made in cases.items() for case in made]
+    found: dict[str, dict[str, Outcome]] = {kind: {} for kind in cases}
+    given = answers(translator, [case.line for _, case in named], markup)
+    for (kind, case), answer in zip(named, given, strict=True):
+        is_right = case.accepts(answer.text)
+        found[kind][case.line] = (is_right, not is_right and not answer.flags)
     return found
 
 
-def takes(translator: Translator, case: Case, steps: Sequence[Step]) -> bool:
-    """Whether one of the steps takes something from a line."""
-    context = translator.context(translator.search, "auto")
-    whole = grow(Reading.of(Request(case.line)), (lines.mark_up, *repair.USUAL), context)
-    without = tuple(step for step in (lines.mark_up, *repair.USUAL) if step not in steps)
-    other = grow(Reading.of(Request(case.line)), without, context)
-    return [leaf.text for leaf in whole.leaves()] != [leaf.text for leaf in other.leaves()]
+def is_read_anew(translator: Translator, case: Case, patches: Sequence[Patch]) -> bool:
+    """Whether the model reads other texts for a line, or gets them from other steps, with the patches."""
+
+    def texts() -> list[object]:
+        context = translator.context(translator.search, "auto")
+        tree = grow(Reading.of(Request(case.line)), (lines.mark_up, *repair.USUAL), context)
+        return [(leaf.text, leaf.ids) for leaf in tree.leaves()]
+
+    usual = texts()
+    with patched(patches):
+        return texts() != usual
 
 
 @contextmanager
-def without_steps(steps: Sequence[Step]) -> Iterator[None]:
-    """All plans without some steps."""
-    plans = {name: getattr(repair, name) for name in PLANS}
-    for name, plan in plans.items():
-        setattr(repair, name, tuple(step for step in plan if step not in steps))
+def patched(patches: Sequence[Patch]) -> Iterator[None]:
+    usual = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
+    for owner, name, value in patches:
+        setattr(owner, name, value)
     try:
         yield
     finally:
-        for name, plan in plans.items():
-            setattr(repair, name, plan)
+        for owner, name, value in usual:
+            setattr(owner, name, value)
 
 
-@contextmanager
-def without_retry(name: str) -> Iterator[None]:
-    """The guard without a retry."""
-    usual = repair.Guard.retry
+def steps_left_out() -> dict[str, list[Patch]]:
+    """All plans without some steps, by the name of these."""
+    plans = {plan: getattr(repair, plan) for plan in PLANS}
+    return {
+        name: [(repair, plan, tuple(step for step in whole if step not in left_out)) for plan, whole in plans.items()]
+        for name, left_out in STEPS.items()
+    }
 
-    def retry(self: repair.Guard, other: str, *args: object) -> None:
-        if other != name:
-            usual(self, other, *args)  # type: ignore[arg-type]
 
-    repair.Guard.retry = retry  # type: ignore[method-assign, assignment]
-    try:
-        yield
-    finally:
-        repair.Guard.retry = usual  # type: ignore[method-assign]
+def retry_left_out(left_out: str) -> Patch:
+    usual = repair.Line.consider
+
+    def consider(self: repair.Line, translations: list[Translation], name: str) -> None:
+        if name != left_out:
+            usual(self, translations, name)
+
+    return repair.Line, "consider", consider
 
 
 def row_of(
@@ -141,6 +203,7 @@ def row_of(
             sum(before[0] - after[0] for before, after in pairs) / n,
             sum(after[1] - before[1] for before, after in pairs) / n,
         )
+    n_lines = sum(len(found) for found in without.values())
     genres = [json.loads(line) for line in (RESULTS / "line_kinds.jsonl").read_text(encoding="utf8").splitlines()]
     weighed = {
         f"{row['genre']}, {row['language']}": sum(
@@ -155,6 +218,10 @@ def row_of(
         "step": name,
         "of_1000": round(weighed[most], 2),
         "where": most,
+        "lines": n_lines,
+        "silent": sum(
+            after[1] - usual[kind][line][1] for kind, found in without.items() for line, after in found.items()
+        ),
         "kinds": dict(sorted(kinds.items(), key=lambda item: -item[1][0])),
     }
 

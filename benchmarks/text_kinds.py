@@ -312,6 +312,8 @@ def lines_and_sentences() -> dict[str, Kind]:
         "list item -": around("- "),
         "list item 1.": around("1. "),
         "list item •": around("• "),
+        "list item 1) or a)": around("a) "),
+        "section number 5.2": around("5.2 "),
         "Markdown heading": around("## "),
         "quoted reply >": around("> "),
         "speaker Anna:": around("Anna: "),
@@ -331,6 +333,7 @@ def lines_and_sentences() -> dict[str, Kind]:
         "sentence in brackets": around("(", ")"),
         "word in quotes „…“": at_word("„WORD“"),
         "word in quotes «…»": at_word("«WORD»"),
+        "word in quotes '…'": at_word("'WORD'"),
     }
 
 
@@ -360,6 +363,7 @@ def items(source: str, target: str) -> dict[str, Kind]:
     return {
         "figures": figures(source, target, "0"),
         "full-width figures": figures(source, target, "０"),
+        "digits of another script": figures(source, target, "٠"),
         "amount (12,50 €)": at_word(*(f"WORD ({sum_})" for sum_ in ("12,50 €", "12.50 €", "€12.50", "€ 12.50"))),
         "date 24.12.2023:": around("24.12.2023: ", also=[f"{date.replace('_', ' ')}: " for date in DATES.split()]),
         "inline tags": at_word("<b>WORD</b>"),
