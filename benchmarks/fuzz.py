@@ -157,8 +157,7 @@ def main() -> int:
 def make_folders(folder: Path) -> None:
     """The folders that stand in commands."""
     tokenizer = make_tokenizer(folder / "TOKENIZER")
-    sources, targets = zip(*PAIRS, strict=True)
-    tokenizer = tokenizer.with_words(Words.learn(sources, targets))
+    tokenizer = tokenizer.with_words(Words.learn(source for source, _ in PAIRS))
     small = replace(TINY, decoder_layers=1)
     save_tiny(folder / "MODEL", make_model(tokenizer, config=small), tokenizer, FAST)
     vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size

@@ -54,7 +54,7 @@ def slots(text: str, start: int = 0, line: int = 1) -> Iterator[Slot]:
             continue
         line += text.count("\n", position, segment.start)
         position, end, place = segment.start, segment.start + len(segment.raw), f"line {line}"
-        unit = Unit(segment.raw if is_markup else segment.flat.text, is_markup, place)
+        unit = Unit(segment.raw if is_markup else segment.lifted.text, is_markup, place)
         write = partial(same_tags, segment.raw) if is_markup else partial(attribute, segment)
         yield Slot(start + position, start + end, unit, write)
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 
 from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.request import Translation
-from nmt.text.edits import Edit
 from nmt.text.items import find_items
-from nmt.text.marking import PLACEHOLDER, Mark, Marked, mark
+from nmt.text.marking import PLACEHOLDER, Marked, mark
 from nmt.text.markup import Segment, parse
-from nmt.text.restore import CLOSES, OPENS, SINGLE, Flat, Lifted, Restored, flatten, lift, restore
+from nmt.text.restore import CLOSES, OPENS, Flat, Lifted, Restored, flatten, lift, restore
 from nmt.text.suspicions import prose
 from nmt.text.tokens import Links, in_proportion, is_word, tokenize, word_starts
 
@@ -33,6 +32,8 @@ class Out(Taken):
     context: Context
     flag: bool = False
     """Whether a pair that lost its words is flagged."""
+    beside: bool = False
+    """Whether only items beside words were taken off."""
 
     @property
     def segment(self) -> Segment | None:
@@ -62,17 +63,12 @@ class Out(Taken):
         return restore(text, self.lifted, links, self.outer.own, self.segment.spell if self.segment else str)
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        flat = flat_of(text, self.outer)
-        if flat:
-            yield (lift(flat, self.outer.own).text,)
-
-
-def flat_of(text: str, outer: Reading) -> Flat | None:
-    """A given translation of a reading, with its items as marks."""
-    if outer.segment is None:
-        return flatten(text, outer.own)
-    segments = parse(text, outer.own).segments
-    return segments[0].flat if len(segments) == 1 else None
+        if self.outer.segment is None:
+            yield (lift(flatten(text, self.outer.own, beside=self.beside), self.outer.own).text,)
+        else:
+            segments = parse(text, self.outer.own).segments
+            if len(segments) == 1:
+                yield (segments[0].lifted.text,)
 
 
 def out(reading: Reading, lifted: Lifted, context: Context, *, flag: bool) -> Out:
@@ -85,7 +81,16 @@ def lifted_items(reading: Reading, context: Context) -> Out | None:
     return out(reading, lifted, context, flag=False) if lifted.nodes else None
 
 
-def lifted_tags(reading: Reading, context: Context) -> Out | None:
+def items_beside(reading: Reading, context: Context) -> Out | None:
+    """The line without its tags and its items in brackets, if the model has learned placeholders for others: the word
+    alignment knows better than such models where these stand."""
+    if not context.tokenizer.has_placeholders or has_items(reading):
+        return None
+    lifted = lift(flatten(reading.text, reading.own, beside=True), reading.own)
+    return replace(out(reading, lifted, context, flag=False), beside=True) if lifted.nodes else None
+
+
+def tags(reading: Reading, context: Context) -> Out | None:
     """The segment of mark-up without its tags."""
     return out(reading, reading.segment.lifted, context, flag=True) if reading.segment else None
 
@@ -104,8 +109,7 @@ class Placeheld(Taken):
         return found if len(found) == len(lists[0]) or not self.context.search.samples else []
 
     def restored(self, translation: Translation) -> Translation | None:
-        segment = self.outer.segment
-        unmarked = self.marked.restore(translation.text, segment.spell if segment else str)
+        unmarked = self.marked.restore(translation.text)
         if unmarked is None:
             return None
         places, links, end = unmarked.places, list[tuple[int, int]](), len(unmarked.text)
@@ -113,42 +117,37 @@ class Placeheld(Taken):
             source = self.outer.places[self.marked.places[self.marked.text.index(key)]]
             target = places[translation.text.index(key)]
             links += [(source + start, target + start) for start in word_starts(item.text)]
-        whole = translation.moved(unmarked.text, lambda place: places[place] if place < len(places) else end, links)
-        return whole.edited(segment.finishes(whole.text)) if segment else whole
+        return translation.moved(unmarked.text, lambda place: places[place] if place < len(places) else end, links)
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        flat = flat_of(text, self.outer)
-        found = mark(flat, self.outer.own) if flat else None
-        free, names = [*self.marked.marks.items()], dict[str, str]()
+        found = mark(text, self.outer.own)
+        free, names = dict(self.marked.marks), dict[str, str]()
         for placeholder, item in found.marks.items() if found else ():
-            alike = [key for key, other in free if other.sign == item.sign]
-            same = [key for key, other in free if other.text == item.text and key in alike]
-            if alike:
-                names[placeholder] = (same or alike)[0]
-                free = [pair for pair in free if pair[0] != names[placeholder]]
+            same = [key for key, other in free.items() if other.text == item.text]
+            if free:
+                names[placeholder] = same[0] if same else next(iter(free))
+                del free[names[placeholder]]
         if found and not free and len(names) == len(found.marks):
             yield (PLACEHOLDER.sub(lambda match: names[match[0]], found.text),)
 
 
-def placeheld(reading: Reading, marked: Marked | None, context: Context) -> Placeheld | None:
-    return Placeheld((reading.remapped(marked.text, marked.places),), reading, marked, context) if marked else None
-
-
 def items(reading: Reading, context: Context) -> Placeheld | None:
-    """The line with placeholders, or names, for its items; None if the constraints have items."""
-    tokenizer, wanted = context.tokenizer, reading.constraints
-    names = tokenizer.words.names if tokenizer.words else ()
-    if not (tokenizer.has_placeholders or names):
+    """The line with placeholders for its items; None if the model knows none, or the constraints have items."""
+    if not context.tokenizer.has_placeholders or has_items(reading):
         return None
-    phrases = [wanted.prefix, *wanted.must_not, *(target for term in wanted.must for target in term.targets)]
-    if any(item.kind != "number" for text in phrases if text for item in find_items(text, reading.own)):
-        return None
-    marked = mark(flatten(reading.text, reading.own), reading.own)
+    marked = mark(reading.text, reading.own)
     if marked is None:
         return None
     marks = {key: replace(item, text=written(reading, marked, key)) for key, item in marked.marks.items()}
-    found = placeheld(reading, replace(marked, marks=marks), context)
-    return found if tokenizer.has_placeholders or found is None else named(found)
+    inner = reading.remapped(marked.text, marked.places)
+    return Placeheld((inner,), reading, replace(marked, marks=marks), context)
+
+
+def has_items(reading: Reading) -> bool:
+    """Whether the constraints of a line have items."""
+    wanted = reading.constraints
+    phrases = [wanted.prefix, *wanted.must_not, *(target for term in wanted.must for target in term.targets)]
+    return any(item.kind != "number" for text in phrases if text for item in find_items(text, reading.own))
 
 
 def written(reading: Reading, marked: Marked, placeholder: str) -> str:
@@ -157,61 +156,6 @@ def written(reading: Reading, marked: Marked, placeholder: str) -> str:
     place = marked.places[marked.text.index(placeholder)]
     found = reading.written(place, min(place + len(text), len(reading.text)))
     return found if found.strip(QUOTES) == text.strip(QUOTES) else text
-
-
-@dataclass(frozen=True)
-class Named(Placeheld):
-    """A line with names in the place of placeholders of programs, for models that have learned no placeholders. The
-    names are the same in both languages: `{name} schläft` is read as `Anna schläft`."""
-
-    names: dict[str, str]
-    """By their placeholders."""
-
-    def restored(self, translation: Translation) -> Translation | None:
-        edits = list[Edit]()
-        for placeholder, name in self.names.items():
-            found = list(re.finditer(rf"(?<!\w){name}(?!\w)", translation.text))
-            if len(found) != 1:
-                return None
-            edits.append((*found[0].span(), placeholder))
-        return super().restored(translation.edited(sorted(edits)))
-
-    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        for (target,) in super().targets(text):
-            yield (PLACEHOLDER.sub(lambda match: self.names.get(match[0], match[0]), target),)
-
-
-def named(line: Placeheld) -> Named | None:
-    """The line with names; None if it has other items than placeholders of programs, or too many. After a word that
-    mostly had one name after it in training, that one is taken: "Frau Weber"."""
-    text, words = line.readings[0].text, line.context.tokenizer.words
-    if not words or not all(stands_alone(item) for item in line.marked.marks.values()):
-        return None
-    after, names = dict(words.names_after), dict[str, str]()
-    for placeholder in line.marked.marks:
-        before = re.search(rf"([^\W\d_]+) {placeholder}", text)
-        fitting = [after[before[1]]] if before and before[1] in after else []
-        free = (name for name in (*fitting, *words.names) if name not in text and name not in names.values())
-        if not (name := next(free, "")):
-            return None
-        names[placeholder] = name
-    edits = [(*match.span(), names[match[0]]) for match in PLACEHOLDER.finditer(text)]
-    return Named((line.readings[0].edited(edits),), line.outer, line.marked, line.context, names)
-
-
-def stands_alone(item: Mark) -> bool:
-    """Whether this is a placeholder of a program, perhaps in quotes, that touches no word."""
-    text = item.text.strip(QUOTES)
-    kinds = [(found.kind, found.text) for found in find_items(text)]
-    return item.sign == SINGLE and kinds == [("placeholder", text)] and not any(item.touches)
-
-
-def tags(reading: Reading, context: Context) -> Taken | None:
-    """The segment of mark-up with placeholders for tags, if the model knows them, else without its tags."""
-    if reading.segment is None:
-        return None
-    marked = mark(reading.segment.flat, reading.own) if context.tokenizer.has_placeholders else None
-    return placeheld(reading, marked, context) or lifted_tags(reading, context)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Document, is_markup, parse, parse_inner
 from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
-from nmt.text.sentences import DASH, joint, possible_ends, split_clauses, split_sentences
+from nmt.text.sentences import joint, possible_ends, split_clauses, split_sentences
 from nmt.vocabulary import SPACE
 
 BREAK = re.compile("(\r\n|[\n\x0b\x0c\r\x85\u2028\u2029])")
@@ -231,14 +231,12 @@ def sentences_of(
     text: str, context: Context, *, clauses: bool, halves: bool
 ) -> tuple[list[tuple[str, str]], list[list[int]]]:
     """The sentences of a line that are searched alone, each with the blanks after it, and their ids."""
-    tokenizer, limits, words = context.tokenizer, context.limits, context.tokenizer.words
-    whole, dash = tokenizer.encode_source([text.replace("\t", " ")]), DASH.search(text) if words else None
-    # A dash between words, where training never had one.
-    odd = bool(dash and words and words.signs.isdisjoint(tokenizer.readable(dash[0])))
-    usual = not (clauses or halves or odd) and len(whole[0]) <= limits.split_above
+    tokenizer, limits = context.tokenizer, context.limits
+    whole = tokenizer.encode_source([text.replace("\t", " ")])
+    usual = not (clauses or halves) and len(whole[0]) <= limits.split_above
     if usual and limits.sentences == math.inf:
         return [(text, "")], whole
-    parts = (split_clauses if clauses or odd else split_sentences)(text)
+    parts = (split_clauses if clauses else split_sentences)(text)
     if len(parts) <= (limits.sentences if usual else 1):
         return [(text, "")], whole
     return parts, tokenizer.encode_source([sentence.replace("\t", " ") for sentence, _ in parts])

@@ -230,8 +230,7 @@ def ask(tree: Tree, text: str, asked: list[tuple[Reading, str]]) -> Way:
     if tree.taken is None:
         asked.append((tree.reading, text))
         return len(asked) - 1
-    # Of readings that compete, a row asks only the first.
-    return [[ask(*pair, asked) for pair in zip(tree.branches, row, strict=False)] for row in tree.taken.targets(text)]
+    return [[ask(*pair, asked) for pair in zip(tree.branches, row, strict=True)] for row in tree.taken.targets(text)]
 
 
 def best(way: Way, scored: Scored) -> Translation | None:

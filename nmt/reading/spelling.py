@@ -109,18 +109,9 @@ def readable(reading: Reading, context: Context) -> Readable | None:
 
 @dataclass(frozen=True)
 class Recased(Taken):
-    """A line in words that the model knows; its translation gets the case of the line. If words have two usual cases
-    ("Sie" and "sie"), a second reading has the less usual one: where their translations differ, the model is unsure."""
+    """A line in words that the model knows; its translation gets the case of the line."""
 
     casing: Callable[[str], str]
-
-    def back(self, lists: Sequence[list[Translation]]) -> list[Translation]:
-        found = super().back(lists[:1])
-        if len(lists) < 2 or not lists[1]:
-            return found
-        second = lists[1][0].text.casefold()
-        differ = [translation.text.casefold() != second for translation in lists[0]]
-        return [t.flagged("unsure") if is_other else t for t, is_other in zip(found, differ, strict=True)]
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
         old = chosen[0].text
@@ -159,12 +150,8 @@ def known_words(reading: Reading, context: Context) -> Recased | None:
     if text == reading.text:
         return None
     casing = CASINGS.get(casing_of(reading.text), str) if recased != reading.text else str
-    texts = [text]
-    if recased != reading.text:
-        texts.append(words.respelled(words.recased(reading.text, context.spellings, second=True), context.spellings))
-    readings = [reading.respelled(new) for new in dict.fromkeys(texts)]
-    constraints = with_case(reading.constraints, casing)
-    return Recased(tuple(replace(inner, constraints=constraints) for inner in readings), casing)
+    inner = replace(reading.respelled(text), constraints=with_case(reading.constraints, casing))
+    return Recased((inner,), casing)
 
 
 def with_case(constraints: Constraints, casing: Callable[[str], str]) -> Constraints:

@@ -87,8 +87,6 @@ class Segment:
     raw: str
     start: int
     """Where it begins in the text."""
-    flat: Flat
-    """Its text, with marks for tags."""
     lifted: Lifted
     """The line to translate, and the tags to put back (`nmt.text.restore.restore`, with `spell`)."""
     spellings: dict[str, str]
@@ -176,7 +174,7 @@ def cdata_segments(text: str, start: int, end: int, own: OwnItems) -> Iterator[S
         return
     raw = inside.strip(SPACES)
     flat = Flat(raw, re.sub("[\0-\3]", "\ufffd", raw), [*range(len(raw) + 1)])
-    yield Segment(raw, start + inside.find(raw), flat, lift(flat, own), {})
+    yield Segment(raw, start + inside.find(raw), lift(flat, own), {})
 
 
 def is_markup(text: str, mode: Mode) -> bool:
@@ -292,7 +290,7 @@ def make_segment(text: str, start: int, end: int, inside: list[Tag], own: OwnIte
         position = tag.end
     raw = text[start:end]
     flat = Flat(raw, "".join(characters), [*places, len(raw)], rendered=True)
-    return Segment(raw, start, flat, lift(flat, own), spellings)
+    return Segment(raw, start, lift(flat, own), spellings)
 
 
 def decode(written: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from nmt.text.items import CLOSING_QUOTES, LETTER, NO_OWN, OPENING, QUOTES, UNIT, find_items, tag_pairs
+from nmt.text.items import CLOSING_QUOTES, LETTER, NO_OWN, OPENING, QUOTES, UNIT, Item, find_items, tag_pairs
 from nmt.text.own_items import OwnItems
 from nmt.text.tokens import Links, Node, Placing, Range, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
 
@@ -33,6 +33,7 @@ AFTER = re.compile(r"[.,:;!?…–—-]+(?=\s|\Z)")
 TOUCHING_UNIT = re.compile(rf"{UNIT}(?!{LETTER})")
 CLOSING = ".,;:!?…)]}»”’\"'。，、；：！？）」』】"
 CLOSED = {closing: opening for opening, closing in OPENING.items()}
+BRACKETS = frozenset("([{（【")
 DEEPEST = 40  # pairs of tags in each other; deeper ones would take quadratic time
 
 
@@ -94,9 +95,12 @@ class Restored:
         return self.places[n] + old - self.starts[n] if n >= 0 else old
 
 
-def flatten(line: str, own: OwnItems = NO_OWN) -> Flat:
-    """The line with its items, other than numbers, as marks. Tags without a counterpart are single items."""
+def flatten(line: str, own: OwnItems = NO_OWN, *, beside: bool = False) -> Flat:
+    """The line with its items, other than numbers, as marks. Tags without a counterpart are single items. `beside`:
+    only those that surely stand beside words, not in the place of one: tags, and items in brackets."""
     items = [item for item in find_items(line, own) if item.kind != "number"]
+    if beside:
+        items = [item for item in items if item.kind == "tag" or is_bracketed(line, item)]
     signs = [SINGLE] * len(items)
     for i, j in tag_pairs(items):
         signs[i], signs[j] = OPENS, CLOSES
@@ -106,6 +110,12 @@ def flatten(line: str, own: OwnItems = NO_OWN) -> Flat:
         places += range(position, item.start + 1)
         position = item.end
     return Flat(line, "".join([*text, line[position:]]), [*places, *range(position, len(line) + 1)])
+
+
+def is_bracketed(line: str, item: Item) -> bool:
+    """Whether an item has brackets right around it."""
+    before = line[item.start - 1 : item.start]
+    return before in BRACKETS and OPENING[before] == line[item.end : item.end + 1]
 
 
 def lift(line: str | Flat, own: OwnItems = NO_OWN) -> Lifted:

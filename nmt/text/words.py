@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, product, zip_longest
+from itertools import product
 
+from nmt.fields import require
 from nmt.text.items import outside_items
 from nmt.text.languages import short_code
 from nmt.text.scripts import ONE_CASE, WORD, is_combining
@@ -28,10 +29,6 @@ FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
 # By language: what is written for letters that a keyboard lacks.
 SPELLINGS = {"de": {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "Ö", "Ue": "Ü"}}
 MOST_PLACES = 6  # of a word that are changed: each doubles the number of forms
-# Names: at most so many of the most frequent words; how many pairs must have one; the share of its sentences that do.
-NAMES, NAMES_TRIED, LEAST_NAMES, SAME = 8, 1000, 20, 0.95
-NAMES_AFTER, LEAST_AFTER = 100, 10  # at most so many words before names; how often a name must follow one
-SIMILAR = 20  # two cases of a word are both usual if the rank of one is at most so many times that of the other
 
 Spellings = Mapping[str, str]
 """Letters by what is written for them."""
@@ -47,56 +44,32 @@ class Words:
     """Words in the middle of a sentence, the most frequent first."""
     first: tuple[str, ...] = ()
     """Words that were only at the beginning of sentences."""
-    names: tuple[str, ...] = ()
-    """Capitalised words that translations have too, nearly always: they can stand for placeholders."""
-    names_after: tuple[tuple[str, str], ...] = ()
-    """Words before names, each with the most frequent name after it: ("Frau", "Weber")."""
 
     @classmethod
-    def learn(cls, texts: Iterable[str], translations: Iterable[str] = ()) -> "Words":
-        """`translations`: of the first texts."""
+    def learn(cls, texts: Iterable[str]) -> "Words":
         middle, first, signs = Counter[str](), Counter[str](), Counter[str]()
-        kept_words, targets, after = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
-        for text, translation in zip_longest(texts, translations, fillvalue=""):
-            capitalised = {word for word in WORD.findall(translation) if word.istitle()}
-            targets.update(capitalised)
-            kept_words.update(capitalised.intersection(WORD.findall(text)))
-            found = [match for match in WORD.finditer(text) if any(map(str.isalnum, match[0]))]
-            for match in found:
-                before = text[max(0, match.start() - 8) : match.start()].rstrip(BEFORE_WORD)[-1:]
-                counter = middle if before and before not in ".!?…:" else first
-                counter[match[0]] += 1
-            for one, other in pairwise(found):
-                if other[0] in capitalised and text[one.end() : other.start()] == " ":
-                    after[one[0], other[0]] += 1
+        for text in texts:
+            for match in WORD.finditer(text):
+                if any(map(str.isalnum, match[0])):
+                    before = text[max(0, match.start() - 8) : match.start()].rstrip(BEFORE_WORD)[-1:]
+                    counter = middle if before and before not in ".!?…:" else first
+                    counter[match[0]] += 1
             signs.update(FREE_SIGN.findall(text))
         kept = [word for word, _ in middle.most_common(MOST)]
         others = [word for word, _ in first.most_common(MOST) if word not in middle]
-        names = [
-            word
-            for word, n in sorted(kept_words.items(), key=lambda item: (-item[1], item[0]))[:NAMES_TRIED]
-            if len(word) > 1 and n >= LEAST_NAMES and n >= SAME * max(middle[word], targets[word])
-        ]
-        first_after = names_after(after, frozenset(names))
-        others = others[: MOST - len(kept)]
-        return cls(frozenset(signs), tuple(kept), tuple(others), tuple(names[:NAMES]), first_after)
+        return cls(frozenset(signs), tuple(kept), tuple(others[: MOST - len(kept)]))
 
     @classmethod
     def parse(cls, text: str) -> "Words":
         """From the contents of a file, as `dump` makes them. ValueError if they are damaged."""
-        given = text.removesuffix("\n").split("\n\n")
-        try:
-            signs, *words, after = (*given, "") if len(given) == 4 else given  # older files have four
-            usual, first, names = (tuple(part.split()) for part in words)
-            pairs = tuple((before, name) for before, name in map(str.split, after.splitlines()))
-        except ValueError as error:
-            parts = "signs, words, words at the beginning, names, and names after words"
-            raise ValueError(f"it doesn't have these parts: {parts}") from error
-        return cls(frozenset(signs.split()), usual, first, names, pairs)
+        parts = text.removesuffix("\n").split("\n\n")
+        problem = "it doesn't have these parts: signs, words, and words at the beginning"
+        require(3 <= len(parts) <= 5, problem)  # older files have names too
+        signs, usual, first = (tuple(part.split()) for part in parts[:3])
+        return cls(frozenset(signs), usual, first)
 
     def dump(self) -> str:
-        parts = sorted(self.signs), self.usual, self.first, self.names, map(" ".join, self.names_after)
-        return "\n\n".join("\n".join(part) for part in parts) + "\n"
+        return "\n\n".join("\n".join(part) for part in (sorted(self.signs), self.usual, self.first)) + "\n"
 
     @cached_property
     def ranks(self) -> dict[str, int]:
@@ -127,15 +100,14 @@ class Words:
         known = [form for form in dict.fromkeys(forms) if form in self.ranks]
         return min(known, key=self.ranks.__getitem__, default=None)
 
-    def recased(self, line: str, spellings: Spellings, *, second: bool = False) -> str:
+    def recased(self, line: str, spellings: Spellings) -> str:
         """The line in the usual case of its words, if it is in capitals, in Title Case or without capitals, and there
-        are words in it whose usual case is another. `second`: words with two usual cases ("Sie", "sie") get the less
-        usual one."""
+        are words in it whose usual case is another."""
         casing = casing_of(line)
         if casing is None:
             return line
         found = cased_words(line)
-        cased = {word: self.usual_case(word, casing, spellings, second=second) for word in set(found)}
+        cased = {word: self.usual_case(word, casing, spellings) for word in set(found)}
         judged = found[casing is str.title :]  # any first word may have a capital
         if all(word in self.usual_set or cased[word] == word for word in judged):
             return line
@@ -144,15 +116,12 @@ class Words:
         assert start
         return recased[: start.start()] + start[0][:1].upper() + recased[start.start() + 1 :]
 
-    def usual_case(self, word: str, casing: Callable[[str], str], spellings: Spellings, *, second: bool = False) -> str:
+    def usual_case(self, word: str, casing: Callable[[str], str], spellings: Spellings) -> str:
         """The most frequent case of a word; an unknown one in capitals is likely a name, or a noun in German."""
         forms = dict.fromkeys((word, word.lower(), word.capitalize()))
         usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
         if usual:
-            first = word if casing is str.lower and word in usual else usual[0]
-            near = SIMILAR * (self.ranks[first] + 1)
-            others = [form for form in usual if form != first and self.ranks[form] <= near]
-            return others[0] if second and others else first
+            return word if casing is str.lower and word in usual else usual[0]
         other = self.best(spelled for form in forms for spelled in forms_of(form, spellings))
         return other or (word.capitalize() if casing is str.upper else word)
 
@@ -172,15 +141,6 @@ def initials(text: str) -> str:
         lambda letter: letter[0] if is_combining(text[letter.start() - 1]) and letter.start() else letter[0].upper(),
         text,
     )
-
-
-def names_after(counts: Counter[tuple[str, str]], names: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """The words that are most often before names, each with its most frequent name."""
-    best = dict[str, str]()
-    for (before, name), n in counts.most_common():
-        if n >= LEAST_AFTER and name in names and len(best) < NAMES_AFTER:
-            best.setdefault(before, name)
-    return tuple(best.items())
 
 
 def cased_words(line: str) -> list[str]:

@@ -3,10 +3,10 @@
 A plan says how a line is read (its steps, `nmt.reading`) and searched. The first one is usual. Where a translation
 looks wrong, the other plans follow in their order, and the translation that looks least wrong stays: sentence by
 sentence and clause by clause, if some were lost; without items (addresses, tags …) if some were lost, put back by the
-alignment; in small letters, if the line is in capitals; a copy, if the line has no letters; with all marks and quotes
-in place, if constraints are broken; beam search without repeated n-grams; the same with shorter spans. What still looks
-wrong is flagged. The flag "unsure" alone doesn't cause the last two retries, because their translations are even less
-probable; nor does "numbers", since another search seldom brings a number back.
+alignment; in small letters, if the line is in capitals and the model has no list of words; a copy, if the line has no
+letters; with all marks and quotes in place, if constraints are broken; beam search without repeated n-grams; the same
+with shorter spans. What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two retries,
+because their translations are even less probable; nor does "numbers", since another search seldom brings a number back.
 
 A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
 was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.items import items, lifted_items, lifted_tags, quotes, tags
+from nmt.reading.items import items, items_beside, lifted_items, quotes, tags
 from nmt.reading.lines import by_clauses, by_halves, cut_sentences
 from nmt.reading.loop import Reading, Step
 from nmt.reading.request import Lists, Translation
@@ -38,13 +38,13 @@ ADVICE: frozenset[Flag] = frozenset({"unsure", "numbers", "unknown"})
 
 Steps = tuple[Step, ...]
 WORDS: Steps = (tidied, inside, quotes, known_words, readable)
-USUAL: Steps = (tags, *WORDS, items, cut_sentences)
-AS_WRITTEN: Steps = (lifted_tags, *WORDS, cut_sentences)  # no placeholders for items
+USUAL: Steps = (tags, *WORDS, items_beside, items, cut_sentences)
+AS_WRITTEN: Steps = (tags, *WORDS, items_beside, cut_sentences)  # no placeholders for items
 CLAUSES: Steps = (*USUAL[:-1], by_clauses)
 HALVES: Steps = (*USUAL[:-1], by_halves)
-LIFTED: Steps = (lifted_tags, *WORDS[:-1], lifted_items, readable, cut_sentences)
-LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items, cut_sentences)
-PLAIN: Steps = (lifted_tags, tidied, readable, cut_sentences)
+LIFTED: Steps = (tags, *WORDS[:-1], lifted_items, readable, cut_sentences)
+LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items_beside, items, cut_sentences)
+PLAIN: Steps = (tags, tidied, readable, cut_sentences)
 
 Attempt = Callable[[Sequence[Reading], Steps, SearchConfig], Lists]
 """The n-best lists of lines, by these steps and settings; an empty one where an item is lost."""
@@ -90,9 +90,6 @@ def translate_lines(lines: Sequence[Reading], search: SearchConfig, attempt: Att
     if search.guard:
         judged = [Line(judge, *line) for line in zip(lines, lists, strict=True)]
         lists = Guard(judged, search, attempt).repaired()
-    if not judge.tokenizer.has_placeholders:  # a name was lost: where the item stands now is a guess
-        for n in lost:
-            lists[n] = [translation.flagged("items") for translation in lists[n]]
     return lists
 
 
@@ -108,8 +105,7 @@ class Guard:
         search, lines = self.search, self.lines
         self.retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
         self.retry("items", LIFTED, [line for line in lines if "items" in line.flags])
-        in_small = [line for line in lines if line.flags and not line.reading.constraints]
-        self.retry("lower case", LOWERED, [line for line in in_small if in_capitals(line.text, line.reading)])
+        self.retry("lower case", LOWERED, [line for line in lines if line.may_need_small_letters])
         for line in lines:
             if "invented" in line.flags and not line.reading.constraints:
                 copy = Translation(tidy(line.reading.text)[0], 0.0, ())
@@ -157,6 +153,12 @@ class Line:
         n_clauses = len(split_clauses(self.text))
         unsure = "unsure" in self.flags and n_clauses > len(split_sentences(self.text))
         return len(self.translations[0].parts) < n_clauses and ("sentences" in self.flags or unsure)
+
+    @property
+    def may_need_small_letters(self) -> bool:
+        """Whether a line in capitals, which was not read in the usual case of its words, looks wrong."""
+        read_as_it_is = self.judge.tokenizer.words is None and not self.reading.constraints
+        return bool(self.flags) and read_as_it_is and in_capitals(self.text, self.reading)
 
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""

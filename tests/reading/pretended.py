@@ -21,7 +21,8 @@ SURE = Hypothesis([5], -1.0, -1.0, [-0.5, -0.5], finished=True)
 def linked(translation: Translation, source: Sequence[Token], target: Sequence[Token]) -> list[Link]:
     """The alignment, by the places of pretended parts: of each character that was written, and where it comes from."""
     starts, target_starts = ([place for place, _ in tokens] for tokens in (source, target))
-    pairs = {pair for part in translation.parts for pair in zip(part.source_places, part.target_places, strict=True)}
+    written = [zip(part.written, part.source_places, part.target_places, strict=True) for part in translation.parts]
+    pairs = {(i, j) for part in written for character, i, j in part if character != " "}
     found = {(number_of(starts, i), number_of(target_starts, j)) for i, j in pairs if starts and target_starts}
     return sorted((i, j) for i, j in found if source[i][1] == target[j][1])
 

@@ -6,20 +6,21 @@ from dataclasses import replace
 import pytest
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.items import items, lifted_items, quotes, tags
+from nmt.reading.items import items, items_beside, lifted_items, quotes, tags
 from nmt.reading.loop import Reading
 from nmt.reading.request import Constraints, Request, Term
 from nmt.reading.spelling import readable
 from nmt.text.words import Words
 from nmt.translation.repair import USUAL
 from nmt.translation.translator import Translator
-from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
+from nmt.vocabulary import ITEMS
 from tests.reading.pretended import Pretended, asked_of, context_of, text_of
 from tests.tiny import PAIRS, SHORT
 
 FIRST, SECOND, *_ = ITEMS
 SOURCES = [source for source, _ in PAIRS]
 ENGLISH = ("“", "”")
+STEPS = (tags, items_beside, items)
 
 
 @pytest.fixture
@@ -34,11 +35,12 @@ def copier(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
     [
         ("ein {name} im haus", f"ein {FIRST} im haus", "EIN {name} IM HAUS"),
         ("kein hut", "kein hut", "KEIN HUT"),
-        ("ein <b>hut</b>.", f"ein {OPENINGS[0]} hut {CLOSINGS[0]}.", "EIN <b>HUT</b>."),
+        ("ein <b>hut</b>, {name}.", f"ein hut, {FIRST}.", "EIN <b>HUT</b>, {name}."),
+        ("der hut (https://x.org) im {x}", f"der hut im {FIRST}", "DER HUT (https://x.org) IM {x}"),
         (
-            '<p>der <a href="x &amp; y">rote &amp; <i>alte</i></a> hut: {x}</p>',
-            f"der {OPENINGS[0]} rote & {OPENINGS[1]} alte {CLOSINGS[1]} {CLOSINGS[0]} hut: {FIRST}",
-            '<p>DER <a href="x &amp; y">ROTE &amp; <i>ALTE</i></a> HUT: {x}</p>',
+            '<p>der <a href="x &amp; y">rote &amp; <i>alte</i></a> hut ({y}): {x}</p>',
+            f"der rote & alte hut: {FIRST}",
+            '<p>DER <a href="x &amp; y">ROTE &amp; <i>ALTE</i></a> HUT ({y}): {x}</p>',
         ),
     ],
 )
@@ -46,9 +48,9 @@ def copier(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
 def test_models_read_placeholders_users_items(copier: Tokenizer, line: str, read: str, text: str, mode: str) -> None:
     model, context = Pretended(str.upper), context_of(copier, mode=mode)
     if mode == "auto" or "&" not in line:
-        best = text_of(line, [tags, items], context, model)
+        best = text_of(line, STEPS, context, model)
         assert (best.text, model.asked) == (text, [read])
-        assert model.asked[0].upper() in asked_of(line, text, [tags, items], context)
+        assert model.asked[0].upper() in asked_of(line, text, STEPS, context)
         words = [text[j:].split()[0].lower() == line[i:].split()[0].lower() for i, j in best.links]
         assert all(words)
 
@@ -156,41 +158,6 @@ def test_links_count_the_words_that_were_taken_off_the_edges(copier: Tokenizer) 
     assert {j: i for i, j in best.links} == {j: j for _, j in best.links}
     (part,) = best.parts
     assert {*map(line.__getitem__, part.target_places)} >= {*"EinroterHut"}
-
-
-def named(tokenizer: Tokenizer) -> Tokenizer:
-    return tokenizer.with_words(Words(frozenset(), (), (), ("Anna", "Karl"), (("Frau", "Weber"), ("nach", "Rom"))))
-
-
-@pytest.mark.parametrize(
-    ("line", "read"),
-    [
-        ("{name} schläft", "Anna schläft"),
-        ('Anna und "%s" schlafen', "Anna und Karl schlafen"),
-        ("${x}, wo ist %(place)s?", "Anna, wo ist Karl?"),
-        ("Frau {name} fährt nach {place}", "Frau Weber fährt nach Rom"),
-        ("Frau Weber und Frau {name}", "Frau Weber und Frau Anna"),
-        ("Das Haus ({name}) schläft", None),
-        ("<b>{name}</b> schläft", None),
-        ("{name}s Hund", None),
-        ("{a}, {b} und {c}", None),
-        ("Siehe https://example.org", None),
-    ],
-)
-def test_names_stand_for_placeholders_in_the_place_of_words(tokenizer: Tokenizer, line: str, read: str | None) -> None:
-    taken = items(Reading.of(Request(line)), context_of(named(tokenizer)))
-    assert (taken and taken.readings[0].text) == read
-    assert items(Reading.of(Request(line)), context_of(tokenizer)) is None
-    if read:
-        assert text_of(line, [items], context_of(named(tokenizer))).text == line
-        assert read in asked_of(line, line, [items], context_of(named(tokenizer)))
-
-
-@pytest.mark.parametrize("change", ["Annas", "Anna Anna", ""])
-def test_a_line_whose_name_is_lost_or_repeated_has_no_translation_so_far(tokenizer: Tokenizer, change: str) -> None:
-    taken = items(Reading.of(Request('Karl und "%s" x')), context_of(named(tokenizer)))
-    assert taken
-    assert taken.back(Pretended(lambda text: text.replace("Anna", change))(taken.readings)) == []
 
 
 @pytest.mark.parametrize("line", ['Das Museum "%s" heute', "Das Museum „%s“ heute", "Ein \"{x}\" und '{y}'"])

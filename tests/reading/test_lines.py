@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.items import lifted_tags
+from nmt.reading.items import tags
 from nmt.reading.lines import best_joins, by_clauses, by_halves, cut_points, cut_sentences, cut_text, each_sentence
 from nmt.reading.loop import Limits, Reading
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.items import find_items, tag_pairs
-from nmt.text.words import Words
 from nmt.translation.repair import USUAL
 from nmt.translation.translator import Translator
 from tests.reading.pretended import Pretended, asked_of, context_of, text_of
@@ -180,14 +179,6 @@ def test_spans_amid_a_sentence_are_joined_as_they_were(tokenizer: Tokenizer) -> 
     )
 
 
-def test_a_line_is_cut_at_a_dash_between_words_if_training_had_none(tokenizer: Tokenizer) -> None:
-    line, limits = "Der kleine Hund läuft – Zwei Männer sitzen am Tisch.", Limits(100, 100, 9)
-    words = Words.learn(["Der kleine Hund läuft."]), Words.learn(["Hier – ein Hund."])
-    known = [*map(tokenizer.with_words, words), tokenizer]
-    cut = [cut_sentences(Reading.of(Request(line)), context_of(one, limits=limits)).readings for one in known]
-    assert [*map(len, cut)] == [2, 1, 1]
-
-
 @pytest.mark.parametrize(
     ("line", "answer", "text"),
     [
@@ -232,7 +223,7 @@ many = settings(max_examples=300, deadline=None, derandomize=True)
 def translated(
     tokenizer: Tokenizer, text: str, order: Callable[[int], Sequence[int]] = range, change: Callable[[str], str] = str
 ) -> Translation:
-    return text_of(text, [lifted_tags], context_of(tokenizer, mode="html"), Pretended(change, order=order))
+    return text_of(text, [tags], context_of(tokenizer, mode="html"), Pretended(change, order=order))
 
 
 @many

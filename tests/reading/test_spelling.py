@@ -109,14 +109,6 @@ def test_a_word_that_training_lacked_is_flagged_unless_it_is_copied(translator: 
     assert "unknown" not in plain.flags
 
 
-@pytest.mark.parametrize(("formal", "flags"), [("you", ("unsure",)), ("she", ())])
-def test_two_readings_that_differ_are_flagged(tokenizer: Tokenizer, formal: str, flags: tuple[str, ...]) -> None:
-    words = Words.learn(["Heute hat sie Sie gesehen, und Sie haben sie gesehen, die sie kennt."])
-    model = Pretended(lambda text: formal if "Sie" in text else "she")
-    best = text_of("HEUTE HAT SIE GESEHEN", [known_words], context_of(tokenizer.with_words(words)), model)
-    assert (best.flags, len(model.asked)) == (flags, 2)
-
-
 @pytest.mark.parametrize(
     ("line", "final", "read", "translation", "expected"),
     [

@@ -1,26 +1,24 @@
 """Placeholders: pieces that a model learns to copy, and to put where the translations of their neighbours are.
 
 Pairs flow in; copies of a share of them (`data.placeholders`) flow out, with placeholders at corresponding places of
-both sides: instead of a word and its translation, after them, at the beginning of both, or around a phrase and its
-translation. What stands between two words goes with the word before it, and what begins or ends a tag with the words
-inside: otherwise a model can't know on which side of "is" an item stands between "Frau" and "steht" ("woman is
-standing").
+both sides: instead of a word and its translation, after them, or at the beginning of both. What stands between two
+words goes with the word before it: otherwise a model can't know on which side of "is" an item stands between "Frau" and
+"steht" ("woman is standing").
 
 Which words translate each other: `nmt.data.copies.word_links`.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from random import Random
 
 from nmt.data.cleaning import Pair
-from nmt.data.copies.word_links import Aligner, Edit, Link, Phrase, are_apart, edited, enclosable, token_places
+from nmt.data.copies.word_links import Aligner, Edit, Link, edited, token_places
 from nmt.text.scripts import without_signs
-from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
+from nmt.vocabulary import ITEMS
 
-WAYS = ("instead", "after", "around")  # of a word or phrase, where placeholders stand
+WAYS = ("instead", "after")  # of a word, where placeholders stand
 AT_FIRST = 0.1  # share of the items beside words that stand at the beginning of both sides
-MOST_EDITS = 3  # of a copy; each has one placeholder, or two around a phrase
+MOST_EDITS = 3  # of a copy, each at a word of its own
 
 
 def add_placeholders(pairs: Sequence[Pair], share: float) -> list[Pair]:
@@ -45,26 +43,15 @@ def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair
     of_words = [(i, j) for i, j in links if is_word(pair[0][slice(*places[0][i])])]
     if not of_words:
         return None
-    items = iter(random.sample(ITEMS, MOST_EDITS))
-    tags = iter(random.sample([*zip(OPENINGS, CLOSINGS, strict=True)], MOST_EDITS))
     edits: tuple[list[Edit], list[Edit]] = ([], [])
-    taken: list[Phrase] = []
-    for way in random.choices(WAYS, k=random.randint(1, MOST_EDITS)):
-        phrases = enclosable(links, of_words) if way == "around" else [(link, link) for link in of_words]
-        phrases = [phrase for phrase in phrases if all(map(partial(are_apart, phrase), taken))]
-        if not phrases:
-            continue
-        first, last = random.choice(phrases)
-        taken.append((first, last))
-        mark, closing = next(tags) if way == "around" else (next(items), "")
+    ways = random.choices(WAYS, k=min(len(of_words), random.randint(1, MOST_EDITS)))
+    chosen = random.sample(of_words, len(ways))
+    for way, link, mark in zip(ways, chosen, random.sample(ITEMS, len(ways)), strict=True):
         is_first = way == "after" and random.random() < AT_FIRST
         for side in (0, 1):
-            start, end = places[side][first[side]]
+            start, end = places[side][link[side]]
             if way == "instead":
                 edits[side].append((start, end, mark))
-            elif way == "around":
-                end = places[side][last[side]][1]
-                edits[side].extend([(start, start, f"{mark} "), (end, end, f" {closing}")])
             else:
                 edits[side].append((0, 0, f"{mark} ") if is_first else (end, end, f" {mark}"))
     return edited(pair[0], edits[0]), edited(pair[1], edits[1])

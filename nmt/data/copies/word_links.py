@@ -1,4 +1,4 @@
-"""Words and phrases of a corpus that translate each other: pairs flow in, links of their words flow out.
+"""Words of a corpus that translate each other: pairs flow in, links of their words flow out.
 
 A word and its translation are two words that each have the highest probability for the other: see `lexicon`.
 
@@ -15,11 +15,9 @@ from nmt.data.copies.lexicon import model_1
 from nmt.text.tokens import words
 
 Link = tuple[int, int]  # a source token and a target token that translate each other
-Phrase = tuple[Link, Link]  # the first and the last token, on both sides
 Edit = tuple[int, int, str]  # a part of a text, from its start to its end, and what replaces it
 
 LEAST = 0.1  # probability of a link, in both directions together
-LONGEST_PHRASE = 4  # tokens of the source of a phrase
 
 
 class Aligner:
@@ -65,26 +63,6 @@ def tokens(text: str) -> list[str]:
 def token_places(text: str) -> list[tuple[int, int]]:
     """Start and end of the tokens of a text; tags and addresses are divided like words."""
     return [*words(text, 0, len(text))]
-
-
-def are_apart(phrase: Phrase, other: Phrase) -> bool:
-    """Whether two phrases have no token in common, on either side."""
-    return all(phrase[1][side] < other[0][side] or other[1][side] < phrase[0][side] for side in (0, 1))
-
-
-def enclosable(links: Sequence[Link], of_words: Sequence[Link]) -> list[Phrase]:
-    """The first and the last token, on both sides, of phrases that translate each other: no link leaves them (Koehn et
-    al. 2003, section 4.2), and words are at their edges. A linked word alone is such a phrase."""
-    found, ends = [], {j for _, j in of_words}
-    for n, (start, _) in enumerate(of_words):
-        for end, _ in of_words[n:]:
-            inside = [j for i, j in links if start <= i <= end]
-            outside = [j for i, j in links if not start <= i <= end]
-            left, right = min(inside), max(inside)
-            closed = not any(left <= j <= right for j in outside) and {left, right} <= ends
-            if end - start < LONGEST_PHRASE and closed:
-                found.append(((start, left), (end, right)))
-    return found
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:

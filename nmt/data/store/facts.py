@@ -24,9 +24,7 @@ def learn_words(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Words | None:
     """The words of a sample of the sources; None without sources, or if they are read by another library's rules."""
     step = math.ceil(len(pairs) / WORDS_SOURCES)
     has_sources = bool(pairs and pairs[0][0]) and not tokenizer.mapped
-    chosen = pairs[::step] if has_sources else []
-    texts = (tokenizer.readable(source) for source, _ in chosen), (target for _, target in chosen)
-    return Words.learn(*texts) if has_sources else None
+    return Words.learn(tokenizer.readable(source) for source, _ in pairs[::step]) if has_sources else None
 
 
 def usual_sentences(sources: Sequence[str]) -> int:

@@ -44,7 +44,7 @@ from nmt.files import (
 )
 from nmt.messages import say
 from nmt.upgrade import FORMAT
-from nmt.vocabulary import PLACEHOLDERS
+from nmt.vocabulary import ITEMS
 
 QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a training starts
 COMPARED = 100_000  # characters of training pairs whose sides are compared with held-out text
@@ -220,7 +220,7 @@ def make_tokenizer(draft: Draft, n: int) -> None:
             tokenizer = take_tokenizer(config)
         else:
             say(f"Training the tokenizer on {ledger.kept:,} {ledger.unit}s of {state['corpus']}")
-            marks = PLACEHOLDERS if config.data.placeholders else ()
+            marks = ITEMS if config.data.placeholders else ()
             settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
             pairs = least_pairs(draft.files(draft.cleaned), settings.sample_characters)
             known = Languages.among(config.data.many_to_many)

@@ -34,7 +34,7 @@ from nmt.text.normalise import tidy
 from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import prose
 from nmt.text.words import Words
-from nmt.vocabulary import BOS, EOS, PAD, PLACEHOLDERS, SPACE, UNK
+from nmt.vocabulary import BOS, EOS, ITEMS, PAD, SPACE, UNK
 
 if TYPE_CHECKING:
     from nmt.data.batches import Pairs, Sequences
@@ -73,8 +73,8 @@ class Tokenizer:
 
     @property
     def has_placeholders(self) -> bool:
-        """Whether both sides have the pieces of PLACEHOLDERS."""
-        return all(model.piece_to_id(mark) != UNK for model in (self.source, self.target) for mark in PLACEHOLDERS)
+        """Whether both sides have the pieces of ITEMS."""
+        return all(model.piece_to_id(mark) != UNK for model in (self.source, self.target) for mark in ITEMS)
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":

@@ -10,10 +10,10 @@ import pytest
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data.cleaning import Pair
 from nmt.data.copies.placeholders import add_placeholders, with_placeholders
-from nmt.data.copies.word_links import Aligner, enclosable
+from nmt.data.copies.word_links import Aligner
 from nmt.data.corpora import load_corpus
 from nmt.data.store.preparing import prepare
-from nmt.vocabulary import OPENINGS, PLACEHOLDERS
+from nmt.vocabulary import ITEMS
 from tests.data.corpus_files import write_corpus
 
 WORDS = {"rote": "red", "alte": "old", "kleine": "small", "Hund": "dog", "Mann": "man", "Fisch": "fish", "Hut": "hat"}
@@ -25,7 +25,7 @@ PAIRS = [
     for m in ("Hund", "Mann", "Fisch", "Hut")
     if a != b and n != m
 ]
-MARKS = re.compile(f"[{''.join(PLACEHOLDERS)}]")
+MARKS = re.compile(f"[{''.join(ITEMS)}]")
 
 
 def neighbours(text: str) -> dict[str, tuple[str, str]]:
@@ -68,18 +68,16 @@ def test_both_sides_have_the_same_placeholders_each_once_and_the_rest_stays() ->
         bare = re.sub(rf"{MARKS.pattern} | {MARKS.pattern}", "", source)
         ways.add((len(marks), bare in sources))
         assert "  " not in source + target
-    assert {(2, True), (1, False), (3, False)} <= ways, "around or beside words, and instead of words"
-    assert {mark for source, _ in copies for mark in MARKS.findall(source)} == set(PLACEHOLDERS)
+    assert {(2, True), (1, False), (3, False)} <= ways, "beside words, and instead of words"
+    assert {mark for source, _ in copies for mark in MARKS.findall(source)} == set(ITEMS)
 
 
 def test_placeholders_stand_where_the_translations_are() -> None:
     for source, target in add_placeholders(PAIRS, 0.9):
         there = neighbours(target)
-        for mark, (before, after) in neighbours(source).items():
-            if before in WORDS and mark not in OPENINGS:
+        for mark, (before, _) in neighbours(source).items():
+            if before in WORDS:
                 assert there[mark][0] == WORDS[before]
-            if after in WORDS and mark in OPENINGS:
-                assert there[mark][1] == WORDS[after]
 
 
 def test_what_stands_between_words_goes_with_the_word_before_it() -> None:
@@ -90,26 +88,11 @@ def test_what_stands_between_words_goes_with_the_word_before_it() -> None:
     assert all(re.fullmatch(r"A woman . is standing\.", target) for target in between)
 
 
-@pytest.mark.parametrize(
-    ("links", "of_words", "expected"),
-    [
-        ([(0, 0), (1, 1)], [(0, 0), (1, 1)], {((0, 0), (0, 0)), ((1, 1), (1, 1)), ((0, 0), (1, 1))}),
-        ([(0, 1), (1, 0)], [(0, 1), (1, 0)], {((0, 1), (0, 1)), ((1, 0), (1, 0)), ((0, 0), (1, 1))}),
-        ([(0, 0), (1, 2), (2, 1)], [(0, 0), (2, 1)], {((0, 0), (0, 0)), ((2, 1), (2, 1))}),
-        ([(0, 0), (9, 9)], [(0, 0), (9, 9)], {((0, 0), (0, 0)), ((9, 9), (9, 9))}),
-    ],
-)
-def test_a_phrase_is_one_that_no_link_leaves(
-    links: list[tuple[int, int]], of_words: list[tuple[int, int]], expected: set[object]
-) -> None:
-    assert set(enclosable(links, of_words)) == expected
-
-
 def test_marks_beside_words_leave_the_punctuation_where_it_is() -> None:
     pair: Pair = ("(Hund)", "(dog)")
     found = {with_placeholders(pair, [(0, 0), (1, 1), (2, 2)], Random(seed)) for seed in range(40)}
     shown = {tuple(MARKS.sub("X", text) for text in copy) for copy in found if copy}
-    assert shown == {("(X)", "(X)"), ("X (Hund)", "X (dog)"), ("(Hund X)", "(dog X)"), ("(X Hund X)", "(X dog X)")}
+    assert shown == {("(X)", "(X)"), ("X (Hund)", "X (dog)"), ("(Hund X)", "(dog X)")}
     assert with_placeholders(pair, [(0, 0)], Random(1)) is None, "no word is linked"
 
 
@@ -120,9 +103,9 @@ def test_the_tokenizer_has_a_piece_for_each_placeholder(tmp_path: Path) -> None:
     prepared = prepare(load_corpus(data), config, tmp_path / "run")
     assert prepared.tokenizer.has_placeholders
     assert len(prepared.train) == 50 + 25
-    [ids] = prepared.tokenizer.encode_target([f"a {PLACEHOLDERS[0]} b{PLACEHOLDERS[7]}"])
-    assert PLACEHOLDERS[0] in prepared.tokenizer.target_pieces(ids)
-    assert prepared.tokenizer.decode_target([ids]) == [f"a {PLACEHOLDERS[0]} b{PLACEHOLDERS[7]}"]
+    [ids] = prepared.tokenizer.encode_target([f"a {ITEMS[0]} b{ITEMS[5]}"])
+    assert ITEMS[0] in prepared.tokenizer.target_pieces(ids)
+    assert prepared.tokenizer.decode_target([ids]) == [f"a {ITEMS[0]} b{ITEMS[5]}"]
     plain = replace(config, name="plain", data=replace(data, placeholders=0.0))
     assert not prepare(load_corpus(data), plain, tmp_path / "plain").tokenizer.has_placeholders
     reused = replace(config, name="other", tokenizer=TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer")))
