@@ -54,7 +54,7 @@ def operations(models: Models, engine: Engine, documents: Documents, glossaries:
         operation("GET POST", "/v2/translate", api.translate, key_in_body=True),
         operation("GET POST", "/v2/languages", api.languages, key_in_body=True),
         operation("GET", "/v3/languages", api.all_languages),
-        operation("GET POST", "/v2/usage", api.usage, key_in_body=True),
+        operation("GET POST", "/v2/usage", api.usage, auth="own", key_in_body=True),
         operation("POST", "/v2/document", api.upload, auth="own", body=UPLOAD, most_bytes=documents.most_bytes),
         operation("GET POST", "/v2/document/{id}", api.state, auth="token"),
         operation("GET POST", "/v2/document/{id}/result", api.result, auth="token"),
