@@ -5,6 +5,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -25,6 +26,7 @@ SWITCH_INTERVAL = 0.0002
 # are answered; bytes that are parsed at once.
 MOST_AROUND, MOST_PIPELINED, PART = 2**16, 16, 2**14
 MOST_HEADERS = 1_000  # of a request, with those that follow a body in chunks
+HOST = re.compile(rb"(?:[\w.~%!$&'()*+,;=-]*|\[[\da-fA-F:.]+\])(?::\d*)?")
 GRACE = 2  # seconds after the end of all requests, in which the process must end
 
 
@@ -98,6 +100,9 @@ class Bounded(HttpToolsProtocol):
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > MOST_AROUND or len(self.pipeline) >= MOST_PIPELINED:  # answered with 400
             raise ValueError("the head is too large, or too many requests come at once")
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if len(hosts) > 1 or not all(map(HOST.fullmatch, hosts)):  # RFC 9112, section 3.2
+            raise ValueError("the request must name one host")
         super().on_headers_complete()
 
 
