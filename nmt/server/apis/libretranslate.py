@@ -244,8 +244,8 @@ class LibreTranslate:
             await file.task
         finally:
             file.task.cancel()
-        if file.state == "error":
-            raise Refused(file.message, code="broken_file")
+        if file.problem:
+            raise file.problem
         path = DOWNLOAD.format(id=file.id, token=token, name=quote(file.name, safe=""))
         return JSONResponse({"translatedFileUrl": f"{str(call.request.base_url).rstrip('/')}{path}"})
 
