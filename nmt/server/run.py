@@ -53,6 +53,7 @@ class Bounded(HttpToolsProtocol):
     """The connection of a client, which ends if what surrounds a body is too large, or a head takes too long."""
 
     head_seconds = 10.0
+    service: Service
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -105,6 +106,11 @@ class Bounded(HttpToolsProtocol):
             raise ValueError("the request must name one host")
         super().on_headers_complete()
 
+    def on_response_complete(self) -> None:
+        if self.service.engine.draining:  # requests sent before this answer get none, and are sent again
+            self.transport.close()
+        super().on_response_complete()
+
 
 class Server(uvicorn.Server):
     """uvicorn, which by itself refuses new connections at once after SIGTERM."""
@@ -115,7 +121,7 @@ class Server(uvicorn.Server):
             make_app(service),
             host=config.host,
             port=config.port,
-            http=type("Connection", (Bounded,), {"head_seconds": config.head_seconds}),
+            http=type("Connection", (Bounded,), {"head_seconds": config.head_seconds, "service": service}),
             ws="none",
             log_config=None,
             access_log=False,  # it would have the query, which has texts

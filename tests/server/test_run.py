@@ -15,6 +15,7 @@ from types import FrameType
 import pytest
 
 from nmt.server.run import MOST_HEADERS, Lines, Server, listen, set_up
+from tests.server.attacks import file
 from tests.server.conftest import Slow, make_service
 from tests.tiny import PAIRS
 
@@ -127,6 +128,26 @@ async def test_a_body_that_comes_no_more_when_the_service_ends_is_answered(model
         await asyncio.sleep(0.1)
         server.stop()
         assert await status(waiting) == 503
+
+
+@pytest.mark.anyio
+async def test_at_the_end_requests_that_were_sent_before_an_answer_get_none(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow, drain_seconds=20) as (server, port):
+        slow.gate.clear()
+        reader, _ = await send(port, ASK + ASK + ASK)
+        await until_running(server, 1)
+        server.stop()
+        slow.gate.set()
+        found = await asyncio.wait_for(reader.read(), 10)
+        assert (found.startswith(b"HTTP/1.1 200"), found.count(b"HTTP/1.1 ")) == (True, 1)
+
+
+@pytest.mark.anyio
+async def test_a_file_that_comes_when_the_service_ends_is_not_called_broken(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow) as (server, port):
+        server.service.engine.draining = True
+        answer = await send(port, file("a.txt", b"Hund", "/translate_file"))
+        assert await status(answer) == 503
 
 
 @pytest.mark.anyio
