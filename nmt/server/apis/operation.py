@@ -37,7 +37,7 @@ Auth = Literal["open", "token", "key", "own"]
 without keys, no page of another site, since the answer is about what users have stored."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Operation:
     """What an API does: a route, and what flows in and out."""
 
@@ -45,6 +45,10 @@ class Operation:
     """With blanks between them."""
     path: str
     handle: "Handler"
+    summary: str = ""
+    """For the OpenAPI document, as `answer`, `status`, `query` and `events`."""
+    answer: Any = None
+    """Dataclass of a JSON answer, or its JSON Schema; None: no body; `FILE`: a file."""
     auth: Auth = "key"
     body: Any = None
     """None: fields in any form. A dataclass: JSON. A dict: the JSON Schema of a multipart form with a file."""
@@ -52,10 +56,6 @@ class Operation:
     """Limit of the body; by default that of the service."""
     key_in_body: bool = False
     """Whether the key may be a field of the body, which then is read before it is known who asks."""
-    summary: str = ""
-    """For the OpenAPI document, as all that follows."""
-    answer: Any = None
-    """Dataclass of a JSON answer, or its JSON Schema; None: no body; `FILE`: a file."""
     status: int = 200
     query: Sequence[str] = ()
     """Names of parameters in the query."""
