@@ -144,7 +144,7 @@ def service(args: argparse.Namespace, *options: str) -> Iterator[tuple[int, int]
     command += ["--ready-seconds", 0, "--beam-size", args.beam_size, "--backend", args.backend, *options]
     process = subprocess.Popen([str(part) for part in command], stderr=subprocess.DEVNULL)
     try:
-        for _ in range(600):
+        for _ in range(3_000):
             time.sleep(0.1)
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/health"):

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options, Unit, paired
-from nmt.documents.office import Slot, xml_document
+from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece, lines
 from nmt.documents.plurals import added_forms
 from nmt.documents.xml_splice import Element, Text, Xml, escape, escape_cdata
-from nmt.fields import require
 
 WRITTEN = re.compile(r"\\u(?P<code>[0-9a-fA-F]{4})|\\(?P<escaped>.)|(?P<quote>\")|(?P<blanks>[ \t\r\n]+)", re.DOTALL)
 ESCAPED = {"n": "\n", "t": "\t"}
@@ -22,10 +21,7 @@ REFERENCE = re.compile(r"\s*[@?][\w.:+*-]*(?:/[\w.]+)?\s*")
 
 
 def read(data: bytes, options: Options) -> Document:
-    xml = Xml(data)
-    require(
-        xml.root.name == "resources", "the file isn't a file of Android strings: its first element is not <resources>"
-    )
+    xml = read_xml(data, "a file of Android strings", "resources")
     slots = [slot_of(xml, element, f"string {name}") for name, element in strings(xml.root)]
     for element in xml.root.elements:
         if element.name == "plurals" and element.attributes.get("translatable") != "false":

@@ -15,6 +15,7 @@ from nmt.documents.archive import Archive
 from nmt.documents.base import Answer, Document, Unit
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import Element, Xml
+from nmt.fields import require
 
 Change = tuple[int, Callable[[], None]]
 """An edit that doesn't depend on answers, such as that of the language, and where it begins."""
@@ -26,6 +27,13 @@ class Slot(NamedTuple):
     start: int
     unit: Unit | None
     put: Callable[[Answer], None]
+
+
+def read_xml(data: bytes, what: str, *roots: str) -> Xml:
+    """An XML file whose first element has one of these names; ValueError if it has another."""
+    xml = Xml(data)
+    require(xml.root.name in roots, f"the file isn't {what}: its first element is not <{roots[0].split(':')[-1]}>")
+    return xml
 
 
 def xml_document(xml: Xml, slots: Iterable[Slot | Paragraph], changes: Iterable[Change] = ()) -> Document:

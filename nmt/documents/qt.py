@@ -8,16 +8,14 @@ from functools import partial
 
 from nmt.documents.base import Answer, Document, Options
 from nmt.documents.gettext import plural_rule, samples
-from nmt.documents.office import Slot, attributes, xml_document
+from nmt.documents.office import Slot, attributes, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece
 from nmt.documents.plurals import Leaf, leaf
 from nmt.documents.xml_splice import Element, Text, Xml, escape
-from nmt.fields import require
 
 
 def read(data: bytes, options: Options) -> Document:
-    xml = Xml(data)
-    require(xml.root.name == "TS", "the file isn't one of Qt Linguist: its first element is not <TS>")
+    xml = read_xml(data, "one of Qt Linguist", "TS")
     slots = [slot for one in xml.root.walk() if one.name == "message" for slot in slots_of(xml, one, options)]
     values: dict[str, str | None] = {"language": options.target.replace("-", "_")}
     return xml_document(xml, slots, [attributes(xml, xml.root, values)] if options.target else ())

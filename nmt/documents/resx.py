@@ -4,17 +4,15 @@ Source: learn.microsoft.com, "Create resource files for .NET apps".
 """
 
 from nmt.documents.base import Document, Options
-from nmt.documents.office import xml_document
+from nmt.documents.office import read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph, lines
-from nmt.documents.xml_splice import Text, Xml
-from nmt.fields import require
+from nmt.documents.xml_splice import Text
 
 OF_FORMS = ">>"  # names of entries that say how the parts of a form are called
 
 
 def read(data: bytes, options: Options) -> Document:
-    xml = Xml(data)
-    require(xml.root.name == "root", "the file isn't resx: its first element is not <root>")
+    xml = read_xml(data, "resx", "root")
     found = list[Paragraph]()
     for entry in xml.root.elements:
         name, value, comment = entry.attributes.get("name", ""), entry.find("value"), entry.find("comment")

@@ -6,21 +6,18 @@ from collections.abc import Iterator
 
 from nmt.documents.base import Document, Options, has_words
 from nmt.documents.codes import content
-from nmt.documents.office import Slot, xml_document
+from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.plurals import CLASSES, added_forms
 from nmt.documents.xml_splice import Element, Xml
-from nmt.fields import require
 
 FORMAT, VARIABLE = "NSStringLocalizedFormatKey", re.compile(r"%(?:\d\$)?#@\w++@")
 
 
 def read(data: bytes, options: Options) -> Document:
-    xml = Xml(data)
-    require(xml.root.name == "plist", "the file isn't one of Apple's plurals: its first element is not <plist>")
-    return xml_document(
-        xml, [slot for one in xml.root.walk() if one.name == "dict" for slot in slots(xml, one, options)]
-    )
+    xml = read_xml(data, "one of Apple's plurals", "plist")
+    dicts = (element for element in xml.root.walk() if element.name == "dict")
+    return xml_document(xml, [slot for element in dicts for slot in slots(xml, element, options)])
 
 
 def is_text(key: str, text: str) -> bool:

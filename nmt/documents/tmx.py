@@ -5,15 +5,14 @@ from functools import partial
 from nmt.data.corpora.bilingual_xml import same_language
 from nmt.documents.base import Answer, Document, Options
 from nmt.documents.codes import content, insert_after, written
-from nmt.documents.office import Slot, xml_document
+from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import Element, Xml, escape
 from nmt.fields import require
 
 
 def read(data: bytes, options: Options) -> Document:
-    xml = Xml(data)
-    require(xml.root.name == "tmx", "the file isn't TMX: its first element is not <tmx>")
+    xml = read_xml(data, "TMX", "tmx")
     require(bool(options.target), "name the target language: a TMX file doesn't say into which one to translate")
     entries = (element for element in xml.root.walk() if element.name == "tu")
     return xml_document(xml, [slot for entry in entries if (slot := slot_of(xml, entry, options))])

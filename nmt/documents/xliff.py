@@ -9,22 +9,18 @@ from functools import partial
 
 from nmt.documents.base import Answer, Document, Options
 from nmt.documents.codes import content, insert_after, written
-from nmt.documents.office import Change, Slot, attributes, xml_document
+from nmt.documents.office import Change, Slot, attributes, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.plurals import with_forms
 from nmt.documents.runs import written_attribute
 from nmt.documents.xml_splice import Element, Xml
-from nmt.fields import require
 
 UNTRANSLATED = frozenset("new needs-translation needs-adaptation needs-l10n initial".split())  # noqa: SIM905
 SEGMENTS = ("x1:trans-unit", "x2:segment")
 
 
 def read(data: bytes, options: Options) -> Document:
-    xml = Xml(data)
-    require(
-        xml.root.name in ("x1:xliff", "x2:xliff"), "the file isn't XLIFF 1.2 or 2.x: its first element is not <xliff>"
-    )
+    xml = read_xml(data, "XLIFF 1.2 or 2.x", "x1:xliff", "x2:xliff")
     segments = [element for element in xml.root.walk(is_entered) if element.name in SEGMENTS and is_translated(element)]
     slots = [slot for element in segments if (slot := slot_of(xml, element, options))]
     return with_forms(xml_document(xml, slots, languages(xml, options.target)), options)

@@ -18,7 +18,7 @@ from nmt.text.edits import Edit
 DEEPEST = 100
 PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag
 PLAIN = re.compile(r"[^\W\d_](?:[^\s:#,\[\]{}]|[ ](?![#\s])|:(?!\s|\Z)|(?<!\s)#)*")
-PLAIN_IN_FLOW = re.compile(r"[^\W\d_](?:[^\s:#,\[\]{}\"']|[ ](?![#\s]))*")
+PLAIN_IN_FLOW = re.compile(r"[^\W\d_](?:[^\s:#,\[\]{}?\"']|[ ](?![#\s]))*")
 ODD = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[\u2028\u2029]")
 BLOCK = re.compile(r"[|>][^\r\n]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n))*( *)")
 RESOLVER = yaml.SafeLoader("")

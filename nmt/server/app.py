@@ -24,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt.server.apis.deepl import texts as deepl
+from nmt.server.apis.operation import Endpoint
 from nmt.server.errors import Refused
 from nmt.server.service import Service
 from nmt.server.work.owners import Work, owner_of
@@ -37,11 +38,10 @@ HEADERS = {
     "object-src 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    # Any page may use the service, but never with the cookies or the passwords of its reader.
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": "Retry-After, X-Request-ID",
 }
-PREFLIGHT = {
+# Any page may use the APIs, but never with the cookies or the passwords of its reader. It may not read the metrics.
+SHARED = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After, X-Request-ID"}
+PREFLIGHT = SHARED | {
     "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
     "Access-Control-Allow-Headers": "Authorization, Content-Type",
     "Access-Control-Max-Age": "86400",
@@ -109,7 +109,8 @@ class Outer:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                shared = SHARED if isinstance(scope.get("endpoint"), Endpoint) else {}
+                for name, value in (HEADERS | shared).items():
                     headers.setdefault(name, value)
                 headers["X-Request-ID"] = work.id
             await send(message)

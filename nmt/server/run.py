@@ -5,6 +5,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 import signal
 import socket
 import sys
@@ -21,8 +22,11 @@ from nmt.server.work.processes import clean_up
 # Seconds after which a thread that waits for Python's lock gets it. A worker needs the lock for each operation of the
 # model, and would stand still for most of Python's 5 ms whenever the event loop has answers to send.
 SWITCH_INTERVAL = 0.0002
-MOST_HEAD, MOST_PIPELINED = 2**16, 16  # bytes of the head of a request; requests sent before they are answered
+# Bytes of a request beside its body: its head, sizes and extensions of chunks, what follows; requests sent before they
+# are answered; bytes that are parsed at once.
+MOST_AROUND, MOST_PIPELINED, PART = 2**16, 16, 2**14
 MOST_HEADERS = 1_000  # of a request, with those that follow a body in chunks
+HOST = re.compile(rb"(?:[\w.~%!$&'()*+,;=-]*|\[[\da-fA-F:.]+\])(?::\d*)?")
 GRACE = 2  # seconds after the end of all requests, in which the process must end
 
 
@@ -46,16 +50,17 @@ def set_up() -> None:
 
 
 class Bounded(HttpToolsProtocol):
-    """The connection of a client, which ends if the head of a request is too large or takes too long."""
+    """The connection of a client, which ends if what surrounds a body is too large, or a head takes too long."""
 
     head_seconds = 10.0
+    service: Service
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.begin_head()
 
     def begin_head(self) -> None:
-        self.head_size = 0
+        self.around = 0
         self.late: asyncio.TimerHandle | None = self.loop.call_later(self.head_seconds, self.transport.abort)
 
     def end_head(self) -> None:
@@ -68,10 +73,14 @@ class Bounded(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self.head_size += len(data)
-        if self.late and self.head_size > MOST_HEAD and not self.transport.is_closing():
-            self.send_400_response("The head of the request is too large.")
+        for start in range(0, len(data), PART):
+            if self.transport.is_closing():
+                return
+            part = data[start : start + PART]
+            self.around += len(part)
+            super().data_received(part)
+            if self.around > MOST_AROUND and not self.transport.is_closing():
+                self.send_400_response("What surrounds the body of the request is too large.")
 
     def on_message_begin(self) -> None:
         self.end_head()
@@ -83,12 +92,24 @@ class Bounded(HttpToolsProtocol):
             raise ValueError("there are too many headers")
         super().on_header(name, value)
 
+    def on_body(self, body: bytes) -> None:
+        self.around -= len(body)
+        super().on_body(body)
+
     def on_headers_complete(self) -> None:
         self.end_head()
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if size > MOST_HEAD or len(self.pipeline) >= MOST_PIPELINED:  # answered with 400
+        if size > MOST_AROUND or len(self.pipeline) >= MOST_PIPELINED:  # answered with 400
             raise ValueError("the head is too large, or too many requests come at once")
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if len(hosts) > 1 or not all(map(HOST.fullmatch, hosts)):  # RFC 9112, section 3.2
+            raise ValueError("the request must name one host")
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        if self.service.engine.draining:  # requests sent before this answer get none, and are sent again
+            self.transport.close()
+        super().on_response_complete()
 
 
 class Server(uvicorn.Server):
@@ -100,7 +121,7 @@ class Server(uvicorn.Server):
             make_app(service),
             host=config.host,
             port=config.port,
-            http=type("Connection", (Bounded,), {"head_seconds": config.head_seconds}),
+            http=type("Connection", (Bounded,), {"head_seconds": config.head_seconds, "service": service}),
             ws="none",
             log_config=None,
             access_log=False,  # it would have the query, which has texts

@@ -298,5 +298,5 @@ def decode(written: str) -> str:
     if written[0] in SPACES:
         return " "
     is_entity = len(written) > 1 and (written[1] == "#" or written[1:] in html5)
-    decoded = html.unescape(written) if is_entity else written
+    decoded = (html.unescape(written) or "\ufffd") if is_entity else written
     return re.sub("[\0-\3]", "\ufffd", re.sub(f"[{SPACES}]", " ", decoded))

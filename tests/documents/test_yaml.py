@@ -1,6 +1,7 @@
 """Answers keep the style of their source where they can, and another parser reads them as they are."""
 
 import pytest
+import yaml
 from ruamel.yaml import YAML
 
 from nmt.documents.base import Answer, Options, read_document
@@ -19,6 +20,7 @@ TEXT = "a: Der Hund # x\nb: 'ein'\nc: \"zwei\"\nd: |\n  drei\n  vier\ne: >-\n  f
         ),
         ("no", 'a: "no" # x\nb: \'no\'\nc: "no"\nd: |\n  no\ne: >-\n  no\nf: ["no"]\n'),
         ("x\ny", 'a: "x\\ny" # x\nb: "x\\ny"\nc: "x\\ny"\nd: |\n  x\n  y\ne: >-\n  x\n\n  y\nf: ["x\\ny"]\n'),
+        ("x?", 'a: x? # x\nb: \'x?\'\nc: "x?"\nd: |\n  x?\ne: >-\n  x?\nf: ["x?"]\n'),
         ("x #, ]", 'a: "x #, ]" # x\nb: \'x #, ]\'\nc: "x #, ]"\nd: |\n  x #, ]\ne: >-\n  x #, ]\nf: ["x #, ]"]\n'),
     ],
 )
@@ -26,5 +28,5 @@ def test_answers_keep_their_style(answer: str, expected: str) -> None:
     document = read_document(TEXT.encode(), "yaml", Options())
     joined = document.join([Answer(answer)] * 6).decode()
     assert joined == expected
-    read = YAML(typ="safe").load(joined)
-    assert [*map(str.strip, [*map(read.get, "abcde"), *read["f"]])] == [answer] * 6
+    for read in (YAML(typ="safe").load(joined), yaml.safe_load(joined)):
+        assert [*map(str.strip, [*map(read.get, "abcde"), *read["f"]])] == [answer] * 6

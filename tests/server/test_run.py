@@ -15,6 +15,7 @@ from types import FrameType
 import pytest
 
 from nmt.server.run import MOST_HEADERS, Lines, Server, listen, set_up
+from tests.server.attacks import file
 from tests.server.conftest import Slow, make_service
 from tests.tiny import PAIRS
 
@@ -105,12 +106,48 @@ async def test_a_request_has_only_so_many_headers_even_after_its_body(model_fold
 
 
 @pytest.mark.anyio
+async def test_a_body_in_chunks_has_few_extensions_and_no_tiny_chunks(model_folder: Path, slow: Slow) -> None:
+    head = b"POST /detect HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    letter, large = b"1\r\na\r\n", b"20000\r\n%s\r\n" % (b"a" * 2**17)
+    async with serving(model_folder, slow, text_characters=2**20) as (_, port):
+        for chunks, expected in (
+            (b"3;a=b\r\nq=a\r\n0\r\n\r\n", 200),
+            (b"2\r\nq=\r\n" + letter * 9_000 + b"0\r\n\r\n", 200),
+            (b"2\r\nq=\r\n" + large * 2 + b"0\r\n\r\n", 200),
+            (b"3;%s" % (b"a" * 100_000), 400),
+            ((b"1;%s\r\na\r\n" % (b"a" * 100)) * 1_000, 400),
+            (letter * 20_000, 400),
+        ):
+            assert await asyncio.wait_for(status(await send(port, head + chunks)), 20) == expected
+
+
+@pytest.mark.anyio
 async def test_a_body_that_comes_no_more_when_the_service_ends_is_answered(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow, drain_seconds=1, body_seconds=20) as (server, port):
         waiting = await send(port, ASK[:-1])
         await asyncio.sleep(0.1)
         server.stop()
         assert await status(waiting) == 503
+
+
+@pytest.mark.anyio
+async def test_at_the_end_requests_that_were_sent_before_an_answer_get_none(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow, drain_seconds=20) as (server, port):
+        slow.gate.clear()
+        reader, _ = await send(port, ASK + ASK + ASK)
+        await until_running(server, 1)
+        server.stop()
+        slow.gate.set()
+        found = await asyncio.wait_for(reader.read(), 10)
+        assert (found.startswith(b"HTTP/1.1 200"), found.count(b"HTTP/1.1 ")) == (True, 1)
+
+
+@pytest.mark.anyio
+async def test_a_file_that_comes_when_the_service_ends_is_not_called_broken(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow) as (server, port):
+        server.service.engine.draining = True
+        answer = await send(port, file("a.txt", b"Hund", "/translate_file"))
+        assert await status(answer) == 503
 
 
 @pytest.mark.anyio

@@ -16,7 +16,8 @@ PARTS = [
     *("<!-- <b> -->", "<!--", "-->", "<![CDATA[ x ]]>", "<!DOCTYPE html>", "<?xml?>", "<pre>", "</pre>", "<1>", "</1>"),
     *("<code>", "</code>", "<span translate=no>", "</span>", "<img src=x>", "<wbr>", "<script>", "</script>"),
     *("<title>", "</title>", "<g id='1'/>", "<p translate=no>"),
-    *("&amp;", "&lt;", "&nbsp;", "&uuml;", "&#10;", "&#0;", "&Co;", "&", "<", ">", '"', "'", "=", "\0", "\1", "\3"),
+    *("&amp;", "&lt;", "&nbsp;", "&uuml;", "&#10;", "&#0;", "&#1;", "&Co;", "&", "<", ">"),
+    *('"', "'", "=", "\0", "\1", "\3"),
     *("Haus", "ein Hut", "日本", "x@y.de", "{name}", "(", ")", ".", ",", " ", "\n", "\t", "\u00a0", "\ud800", "12"),
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(PARTS), max_size=25).map("".join) | st.text()
@@ -43,7 +44,8 @@ def test_tags_put_back_into_an_unchanged_line_are_where_they_were_but_for_blanks
         links = [(n, n) for n in range(len(segment.lifted.tokens))]
         written = segment.finish(restore(segment.lifted.text, segment.lifted, links, spell=segment.spell).text)
         assert [tag for tag in PARTS[:10] if written.count(tag) != segment.raw.count(tag)] == []
-        seen = [re.sub("[\0-\3]", "\ufffd", unescape(TAG.sub("", raw))) for raw in (segment.raw, written)]
+        shown = (unescape(TAG.sub("", raw).replace("&#1;", "\ufffd")) for raw in (segment.raw, written))
+        seen = [re.sub("[\0-\3]", "\ufffd", text) for text in shown]
         assert sorted("".join(seen[0].split())) == sorted("".join(seen[1].split()))
 
 
@@ -55,6 +57,7 @@ def test_tags_put_back_into_an_unchanged_line_are_where_they_were_but_for_blanks
         ("<td> Ein <b> roter</b>\n Hut </td>", ["Ein roter Hut"]),
         ("<b>Fett</b>gedruckt, Donau<wbr>dampf", ["Fettgedruckt, Donaudampf"]),
         ("&lt;b&gt; &uuml;ber &amp; &#228;hnlich &Co; &", ["<b> über & ähnlich &Co; &"]),
+        ("Hund &#1; &#xfffe;", ["Hund \ufffd \ufffd"]),
         ("Ein <code>x</code> <span translate='no'>a <b>b</b></span> <i class=\"a notranslate\">c</i> Hut", ["Ein Hut"]),
         ("<!DOCTYPE html><!-- a --><style>p {}</style><script>if (a<b) x</script>Hut", ["Hut"]),
         ("<title>Ein <b> Hut</title><textarea>a</textarea><pre>b</pre>", ["Ein <b> Hut"]),

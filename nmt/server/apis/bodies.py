@@ -144,13 +144,21 @@ def read_json(data: bytes, charset: str) -> dict[str, Any]:
     """A JSON object. Its texts have no lone surrogates, which no answer could have either."""
     try:
         text = data.decode(known(charset) if charset else json.detect_encoding(data))
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=unique)
         value = clean(value) if "\\u" in text or SURROGATE.search(text) else value
     except (ValueError, RecursionError, MemoryError):
         raise Refused("Invalid JSON format: the body is not valid JSON", code="invalid_json") from None
     if not isinstance(value, dict):
         raise Refused("Invalid JSON format: the body must be an object", code="invalid_json")
     return value
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of an object. Refused if one is there twice: another program would take the other one."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise Refused("Invalid JSON format: an object has a member twice", code="invalid_json")
+    return members
 
 
 def read_form(data: bytes, charset: str) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ Codes, paths, fields and errors are those of its interface; what several clients
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ from nmt.reading.request import Request as Line
 from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
 from nmt.server.apis.documents import Documents
-from nmt.server.apis.operation import Call, Handler, Operation
+from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import find_code, name_of
 from nmt.server.detect import detect, likeliest
 from nmt.server.errors import Refused
@@ -56,14 +56,10 @@ SPEC = {
 }
 
 
-def operation(methods: str, path: str, handle: Handler, **further: Any) -> Operation:
-    return Operation(methods=methods, path=path, handle=handle, key_in_body=True, **further)
-
-
 def operations(config: ServeConfig, models: Models, engine: Engine, documents: Documents) -> list[Operation]:
     """All that the API does."""
     api = LibreTranslate(config, models, engine, documents)
-    most = documents.most_bytes
+    operation, most = partial(Operation, key_in_body=True), documents.most_bytes
     return [
         operation("GET", "/languages", api.languages, auth="open"),
         operation("GET POST", "/frontend/settings", api.settings, auth="open"),
@@ -244,8 +240,8 @@ class LibreTranslate:
             await file.task
         finally:
             file.task.cancel()
-        if file.state == "error":
-            raise Refused(file.message, code="broken_file")
+        if file.problem:
+            raise file.problem
         path = DOWNLOAD.format(id=file.id, token=token, name=quote(file.name, safe=""))
         return JSONResponse({"translatedFileUrl": f"{str(call.request.base_url).rstrip('/')}{path}"})
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from nmt.config.serve import ServeConfig
-from nmt.server.apis.bodies import Fields, read_fields
+from nmt.server.apis.bodies import MOST_FIELDS, Fields, read_fields
 from nmt.server.errors import Busy, Draining, Refused, refusal
 from nmt.server.store.keys import Keys
 from nmt.server.work.owners import Places, Room, Work
@@ -25,6 +25,7 @@ KEY_FIELDS = ("api_key", "apiKey", "auth_key")  # in which clients of other APIs
 KEY_PART = re.compile(rb'name="?api_key"?\r\n(?:[^\r\n]+\r\n){0,5}\r\n([^\r\n]{0,200})\r\n')  # of a multipart form
 FEW_BYTES = 2**16  # a body without texts or files; of a multipart form, where its key must stand
 SMALL = 2**12  # bytes of a body that is read at once: a thread would take longer
+MOST_KIND = 1_000  # characters of a content type
 BODIES = 12  # files of the largest size, that all bodies together may take in memory
 LOCAL = re.compile(
     r"[^.]+|(.+\.)?localhost|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE
@@ -37,7 +38,7 @@ Auth = Literal["open", "token", "key", "own"]
 without keys, no page of another site, since the answer is about what users have stored."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Operation:
     """What an API does: a route, and what flows in and out."""
 
@@ -45,6 +46,10 @@ class Operation:
     """With blanks between them."""
     path: str
     handle: "Handler"
+    summary: str = ""
+    """For the OpenAPI document, as `answer`, `status`, `query` and `events`."""
+    answer: Any = None
+    """Dataclass of a JSON answer, or its JSON Schema; None: no body; `FILE`: a file."""
     auth: Auth = "key"
     body: Any = None
     """None: fields in any form. A dataclass: JSON. A dict: the JSON Schema of a multipart form with a file."""
@@ -52,10 +57,6 @@ class Operation:
     """Limit of the body; by default that of the service."""
     key_in_body: bool = False
     """Whether the key may be a field of the body, which then is read before it is known who asks."""
-    summary: str = ""
-    """For the OpenAPI document, as all that follows."""
-    answer: Any = None
-    """Dataclass of a JSON answer, or its JSON Schema; None: no body; `FILE`: a file."""
     status: int = 200
     query: Sequence[str] = ()
     """Names of parameters in the query."""
@@ -182,6 +183,9 @@ class Endpoint:
     async def enter(self, call: Call) -> None:
         """Find out who asks, and read the body."""
         request, operation, gate = call.request, self.operation, self.gate
+        kind = request.headers.get("content-type", "")
+        if request.scope["query_string"].count(b"&") >= MOST_FIELDS or len(kind) > MOST_KIND:  # they are read at once
+            raise Refused(f"the query has more than {MOST_FIELDS:,} fields, or the content type is too long")
         if operation.auth == "own":
             gate.refuse_other_sites(request)
         given = key_text(request)
@@ -189,7 +193,6 @@ class Endpoint:
             self.identify(call, given)
         if request.headers.get("content-encoding", "identity") != "identity":
             raise Refused("the body is compressed: send it as it is", status=415)
-        kind = request.headers.get("content-type", "")
         if self.has_file and not kind.lower().startswith("multipart/form-data"):
             raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
         try:

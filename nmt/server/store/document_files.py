@@ -37,13 +37,17 @@ class File:
     done: int = 0
     """Texts that are translated; `of`: texts of the document."""
     of: int = 0
-    message: str = ""
+    problem: Refused | None = None
     """What went wrong."""
     notes: list[str] = field(default_factory=list)
     """Remarks on the translated file, for its owner."""
     ended: float | None = None
     """When it was done or failed."""
     task: "asyncio.Task[None] | None" = None
+
+    @property
+    def message(self) -> str:
+        return self.problem.message if self.problem else ""
 
 
 Translate = Callable[[File], Awaitable[None]]
@@ -92,9 +96,9 @@ class Files:
                 await translate(file)
             file.state = "done"
         except Exception as error:
-            file.state, file.message = "error", refusal(error, file=file.id).message
+            file.state, file.problem = "error", refusal(error, file=file.id)
         except asyncio.CancelledError:
-            file.state, file.message = "error", "the translation was given up"
+            file.state, file.problem = "error", Refused("the translation was given up")
             raise
         finally:
             file.work.stop.set()

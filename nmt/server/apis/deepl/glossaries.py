@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from nmt.server.apis.asking import find_direction
 from nmt.server.apis.bodies import Fields, brief
-from nmt.server.apis.operation import Call, Handler, Operation
+from nmt.server.apis.operation import Call, Operation
 from nmt.server.errors import Refused
 from nmt.server.models import Models
 from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, read_entries, write_entries
@@ -22,12 +23,9 @@ MOST_DICTIONARIES = 100
 def operations(models: Models, engine: Engine, store: Glossaries) -> list[Operation]:
     """All that the API does."""
     api, v2, v3 = DeepLGlossaries(models, engine, store), "/v2/glossaries", "/v3/glossaries"
-
-    def own(methods: str, path: str, handle: Handler) -> Operation:
-        return Operation(methods=methods, path=path, handle=handle, auth="own")
-
+    own = partial(Operation, auth="own")
     return [
-        Operation(methods="GET", path="/v2/glossary-language-pairs", handle=api.pairs),
+        Operation("GET", "/v2/glossary-language-pairs", api.pairs),
         own("GET", v2, api.list_single),
         own("POST", v2, api.create_single),
         own("GET", f"{v2}/{{id}}", api.get_single),

@@ -16,7 +16,7 @@ from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
 from nmt.server.apis.deepl.glossaries import operations as glossary_operations
 from nmt.server.apis.documents import Documents
-from nmt.server.apis.operation import Call, Handler, Operation
+from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import find_code, name_of
 from nmt.server.detect import likeliest
 from nmt.server.errors import Refused
@@ -43,21 +43,17 @@ MARKED = re.compile(rf"<([\w:.-]{{1,100}}){KEEP}")
 UPLOAD = {"type": "object", "required": ["file"]}
 
 
-def operation(methods: str, path: str, handle: Handler, **further: Any) -> Operation:
-    return Operation(methods=methods, path=path, handle=handle, **further)
-
-
 def operations(models: Models, engine: Engine, documents: Documents, glossaries: Glossaries) -> list[Operation]:
     """All that the API does."""
     api = DeepL(models, engine, documents, glossaries)
     return [
-        operation("GET POST", "/v2/translate", api.translate, key_in_body=True),
-        operation("GET POST", "/v2/languages", api.languages, key_in_body=True),
-        operation("GET", "/v3/languages", api.all_languages),
-        operation("GET POST", "/v2/usage", api.usage, key_in_body=True),
-        operation("POST", "/v2/document", api.upload, auth="own", body=UPLOAD, most_bytes=documents.most_bytes),
-        operation("GET POST", "/v2/document/{id}", api.state, auth="token"),
-        operation("GET POST", "/v2/document/{id}/result", api.result, auth="token"),
+        Operation("GET POST", "/v2/translate", api.translate, key_in_body=True),
+        Operation("GET POST", "/v2/languages", api.languages, key_in_body=True),
+        Operation("GET", "/v3/languages", api.all_languages),
+        Operation("GET POST", "/v2/usage", api.usage, auth="own", key_in_body=True),
+        Operation("POST", "/v2/document", api.upload, auth="own", body=UPLOAD, most_bytes=documents.most_bytes),
+        Operation("GET POST", "/v2/document/{id}", api.state, auth="token"),
+        Operation("GET POST", "/v2/document/{id}/result", api.result, auth="token"),
         *glossary_operations(models, engine, glossaries),
     ]
 

@@ -1,14 +1,13 @@
 """Glossaries of our own API, by name."""
 
 from functools import partial
-from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
 from nmt.server.apis.asking import find_direction
 from nmt.server.apis.native import bodies as v1
 from nmt.server.apis.native.schema import as_json
-from nmt.server.apis.operation import Call, Handler, Operation
+from nmt.server.apis.operation import Call, Operation
 from nmt.server.errors import Refused
 from nmt.server.models import Direction, Models
 from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, new
@@ -16,13 +15,8 @@ from nmt.server.work.owners import Work
 from nmt.server.work.queue import Engine
 
 
-def native(methods: str, path: str, handle: Handler, summary: str, answer: Any, **further: Any) -> Operation:
-    """An operation of our own API, as the OpenAPI document describes it."""
-    return Operation(methods=methods, path=path, handle=handle, summary=summary, answer=answer, **further)
-
-
 def glossary_operations(models: Models, engine: Engine, store: Glossaries) -> list[Operation]:
-    own, at = OwnGlossaries(models, engine, store), partial(native, auth="own")
+    own, at = OwnGlossaries(models, engine, store), partial(Operation, auth="own")
     path, name, query = "/v1/glossaries", "/v1/glossaries/{name:path}", ("source", "target")
     return [
         at("GET", path, own.list, "The stored glossaries.", v1.GlossaryList),

@@ -4,6 +4,7 @@ flow out the same way; `nmt.server.apis.native.openapi` describes both."""
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -14,7 +15,7 @@ from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.documents import Documents
 from nmt.server.apis.native import bodies as v1
 from nmt.server.apis.native.answers import answer_text
-from nmt.server.apis.native.glossaries import find_dictionary, glossary_operations, native
+from nmt.server.apis.native.glossaries import find_dictionary, glossary_operations
 from nmt.server.apis.native.openapi import FILE, describe_all
 from nmt.server.apis.native.schema import as_json
 from nmt.server.apis.native.stream import events, pieces_of
@@ -57,30 +58,29 @@ def operations(
         problem = f"there is no {call.request.method} {call.request.url.path[:100]}: see /v1/openapi.json"
         raise Refused(problem, status=404, code="no_such_path")
 
-    at, most = native, documents.most_bytes
-    upload = {"body": UPLOAD, "status": 202, "most_bytes": most, "auth": "own"}
-    token = {"auth": "token", "query": ("token",)}  # in place of a key: a browser follows a link without one
-    translate = {"body": v1.Translate, "events": EVENTS}
+    at, words, other = Operation, "/v1/word_alternatives", "Other words for a word of a translation."
+    upload = partial(at, body=UPLOAD, status=202, most_bytes=documents.most_bytes, auth="own")
+    with_token = partial(at, auth="token", query=("token",))  # not a key: a browser follows a link without one
     known = [
         at("GET", "/v1/models", own.models, "The directions that can be translated.", v1.ModelList),
-        at("POST", "/v1/translate", own.translate, "Translate texts.", v1.Translations, **translate),
         at(
             "POST",
-            "/v1/word_alternatives",
-            own.word_alternatives,
-            "Other words for a word of a translation.",
-            v1.Words,
-            body=v1.WordAlternatives,
+            "/v1/translate",
+            own.translate,
+            "Translate texts.",
+            v1.Translations,
+            body=v1.Translate,
+            events=EVENTS,
         ),
+        at("POST", words, own.word_alternatives, other, v1.Words, body=v1.WordAlternatives),
         *glossary_operations(models, engine, glossaries),
-        at("POST", "/v1/documents", own.upload, "Translate a document.", v1.Uploaded, **upload),
-        at("GET", document, own.state, "How far a document is.", v1.DocumentState, **token),
-        at("GET", f"{document}/file", own.fetch, "The translated document.", FILE, **token),
+        upload("POST", "/v1/documents", own.upload, "Translate a document.", v1.Uploaded),
+        with_token("GET", document, own.state, "How far a document is.", v1.DocumentState),
+        with_token("GET", f"{document}/file", own.fetch, "The translated document.", FILE),
         at("GET", "/v1/openapi.json", openapi, "This document.", {"type": "object"}, auth="open"),
     ]
     described = describe_all(known)
-    every = "GET POST PUT PATCH DELETE"
-    return [*known, at(every, "/v1/{rest:path}", unknown, "", None, auth="open")]
+    return [*known, at("GET POST PUT PATCH DELETE", "/v1/{rest:path}", unknown, auth="open")]
 
 
 def show(refused: Refused) -> Response:
@@ -104,14 +104,8 @@ class Own:
         glossaries: Glossaries,
         scorers: Mapping[Direction, PairScorer],
     ) -> None:
-        self.known, self.engine, self.documents, self.glossaries, self.scorers = (
-            models,
-            engine,
-            documents,
-            glossaries,
-            scorers,
-        )
-        self.run = engine.places.run
+        self.known, self.engine, self.documents = models, engine, documents
+        self.glossaries, self.scorers, self.run = glossaries, scorers, engine.places.run
 
     async def models(self, call: Call) -> Response:
         known = self.known.by_direction.items()

@@ -10,7 +10,6 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nmt.fields import Range, needed_names, require
-from nmt.server.apis.bodies import SURROGATE
 from nmt.server.errors import LARGEST, shown
 
 Refer = Callable[[Any], dict[str, Any]]
@@ -67,8 +66,8 @@ def fits_type(hint: Any, value: Any) -> bool:
     origin = get_origin(hint)
     if origin is Annotated:
         return fits_type(get_args(hint)[0], value)
-    if origin is Literal or hint is str:  # half a surrogate pair can't be written as UTF-8
-        return isinstance(value, str) and not SURROGATE.search(value)
+    if origin is Literal or hint is str:
+        return isinstance(value, str)
     if hint in (int, float):
         is_number = isinstance(value, (int, hint)) and not isinstance(value, bool)
         return is_number and (abs(value) <= LARGEST if isinstance(value, int) else math.isfinite(value))
