@@ -80,11 +80,10 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
     found = [best for best, *_ in translator.translate_n_best([source for source, _ in SENTENCES[20:22]], search)]
     lowest = min(found, key=lambda best: best.confidence)
     assert translator.facts.least_confidence == pytest.approx(lowest.confidence, abs=3e-4)
-    assert translator.facts.longest_source == max(
-        map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]]))
-    )
+    longest = max(map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]])))
+    assert longest <= translator.facts.longest_source <= longest + 6, "a copy has up to three placeholders"
     said = capsys.readouterr().err
-    assert "Chosen for 20 pairs: 38 pieces, 1+1 layers of width 16, dropout 0.3; 6 steps" in said
+    assert "Chosen for 20 pairs: 44 pieces, 1+1 layers of width 16, dropout 0.3; 6 steps" in said
     assert f"{typed('translate')} --model {run / 'model'}" in said
     assert said.count("reference  the ") == 3, "the test set has three sentences to show"
     assert train(corpus) == 0

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 MOST_PIECES = 32_000
-CHOSEN = ("model.", "training.", "tokenizer.vocab_size")  # how the names of settings begin that may be chosen
+# How the names of settings begin that may be chosen.
+CHOSEN = ("model.", "training.", "tokenizer.vocab_size", "data.placeholders")
+PLACEHOLDERS = 0.1  # share of pairs with a copy that has placeholders
 
 
 class Row(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Config
-from nmt.config.choice import CHOSEN
+from nmt.config.choice import CHOSEN, PLACEHOLDERS
 from nmt.config.recipes import RECIPES, find_recipe, make_config
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.messages import say
@@ -42,9 +42,18 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
         recipe = RECIPES / f"{name}.yaml"
         say(f"Recipe: {recipe.name}")
     config = make_config(given, recipe)
+    if recipe is None and takes_placeholders(config):
+        config = make_config({"data.placeholders": PLACEHOLDERS, **given})
     corpus = corpus if config.data.text == data.text else None  # else the recipe asks for other text of it
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
     objective = config.training.objective
     parts = [*config.data.languages, name, *([] if objective == "translation" else [objective])]
     known = None if recipe else {name: value for name, value in given.items() if name.startswith(CHOSEN)}
     return ResolvedRun(replace(config, data=data, name=config.name or "-".join(parts)), corpus, known)
+
+
+def takes_placeholders(config: Config) -> bool:
+    """Whether a translator of one pair of languages, with a tokenizer of its own, is trained."""
+    is_translator = config.training.objective == "translation" and config.data.unit == "pair"
+    starts_anew = not (config.tokenizer.folder or config.training.start_from)
+    return is_translator and starts_anew and not config.data.many_to_many

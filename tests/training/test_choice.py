@@ -51,7 +51,7 @@ def test_larger_corpora_get_larger_models() -> None:
 def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(corpus) == 0
     run = corpus.parent / "runs" / "de-en-houses"
-    assert "Chosen for 20 pairs: 38 pieces, 1+1 layers of width 16, dropout 0.3; 20 steps" in capsys.readouterr().err
+    assert "Chosen for 20 pairs: 44 pieces, 1+1 layers of width 16, dropout 0.3; 20 steps" in capsys.readouterr().err
     config = load_config(run / "config.yaml")
     assert (config.training.max_steps, config.training.best_metric, config.training.optimizer) == (20, "chrf", "muon")
     assert (config.tokenizer.vocab_size, config.model.d_ff, config.model.positions) == (60, 32, "rotary")
