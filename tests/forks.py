@@ -1,14 +1,17 @@
 """Commands in forks of this process: processes of their own, without the seconds that loading the libraries takes."""
 
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
+Popen = subprocess.Popen
 Main = Callable[[list[str]], int]
 
 
@@ -22,12 +25,33 @@ def start(main: Main, arguments: Sequence[str], **options: Any) -> "subprocess.P
         status = 1
         try:
             status = main([*arguments])
+            sys.stdout.flush()
+        except SystemExit as stop:
+            print(stop if isinstance(stop.code, str) else "", end="", file=sys.stderr)
+            status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         except BaseException:
             traceback.print_exc()
         finally:
             os._exit(status)
 
-    return subprocess.Popen([sys.executable], preexec_fn=run, **options)
+    return Popen([sys.executable], preexec_fn=run, **options)
+
+
+def start_known(command: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":
+    """As subprocess.Popen, but `python -m nmt.COMMAND` and those of benchmarks are forks."""
+    python, *words = command
+    known = python == sys.executable and words[:1] == ["-m"] and words[1].startswith(("nmt.", "benchmarks."))
+    if not known or "preexec_fn" in options:
+        return Popen(command, **options)
+
+    def run(arguments: list[str]) -> int:
+        setattr(subprocess, "Popen", Popen)  # noqa: B010
+        sys.argv = [words[1], *arguments]
+        warnings.simplefilter("ignore")  # of runpy: that the module is there already
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        return 0
+
+    return start(run, words[2:], **options)
 
 
 @contextmanager

@@ -183,12 +183,12 @@ def test_the_sentences_of_any_text_are_the_text(text: str) -> None:
     ],
 )  # fmt: skip
 def test_long_texts_take_linear_time(unit: str) -> None:
-    text = unit * (400_000 // len(unit))
+    text = unit * (100_000 // len(unit))
     begin = time.process_time()
     split_clauses(text + "A")
     count_ends(text)
     possible_ends(text + "A")
-    assert time.process_time() - begin < 10  # 0.1 to 3 s; what is quadratic takes minutes
+    assert time.process_time() - begin < 2.5  # 0.03 to 0.8 s; what is quadratic takes 4 s to minutes
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_hundreds_of_shards_are_prepared_and_trained_on_with_few_open_files(tmp_
     assert (tmp_path / "run" / "report.json").exists()
 
 
-@pytest.mark.parametrize("size", [64, 256])
+@pytest.mark.parametrize("size", [64, 128])
 def test_files_that_dividing_opens_grow_as_shards_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
