@@ -89,7 +89,6 @@ ELSEWHERE = {
     "--to zip": "--to zip --quantization float32",  # int8 of a random model is far from it without VNNI
     "--output cherokee-made": "--output made-cherokee",
     "--only-new": "--only-new --guard false",  # it flags all that random models make
-    "--data.corpus multi30k --data.source de": "--data.corpus corpus --data.source de",
     "nmt.prepare": "nmt.prepare --runs made-runs",
 }
 CORPORA = re.compile(r"(CORPUS=|--data.corpus )(phrasebook|multi30k|hub:\S+)")
@@ -234,6 +233,7 @@ def test_commands_run_whatever_the_precision(
         monkeypatch.setattr(owner, name, value)
     for documented, here in ELSEWHERE.items():
         command = command.replace(documented, here)
+    command = CORPORA.sub(r"\g<1>corpus", command)
     output = run_here(command, folder, monkeypatch, capfd)
     if "nmt.translate" in command and "--output" not in command and " > " not in command:
         lines = 41 if "pairs.tsv" in command else 2 if "jsonl" in command else 1 if "echo" in command else 3

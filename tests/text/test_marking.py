@@ -10,7 +10,7 @@ from nmt.text.restore import flatten
 from nmt.vocabulary import CLOSINGS, ITEMS, OPENINGS
 from tests.text.test_markup import texts
 
-many = settings(max_examples=500, deadline=None, derandomize=True)
+many = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 # How placeholders are written here: [0] an item, [<0] the beginning of a tag, and [0>] its end.

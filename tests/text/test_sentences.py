@@ -165,7 +165,7 @@ def test_blanks_between_sentences_are_kept_apart() -> None:
     ]
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(st.lists(pieces, max_size=40).map("".join) | st.text())
 def test_the_sentences_of_any_text_are_the_text(text: str) -> None:
     sentences = split_sentences(text)

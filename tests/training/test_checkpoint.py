@@ -137,17 +137,13 @@ def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
         load_checkpoint(checkpoint, model, torch.optim.AdamW(model.parameters()))
 
 
-def test_the_state_says_its_format_and_format_1_has_no_number(tmp_path: Path) -> None:
+def test_the_state_says_its_format_which_format_1_lacks_and_a_newer_one_is_refused(tmp_path: Path) -> None:
     progress = Progress(step=7, best_step=3, best_value=-2.5, validated={"3": -2.5})
     checkpoint = save_linear(tmp_path, progress)
     assert json.loads((checkpoint / "state.json").read_text())["format"] == FORMAT
     assert Progress.load(checkpoint) == progress
     rewrite_state(checkpoint, format=None)
     assert Progress.load(checkpoint) == progress
-
-
-def test_a_state_of_a_newer_version_is_refused_with_advice(tmp_path: Path) -> None:
-    checkpoint = save_linear(tmp_path, Progress(step=1))
     rewrite_state(checkpoint, format=FORMAT + 1, best_of_all=[1, 2])
     advice = rf"state\.json can't be read by nmt .*it has format {FORMAT + 1}, of a newer nmt"
     with pytest.raises(ValueError, match=advice):
