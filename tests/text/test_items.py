@@ -71,9 +71,9 @@ def found(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("kind", "item"), every_item)
-@pytest.mark.parametrize("frame", ["@", "Das ist @ hier.", "(@), oder?", "„@“ …", "*@*", "请看@吧。", "Das ist @!"])
-def test_each_item_is_found_whole_wherever_it_stands(kind: str, item: str, frame: str) -> None:
-    assert found(frame.replace("@", item)) == [(kind, item)]
+def test_each_item_is_found_whole_wherever_it_stands(kind: str, item: str) -> None:
+    for frame in ("@", "Das ist @ hier.", "(@), oder?", "„@“ …", "*@*", "请看@吧。", "Das ist @!"):
+        assert found(frame.replace("@", item)) == [(kind, item)], frame
 
 
 @pytest.mark.parametrize(

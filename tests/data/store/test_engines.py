@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial, partialmethod
@@ -155,15 +153,15 @@ def is_running(process: int) -> bool:
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_workers_end_when_their_driver_is_killed(tmp_path: Path) -> None:
-    task = f"partial(write_id, Path({str(tmp_path)!r}))"
-    imports = "from functools import partial; from pathlib import Path; from nmt.data.store.engines import Engine; "
-    code = (
-        f"{imports}from tests.data.store.test_engines import write_id; Engine(workers=2).run({task}, [0, 1], 'Waiting')"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as driver:
+def test_workers_end_when_their_driver_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
+
+    def drive(_: list[str]) -> int:
+        Engine(workers=2).run(partial(write_id, tmp_path), [0, 1], "Waiting")
+        return 0
+
+    with forks.start(drive, []) as driver:
         files = [tmp_path / "0", tmp_path / "1"]
         wait_for(lambda: all(file.exists() and file.read_text() for file in files))
         driver.kill()
