@@ -8,11 +8,22 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
 from typing import IO, Any
 
 Popen = subprocess.Popen
+LIBRARIES = ("torch._dynamo", "torch.utils.tensorboard", "pandas", "sacrebleu", "ctranslate2")
 Main = Callable[[list[str]], int]
+
+
+@cache
+def load_libraries() -> None:
+    """Those that commands load when they need them: once here, and not in each fork."""
+    for name in LIBRARIES:
+        with suppress(ImportError):
+            import_module(name)
 
 
 def start(main: Main, arguments: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":
@@ -34,6 +45,7 @@ def start(main: Main, arguments: Sequence[str], **options: Any) -> "subprocess.P
         finally:
             os._exit(status)
 
+    load_libraries()
     return Popen([sys.executable], preexec_fn=run, **options)
 
 

@@ -186,11 +186,6 @@ def test_a_folder_that_may_not_be_written_to_is_named(corpus: Path, capsys: pyte
     assert "runs/de-en-houses" in capsys.readouterr().err
 
 
-def test_a_model_that_memory_has_no_room_for_is_told(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert train(corpus, "--model.d_ff", "100000000000") == 2
-    assert "memory ran out" in capsys.readouterr().err.splitlines()[-1]
-
-
 def test_a_rank_that_torchrun_did_not_set_silences_nothing(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -268,6 +263,7 @@ def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
         (["--data.corpus", "nowhere/at/all"], "nowhere/at/all"),
         (["--training.max_stepz", "3"], "did you mean training.max_steps?"),
         (["--training.device", "cuda:99", "--data.corpus", "CORPUS"], "cuda:99"),
+        (["--model.d_ff", "100000000000", "--data.corpus", "CORPUS"], "memory ran out"),
     ],
 )
 def test_a_mistake_is_one_line_and_status_2(

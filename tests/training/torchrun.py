@@ -18,6 +18,7 @@ from nmt import messages
 from nmt import train as train_command
 from nmt.training import loop
 from tests.data.corpus_files import write_corpus
+from tests.forks import load_libraries
 
 ROOT = Path(__file__).parent.parent.parent
 FORK = get_context("fork")
@@ -102,6 +103,7 @@ def forked(
             patch()
             sys.exit(train_command.main(arguments))
 
+    load_libraries()
     forks = [FORK.Process(target=be_process, args=(rank,)) for rank in range(max(1, processes))]
     for process in forks:
         process.start()

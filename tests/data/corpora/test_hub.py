@@ -57,19 +57,13 @@ def test_a_data_set_of_one_language_is_read(tmp_path: Path, column: str, text: T
         load_corpus(DataConfig(corpus=f"hub:{tmp_path}", text="both"))
 
 
-def test_a_data_set_without_a_training_split_is_refused(tmp_path: Path) -> None:
+def test_a_data_set_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text('{"de": "eins", "en": "one"}\n')
     with pytest.raises(ValueError, match="no split named train; it has test"):
         load(f"hub:{tmp_path}")
-
-
-def test_a_data_set_that_cannot_be_loaded_is_named_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text("not JSON")
     with pytest.raises(ValueError, match=r"can't be loaded: \w+"):
         load(f"hub:{tmp_path}")
-
-
-def test_a_data_set_needs_a_name() -> None:
     with pytest.raises(ValueError, match="lacks the data set's name"):
         load("hub:")
 
@@ -253,6 +247,7 @@ def test_auto_takes_the_phrasebook_and_says_so_when_the_hub_is_not_there(tmp_pat
 @pytest.fixture
 def hanging_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "ask_hub", lambda name: time.sleep(30))
+    assert hub.PROBE_SECONDS <= 10, "of the 15 seconds in which auto is decided, imports need some"
     monkeypatch.setattr(hub, "PROBE_SECONDS", 0.2)
 
 
@@ -270,7 +265,3 @@ def test_a_hub_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path:
     ):
         load("hub:wmt/wmt14:de-en")
     assert time.monotonic() - start < 10
-
-
-def test_the_decision_about_the_hub_leaves_time_for_imports() -> None:
-    assert hub.PROBE_SECONDS <= 10  # of the 15 seconds in which auto is decided
