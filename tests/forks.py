@@ -36,13 +36,14 @@ def start(main: Main, arguments: Sequence[str], **options: Any) -> "subprocess.P
         status = 1
         try:
             status = main([*arguments])
-            sys.stdout.flush()
         except SystemExit as stop:
             print(stop if isinstance(stop.code, str) else "", end="", file=sys.stderr)
             status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         except BaseException:
             traceback.print_exc()
         finally:
+            if sys.stdout:
+                sys.stdout.flush()
             os._exit(status)
 
     load_libraries()

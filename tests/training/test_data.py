@@ -158,25 +158,24 @@ def test_batches_are_those_of_earlier_versions_so_that_their_runs_resume(
             assert digest([next(feed.planned)]) == digest([now])
 
 
-def peaks_of(few: int, many: int, kind: str, folder: Path) -> list[int]:
-    """The most memory in bytes, in a process of its own, that the first batch takes: of few, and then of many files of
-    2¹⁷ pairs."""
+def peak_of(shards: int, kind: str, folder: Path) -> int:
+    """The most memory in bytes, in a process of its own, that the first batch takes: of so many files of 2¹⁷ pairs."""
     n = 1 << 17
     ids, sizes, portion_N = (np.full(k, m, np.uint16) for k, m in ((2 * n, 7), (n, 2), (n, 0)))
     portion_N[::3] = 1
     Shard(ids, sizes, ids, sizes, portion_N).write(folder / "shard")
     process = subprocess.run(
-        [sys.executable, "-m", "tests.training.test_data", f"{few} {many}", kind, str(folder / "shard")],
+        [sys.executable, "-m", "tests.training.test_data", str(shards), kind, str(folder / "shard")],
         capture_output=True, text=True, check=True, env=os.environ | {"OMP_NUM_THREADS": "1"},
     )  # fmt: skip
-    return [1024 * int(peak) for peak in process.stdout.split()]
+    return 1024 * int(process.stdout)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "mixed"])
 def test_a_pair_beyond_the_first_million_takes_at_most_16_bytes_of_memory(tmp_path: Path, kind: str) -> None:
     pytest.importorskip("resource")
-    few, many = peaks_of(16, 48, kind, tmp_path)
+    few, many = (peak_of(shards, kind, tmp_path) for shards in (16, 48))
     assert many - few < 16 * (32 << 17)
 
 
@@ -290,5 +289,4 @@ def first_batch(shards: int, kind: str, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    for n in sys.argv[1].split():
-        first_batch(int(n), sys.argv[2], Path(sys.argv[3]))
+    first_batch(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
