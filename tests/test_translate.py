@@ -65,7 +65,7 @@ def start_command(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
 any_line = st.one_of(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"")), st.sampled_from(ODD_LINES))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(lines=st.lists(any_line, max_size=12), ended=st.booleans(), size=st.integers(1, 400))
 def test_as_many_lines_come_out_as_went_in_whatever_their_bytes(
     translator: Translator, lines: list[bytes], ended: bool, size: int
