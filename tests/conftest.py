@@ -41,7 +41,7 @@ for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a test that calls make is n
 # Where tests run in the background, Ctrl-C is ignored, and every process they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)
-os.fsync = lambda descriptor: None  # takes 10 ms a file, and only a machine that stops shows what it is for
+os.fsync = lambda fd: None  # takes 10 ms a file, and only a machine that stops shows what it is for
 # Where several processes share the tests, each stays on a core of its own, and so does what its tests start.
 if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and hasattr(os, "sched_setaffinity"):
     cores = sorted(os.sched_getaffinity(0))

@@ -88,9 +88,9 @@ def test_a_folder_is_there_after_a_crash_at_any_moment(tmp_path: Path) -> None:
 
             return die
 
-        for name in ("replace", "write_text", "mkdir"):
-            setattr(Path, name, dying(getattr(Path, name)))
-        files.shutil.rmtree, files.flush_to_disk = dying(shutil.rmtree), dying(files.flush_to_disk)  # type: ignore[assignment]
+        of_paths = [(Path, name) for name in ("replace", "write_text", "mkdir")]
+        for place, name in (*of_paths, (shutil, "rmtree"), (files, "flush_to_disk")):
+            setattr(place, name, dying(getattr(place, name)))
         with whole_folder(target) as draft:
             (draft / "file").write_text("new")
         return 0
