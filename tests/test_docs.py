@@ -38,6 +38,7 @@ from tests.documents.office_samples import TMX, docx, run
 from tests.tiny import PAIRS, TINY, save_scorer
 from tests.training.torchrun import forked
 
+pytestmark = pytest.mark.slow  # all together
 ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
