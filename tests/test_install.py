@@ -10,6 +10,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ def packages(lines: list[str]) -> set[str]:
     return names - {extras.DISTRIBUTION}
 
 
+@cache
 def imported(folder: str) -> set[str]:
     """The packages that the files of a folder import, at the top, in functions or by `package`."""
     names = set()
