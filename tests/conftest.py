@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from hypothesis import settings
 from benchmarks.rows import Row, last_run
 from nmt.data.tokenizer import Tokenizer
 from nmt.translation.translator import Translator
-from tests import pretend
+from tests import forks, pretend
 from tests.tiny import SHORT, make_model, make_tokenizer, save_scorer, save_tiny
 
 # What `--quick` leaves out: files that train, start commands, import large libraries or search a lot. They take two
@@ -40,6 +41,7 @@ for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):  # a test that calls make is n
 # Where tests run in the background, Ctrl-C is ignored, and every process they start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 torch.set_num_threads(1)
+os.fsync = lambda fd: None  # takes 10 ms a file, and only a machine that stops shows what it is for
 # Where several processes share the tests, each stays on a core of its own, and so does what its tests start.
 if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and hasattr(os, "sched_setaffinity"):
     cores = sorted(os.sched_getaffinity(0))
@@ -120,7 +122,9 @@ def scorer_folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def run_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Row]]:
-    """Runs a benchmark with the options of a command line in this process; gives the rows that it adds."""
+    """Runs a benchmark with the options of a command line in this process, and its parts in forks of it; gives the rows
+    that it adds."""
+    monkeypatch.setattr(subprocess, "Popen", forks.start_known)
 
     def run(module: ModuleType, *options: object) -> list[Row]:
         words = [

@@ -4,6 +4,7 @@ import gzip
 import pickle
 import shutil
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from nmt.config import DataConfig, SearchConfig
 from nmt.data.batches import Pairs
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora import read_sentences
+from nmt.data.store import engines
 from nmt.data.store.engines import Engine, Task
 from nmt.data.store.prepared import Prepared
 from nmt.files import check_sums
@@ -242,6 +244,7 @@ def test_several_workers_make_the_same_bytes(
     if engine == "ray":
         pytest.importorskip("ray")
     monkeypatch.setattr(augmentation, "PIECE", 2)
+    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))  # new processes take seconds to start
     assert main(arguments(home, tmp_path / "one", *both(home))) == 0
     assert main(arguments(home, tmp_path / "two", *both(home), "--engine", engine, "--workers", "2")) == 0
     assert tree(tmp_path / "two") == tree(tmp_path / "one")

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 import torch
 import yaml
+from torch.distributed.run import get_args_parser
 
 import nmt
 from nmt import augment, convert, doctor, evaluate, export, generate, inspect, keys, prepare, serve, translate
@@ -32,11 +32,13 @@ from nmt.scoring.evaluation import Evaluation
 from nmt.scoring.metrics import Score
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, load_model, save_model
-from tests import pretend
+from tests import forks, pretend
 from tests.data.corpus_files import write_corpus
 from tests.documents.office_samples import TMX, docx, run
 from tests.tiny import PAIRS, TINY, save_scorer
+from tests.training.torchrun import forked
 
+pytestmark = pytest.mark.slow  # all together
 ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
@@ -59,6 +61,7 @@ EXEMPT = {
     "make student-": "its commands stand below it, and are run",
     "python translate.py": "tests/interop/test_export.py runs it",
     "pip install": "it needs the network",
+    "--to onnx": "tests/interop/test_onnx.py runs it, which takes seconds",
     "convert_hf_to_gguf.py": "it is a program of llama.cpp",
     "-m pytest": "it runs these tests",
 }
@@ -87,11 +90,9 @@ ELSEWHERE = {
     "--to zip": "--to zip --quantization float32",  # int8 of a random model is far from it without VNNI
     "--output cherokee-made": "--output made-cherokee",
     "--only-new": "--only-new --guard false",  # it flags all that random models make
-    "--data.corpus multi30k --data.source de": "--data.corpus corpus --data.source de",
     "nmt.prepare": "nmt.prepare --runs made-runs",
 }
 CORPORA = re.compile(r"(CORPUS=|--data.corpus )(phrasebook|multi30k|hub:\S+)")
-ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
 
 # tests/docs runs the commands of these, in order.
 WALKS = {"first-translator.md", "translation-memory.md", "how-it-works.md"}
@@ -179,25 +180,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     return folder
 
 
-def shell(command: str, folder: Path) -> str:
-    """Run a command line as a user would, with this Python in place of the one in .venv; returns its output."""
-    modules = {"sacrebleu": "sacrebleu", "torchrun": "torch.distributed.run"}
-    for name, module in modules.items():
-        command = command.replace(f".venv/bin/{name}", f".venv/bin/python -m {module}")
-    command = command.replace(".venv/bin/python", shlex.quote(sys.executable))
-    done = subprocess.run(command, shell=True, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{command}\n{done.stderr[-2000:]}"
-    return done.stdout
-
-
 def run_here(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
-    """Run `.venv/bin/python -m nmt.COMMAND …` in this process, which saves seconds; returns its output."""
-    python, option, module, *arguments = shlex.split(command, comments=True)
-    assert (python, option) == (".venv/bin/python", "-m")
+    """Run `.venv/bin/python -m nmt.COMMAND …` in this process, which saves seconds, with `echo TEXT |`, `< FILE` and
+    `> FILE`; returns its output."""
+    words, files = shlex.split(command, comments=True), {"<": os.devnull}
     monkeypatch.chdir(folder)
-    status = importlib.import_module(module).main(arguments)
+    if words[0] == "echo":
+        Path("echoed").write_text(f"{words[1]}\n", "utf8")
+        words, files["<"] = words[3:], "echoed"
+    while words[-2] in ("<", ">"):
+        *words, sign, file = words
+        files[sign] = file
+    python, option, module, *arguments = words
+    assert (python, option) == (".venv/bin/python", "-m")
+    with open(files["<"]) as text, forks.standard_input(text):
+        status = importlib.import_module(module).main(arguments)
     captured = capfd.readouterr()
     assert status == 0, f"{command}\n{captured.err}"
+    if ">" in files:
+        Path(files[">"]).write_text(captured.out, "utf8")
     return captured.out
 
 
@@ -217,16 +218,12 @@ def small(command: str, runs: str) -> str:
     return f"{as_python(local)}{corpus} {SMALL} --runs {runs}"
 
 
-def needs_shell(command: str) -> bool:
-    return bool(re.search(r" [<>|] |sacrebleu", re.sub(r'"[^"]*"', "", command)))
-
-
-def with_precisions() -> Iterator[Any]:
+def with_precisions() -> Iterator[tuple[str, str]]:
     """The commands that don't train, with what precision auto means: each in turn where a translation is demanding."""
     every = re.compile("--(glossary|format jsonl|samples|force-decode)")
     for command in OTHERS:
         for auto in ("fp32", "bf16") if every.search(command) else ("",):
-            yield pytest.param(command, auto, marks=[pytest.mark.slow] if needs_shell(command) else [])
+            yield command, auto
 
 
 @pytest.mark.parametrize(("command", "auto"), [*with_precisions()])
@@ -237,7 +234,8 @@ def test_commands_run_whatever_the_precision(
         monkeypatch.setattr(owner, name, value)
     for documented, here in ELSEWHERE.items():
         command = command.replace(documented, here)
-    output = shell(command, folder) if needs_shell(command) else run_here(command, folder, monkeypatch, capfd)
+    command = CORPORA.sub(r"\g<1>corpus", command)
+    output = run_here(command, folder, monkeypatch, capfd)
     if "nmt.translate" in command and "--output" not in command and " > " not in command:
         lines = 41 if "pairs.tsv" in command else 2 if "jsonl" in command else 1 if "echo" in command else 3
         assert output.count("\n") == (3 * lines if "--n-best 3" in command else lines)
@@ -253,13 +251,14 @@ def test_training_commands_train(
     assert json.loads(report.read_text(encoding="utf8"))["parameters"] < 50_000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", TORCHRUN)
-def test_several_processes_train(command: str, folder: Path) -> None:
-    """On one machine, with two processes."""
-    command = re.sub("--nnodes 2", "--nnodes 1", command.replace("--nproc-per-node 8", "--nproc-per-node 2"))
-    runs = "trained-rdzv" if "--rdzv" in command else "trained-torchrun"
-    shell(small(command.replace("HOST:29400", "localhost:0"), runs), folder)
+def test_several_processes_train(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On one machine, in two forks of this process; `tests/training/test_faults.py` starts torchrun itself."""
+    monkeypatch.chdir(folder)
+    runs = f"trained-{TRAINING.index(command)}"
+    given = get_args_parser().parse_args(shlex.split(small(command, runs))[1:])
+    assert (given.module, given.training_script) == (True, "nmt.train")
+    forked(given.training_script_args, 2, folder / "log")
     assert [*(folder / runs).glob("*/report.json")]
 
 

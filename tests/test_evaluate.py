@@ -73,7 +73,7 @@ def test_all_search_settings_can_be_given_and_the_translations_kept(
     assert "test.out exists already: name another folder for --save" in capsys.readouterr().err
 
 
-def test_translations_made_elsewhere_are_scored_without_a_model(
+def test_translations_made_elsewhere_are_scored_without_a_model_by_their_language(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = ["A dog runs.", "Two men.", "There."]
@@ -84,19 +84,13 @@ def test_translations_made_elsewhere_are_scored_without_a_model(
     assert found["test"] == "out.en"
     assert found["scores"][0]["value"] == pytest.approx(100)
     assert "nrefs:2" in found["scores"][0]["signature"]
-
-
-def test_translations_made_elsewhere_are_split_by_their_language(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = ["--hypothesis", write(tmp_path / "out.th", REFERENCES), "--reference", write(tmp_path / "a", REFERENCES)]
     for options, tokenizer in (([], "13a"), (["--target-language", "th"], "char"), (["--to", "zho_Hans"], "zh")):
         assert main([*files, *options, "--json", "-"]) == 0
         (found,) = json.loads(capsys.readouterr().out)
         assert f"|tok:{tokenizer}|" in found["scores"][0]["signature"]
 
 
-def test_a_byte_order_mark_costs_no_point_and_utf16_is_refused(
+def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = ["--hypothesis", str(tmp_path / "out.en"), "--reference", write(tmp_path / "ref.en", REFERENCES)]
@@ -104,16 +98,13 @@ def test_a_byte_order_mark_costs_no_point_and_utf16_is_refused(
     assert main([*files, "--json", "-"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert [score["value"] for score in found["scores"] if score["name"] == "exact"] == [100]
+    lines = ["a\u2028b", "c\u0085d", "e\rf"]
+    odd = ["--hypothesis", write(tmp_path / "x", lines), "--reference", write(tmp_path / "y", lines)]
+    assert main([*odd, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["sentences"] == 3
     (tmp_path / "out.en").write_text("".join(f"{line}\n" for line in REFERENCES), "utf-16")
     assert main(files) == 2
     assert "out.en is UTF-16: convert it with iconv" in capsys.readouterr().err
-
-
-def test_unicode_line_ends_do_not_end_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = ["a\u2028b", "c\u0085d", "e\rf"]
-    files = ["--hypothesis", write(tmp_path / "x", lines), "--reference", write(tmp_path / "y", lines)]
-    assert main([*files, "--json", "-"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["sentences"] == 3
 
 
 @pytest.mark.parametrize(

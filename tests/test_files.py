@@ -119,9 +119,10 @@ def test_utf16_is_refused_with_the_command_that_converts_it(tmp_path: Path, text
     assert (tmp_path / "text").read_bytes().decode(named) == f"{text}\n"
 
 
-@pytest.mark.parametrize("start", [b"", b"Hund", b"\0", b"a\0b\0", b"\0" * 100, b"Hund " * 99 + b"a\0" * 9])
-def test_text_with_a_few_or_with_only_nul_bytes_is_not_taken_for_utf16(start: bytes) -> None:
-    require_utf8(start, "text")
+def test_text_with_a_few_or_with_only_nul_bytes_is_not_taken_for_utf16() -> None:
+    odd = [start.encode() for start in ("", "\t", "\x01", "a\x0b", "-", "中", "a\tb", "Hund")]
+    for start in (*odd, b"\0", b"a\0b\0", b"\0" * 100, b"Hund " * 99 + b"a\0" * 9):
+        require_utf8(start, "text")
 
 
 def test_invalid_utf8_can_be_kept_or_refused(tmp_path: Path) -> None:
@@ -129,12 +130,6 @@ def test_invalid_utf8_can_be_kept_or_refused(tmp_path: Path) -> None:
     assert list(iterate_lines(tmp_path / "text", "surrogateescape")) == ["a", "Z\udcfcrich"]
     with pytest.raises(ValueError, match="can't decode byte 0xfc"):
         list(iterate_lines(tmp_path / "text", "strict"))
-
-
-def test_a_damaged_gz_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "text.gz").write_bytes(gzip.compress(b"a\n" * 999)[:-9])
-    with pytest.raises(ValueError, match=r"text\.gz is cut short or not a gzip file .*: copy it again"):
-        read_lines(tmp_path / "text.gz")
 
 
 def test_a_file_that_can_not_be_written_to_the_end_is_as_it_was(tmp_path: Path) -> None:
@@ -151,13 +146,6 @@ def test_a_file_that_can_not_be_written_to_the_end_is_as_it_was(tmp_path: Path) 
     write_lines(path, ["new", "", "ä"])
     assert path.read_bytes() == "new\n\nä\n".encode()
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_replaced_file_keeps_its_mode(tmp_path: Path) -> None:
-    write_text(tmp_path / "file", "old")
-    (tmp_path / "file").chmod(0o640)
-    write_text(tmp_path / "file", "new")
-    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
 
 
 def test_what_a_link_at_the_temporary_name_points_to_is_not_written_to(tmp_path: Path) -> None:

@@ -3,10 +3,8 @@
 import io
 import json
 import math
-import os
 import re
 import subprocess
-import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.generate import main
 from nmt.translation.language_model import LanguageModel
 from nmt.vocabulary import EOS
+from tests import forks
 from tests.tiny import SHORT, TINY, make_model, save_tiny
 
 PROMPTS = ["The little dog", "", "Two men", "Kaffee €"]
@@ -241,14 +240,10 @@ def prefixes(parts: list[str]) -> list[list[str]]:
     return [parts[: n + 1] for n in range(len(parts))]
 
 
-@pytest.mark.slow
 def test_text_is_written_as_it_is_sampled_also_to_pipes(folder: Path, lm: LanguageModel) -> None:
     """A prompt on standard input is answered while the pipe stays open, in several writes."""
-    command = [sys.executable, "-m", "nmt.generate", "--device", "cpu", "--precision", "fp32", "--model", str(folder)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0
-    ) as process:
+    arguments = ["--device", "cpu", "--precision", "fp32", "--model", str(folder)]
+    with forks.start(main, arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
         watchdog = Timer(60, process.kill)
         watchdog.start()
         assert process.stdin is not None

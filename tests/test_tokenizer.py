@@ -12,6 +12,7 @@ import pytest
 from nmt import prepare
 from nmt.data.tokenizer import Tokenizer
 from nmt.tokenizer import main, make_tokenizer_parser
+from tests import forks
 from tests.data.corpus_files import write_corpus
 from tests.tiny import PAIRS
 
@@ -43,9 +44,10 @@ def inside(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(*argv: str, text: bytes = b"") -> bytes:
     """What the command prints, run as a process with this standard input."""
-    command = [sys.executable, "-m", "nmt.tokenizer", *argv]
-    done = subprocess.run(command, input=text, capture_output=True, env={"PYTHONPATH": str(ROOT)}, check=True)
-    return done.stdout
+    process = forks.start(main, argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    output: bytes = process.communicate(text)[0]
+    assert process.returncode == 0
+    return output
 
 
 def test_a_named_tokenizer_is_the_one_that_prepare_trains_and_takes(capfd: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +64,6 @@ def test_a_named_tokenizer_is_the_one_that_prepare_trains_and_takes(capfd: pytes
     assert ids == taken.encode_source(Path("text.de").read_text("utf8").splitlines())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ids", [[], ["--ids"]])
 def test_lines_in_are_lines_out_and_give_the_tidied_text_back(ids: list[str]) -> None:
     encoded = run("encode", "mine", *ids, text=INPUT)

@@ -2,7 +2,6 @@
 
 import io
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -23,9 +22,10 @@ from nmt.translate import main
 from nmt.translation.formats import Text
 from nmt.translation.jobs import Translating
 from nmt.translation.translator import Translator
+from tests import forks
 from tests.tiny import SHORT
 
-COMMAND = [sys.executable, "-m", "nmt.translate", "--device", "cpu", "--precision", "fp32"]
+PLAIN = ["--device", "cpu", "--precision", "fp32"]
 # Ends of line for others, half a character, half a pair, a byte that is never UTF-8, and the separator of n-best lists.
 ODD_LINES = [
     "a\u2028b\u2029c\u0085d".encode(),
@@ -53,14 +53,9 @@ def translate_bytes(
 
 
 def start_command(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
-    """A real process, which is ended after a minute so that a test can't hang."""
-    process = subprocess.Popen(
-        [*COMMAND, "--model", str(folder), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    """A process, which is ended after a minute so that a test can't hang."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = forks.start(main, [*PLAIN, "--model", str(folder), *arguments], **pipes)
     watchdog = Timer(60, process.kill)
     watchdog.daemon = True
     watchdog.start()
@@ -70,7 +65,7 @@ def start_command(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
 any_line = st.one_of(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"")), st.sampled_from(ODD_LINES))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(lines=st.lists(any_line, max_size=12), ended=st.booleans(), size=st.integers(1, 400))
 def test_as_many_lines_come_out_as_went_in_whatever_their_bytes(
     translator: Translator, lines: list[bytes], ended: bool, size: int
@@ -168,13 +163,13 @@ def test_an_output_that_is_also_an_input_is_refused(
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.slow
-def test_an_output_that_is_standard_input_is_refused(model_folder: Path, tmp_path: Path) -> None:
+def test_an_output_that_is_standard_input_is_refused(
+    model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "f").write_text("Hund\n")
-    command = shlex.join([*COMMAND, "--model", str(model_folder), "--output", "f"])
-    done = subprocess.run(f"{command} < f", cwd=tmp_path, shell=True, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert f"--output f would overwrite {tmp_path / 'f'}, which is also an input" in done.stderr
+    with (tmp_path / "f").open() as file, forks.standard_input(file):
+        assert main([*PLAIN, "--model", str(model_folder), "--output", str(tmp_path / "f")]) == 2
+    assert f"would overwrite {tmp_path / 'f'}, which is also an input" in capfd.readouterr().err
     assert (tmp_path / "f").read_text() == "Hund\n"
     assert list(tmp_path.iterdir()) == [tmp_path / "f"]
 
@@ -249,7 +244,6 @@ def test_a_file_that_may_not_be_written_to_stays(model_folder: Path, tmp_path: P
     assert (tmp_path / "out").read_text() == "old\n"
 
 
-@pytest.mark.slow
 def test_lines_are_in_the_partial_file_as_they_come(model_folder: Path, tmp_path: Path) -> None:
     with start_command(model_folder, "--output", str(tmp_path / "out")) as process:
         assert process.stdin
@@ -340,8 +334,7 @@ def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
     assert (tmp_path / "in").read_text() == "Hund\n"
 
 
-@pytest.mark.slow
-def test_a_real_process_answers_every_line_of_the_worst_bytes(model_folder: Path, translator: Translator) -> None:
+def test_a_process_answers_every_line_of_the_worst_bytes(model_folder: Path, translator: Translator) -> None:
     data = b"\n".join(ODD_LINES)
     output, errors = start_command(model_folder, "--backend", "pytorch").communicate(data)
     assert output == translate_bytes(translator, data)
@@ -351,7 +344,6 @@ def test_a_real_process_answers_every_line_of_the_worst_bytes(model_folder: Path
     assert told == [b"line %d" % n for n in invalid]
 
 
-@pytest.mark.slow
 def test_a_line_is_answered_before_the_next_is_sent_and_ctrl_c_ends_it(model_folder: Path) -> None:
     with start_command(model_folder) as process:
         assert process.stdin
@@ -368,26 +360,35 @@ def test_a_line_is_answered_before_the_next_is_sent_and_ctrl_c_ends_it(model_fol
 
 @pytest.mark.slow
 def test_a_reader_that_leaves_early_ends_it_without_a_word(model_folder: Path, tmp_path: Path) -> None:
+    """Also while Python ends: a process that is no fork."""
     (tmp_path / "in").write_bytes(b"Hund\n" * 100_000)
-    with start_command(model_folder, str(tmp_path / "in"), "--scores") as process:
+    command = [sys.executable, "-m", "nmt.translate", *PLAIN, "--model", str(model_folder), str(tmp_path / "in")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        [*command, "--scores"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.readline().endswith(b"\n")
         process.stdout.close()
-        assert process.wait() == 141
+        assert process.wait(60) == 141
         assert process.stderr.read() == b""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("closed", "told"), [("<&-", "standard input can't be read"), (">&-", "standard output can't be written to")]
+    ("number", "told"), [(0, "standard input can't be read"), (1, "standard output can't be written to")]
 )
-def test_what_is_closed_is_named(model_folder: Path, closed: str, told: str) -> None:
-    command = shlex.join([*COMMAND, "--model", str(model_folder)])
-    done = subprocess.run(f"echo Ja | ({command} {closed})", shell=True, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
+def test_what_is_closed_is_named(model_folder: Path, number: int, told: str) -> None:
+    def run(arguments: list[str]) -> int:
+        os.close(number)
+        setattr(sys, ("stdin", "stdout")[number], None)  # as Python begins then
+        return main(arguments)
+
+    process = forks.start(run, [*PLAIN, "--model", str(model_folder)], stderr=subprocess.PIPE, text=True)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert told in errors
+    assert "Traceback" not in errors
 
 
 @pytest.mark.slow

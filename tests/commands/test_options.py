@@ -259,7 +259,7 @@ def test_a_setting_that_help_does_not_show_is_accepted(tmp_path: Path) -> None:
     assert (config.training.max_steps, config.model.d_model, config.search.beam_size) == (5, 64, 3)
 
 
-def test_metavars_name_the_kind_of_a_value() -> None:
+def test_metavars_name_the_kind_of_a_value_and_help_says_that_the_model_decides() -> None:
     shown = {action.dest: action.metavar for action in PARSERS["nmt.train"]()._actions}
     assert shown["data.corpus"] == "CORPUS"
     assert shown["training.max_steps"] == shown["model.n_kv_heads"] == "N"
@@ -269,7 +269,10 @@ def test_metavars_name_the_kind_of_a_value() -> None:
     assert shown["model.norm"] == "{layer,rms}"
     assert shown["training.batch_tokens"] == "N"
     assert shown["tokenizer.user_defined_symbols"] == "[TEXT,...]"
-    assert {a.dest: a.metavar for a in PARSERS["nmt.translate"]()._actions}["guard"] == "{true,false}"
+    actions = {action.dest: action for action in PARSERS["nmt.translate"]()._actions}
+    assert actions["guard"].metavar == "{true,false}"
+    for name, default in (("beam_size", "5"), ("guard", "true")):
+        assert (actions[name].help or "").endswith(f"(default: the model's, else {default})")
 
 
 def test_help_all_shows_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,12 +280,6 @@ def test_help_all_shows_every_setting(capsys: pytest.CaptureFixture[str]) -> Non
         PARSERS["nmt.train"]().parse(["--help-all"])
     assert stop.value.code == 0
     assert shown_options(capsys.readouterr().out) == {f"--{n}" for n in setting_types()} | OF_TRAINING
-
-
-def test_search_options_say_that_the_model_decides() -> None:
-    texts = {action.dest: action.help or "" for action in PARSERS["nmt.translate"]()._actions}
-    assert texts["beam_size"].endswith("(default: the model's, else 5)")
-    assert texts["guard"].endswith("(default: the model's, else true)")
 
 
 def test_short_help_is_the_first_sentence_of_each_docstring() -> None:
@@ -407,9 +404,6 @@ def test_only_settings_that_alter_what_was_learned_are_fixed() -> None:
     fixed = fixed_settings(Config())
     assert {"model.d_model", "training.seed", "training.ema", "data.corpus", "tokenizer.kind"} <= fixed.keys()
     assert not {"training.max_steps", "training.device", "runs", "training.compile"} & fixed.keys()
-
-
-def test_flat_settings_have_every_leaf_once() -> None:
     flat = flatten(Config())
     assert flat["training.max_steps"] == TrainingConfig().max_steps
     assert len(flat) == 2 + sum(len(fields(kind)) for kind in sections().values())

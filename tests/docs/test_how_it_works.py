@@ -2,7 +2,7 @@
 
 import importlib.util
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -29,18 +29,18 @@ def test_the_page_shows_the_whole_program() -> None:
 
 
 @pytest.mark.slow
-def test_the_program_prints_what_the_page_shows(request: pytest.FixtureRequest) -> None:
+def test_the_program_prints_what_the_page_shows(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Small: 2 steps; what needs no training is printed as it stands on the page, and the rest runs. Whole: the model
     has learned, and what the page builds by hand gives what nmt gives."""
     whole = bool(request.config.getoption("--whole"))
-    command = [sys.executable, str(PROGRAM), *([] if whole else ["2"])]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf8")
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr(sys, "argv", [str(PROGRAM), *([] if whole else ["2"])])
+    runpy.run_path(str(PROGRAM))
+    printed = capsys.readouterr().out
     for output in blocks("text")[:BEFORE_TRAINING]:
-        assert output in done.stdout
-    assert not whole or "the same as nmt's beam search: True" in done.stdout
-    hand, library = (
-        float(found) for found in re.findall("^(?:BLEU by hand|by sacreBLEU) +([0-9.]+)", done.stdout, re.M)
-    )
+        assert output in printed
+    assert not whole or "the same as nmt's beam search: True" in printed
+    hand, library = (float(found) for found in re.findall("^(?:BLEU by hand|by sacreBLEU) +([0-9.]+)", printed, re.M))
     assert not whole or (hand > 30 and abs(hand - library) < 0.2)
-    assert "guesses:" in done.stdout
+    assert "guesses:" in printed

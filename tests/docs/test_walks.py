@@ -13,7 +13,9 @@ from time import monotonic, sleep
 
 import pytest
 
-from tests.test_docs import ROOT, SMALL, as_python, write_pairs
+from nmt import serve
+from tests import forks
+from tests.test_docs import ROOT, SMALL, as_python, run_here, write_pairs
 
 OVER_LINES = re.MULTILINE | re.DOTALL
 # A line of a command, or a program, which may have a name.
@@ -31,8 +33,11 @@ def smaller(command: str) -> str:
     return f"{as_python(local)} {SMALL.replace('beam_size 2', 'beam_size 3')}"
 
 
-def run(command: str, folder: Path) -> str:
-    command = as_python(command).replace(".venv/bin/python", sys.executable)
+def run(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> str:
+    command = as_python(command)
+    if "-m nmt." in command:
+        return run_here(command, folder, monkeypatch, capfd)
+    command = command.replace(".venv/bin/python", sys.executable)
     done = subprocess.run(command, shell=True, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}\n{done.stderr[-3000:]}"
     return done.stdout
@@ -46,8 +51,7 @@ def free_port() -> int:
 
 @contextmanager
 def served(model: str, port: int, folder: Path) -> Iterator[None]:
-    command = [sys.executable, "-m", "nmt.serve", model, "--port", str(port)]
-    with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT) as process:
+    with forks.start(serve.main, [model, "--port", str(port)], cwd=folder) as process:
         try:
             end, ready = monotonic() + 120, False
             while not ready and monotonic() < end and process.poll() is None:
@@ -62,7 +66,13 @@ def served(model: str, port: int, folder: Path) -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WALKS)
-def test_a_walk_can_be_walked(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_walk_can_be_walked(
+    name: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     whole, port, model = bool(request.config.getoption("--whole")), free_port(), ""
     write_pairs(tmp_path / "corpus", "de", "en")
     printed: dict[str, str] = {}
@@ -73,13 +83,13 @@ def test_a_walk_can_be_walked(name: str, tmp_path: Path, request: pytest.Fixture
         if command.startswith("make serve"):
             model = command.partition("MODEL=")[2]
         elif command:
-            printed[command] = run(command if whole else smaller(command), tmp_path)
+            printed[command] = run(command if whole else smaller(command), tmp_path, monkeypatch, capfd)
         elif file:
             (tmp_path / file).write_text(code if whole else code.replace("6_000", "300"), "utf8")
         else:
             (tmp_path / "client.py").write_text(code.replace(":5000", f":{port}"), "utf8")
             with served(model, port, tmp_path):
-                printed["client"] = run(".venv/bin/python client.py", tmp_path)
+                printed["client"] = run(".venv/bin/python client.py", tmp_path, monkeypatch, capfd)
     if name == "first-translator":
         assert (tmp_path / "attention.png").is_file()
         with served(model, port, tmp_path):

@@ -167,7 +167,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("name", MADE)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_any_document_with_any_answers_is_well_formed(name: str, data: st.DataObject) -> None:
     made = data.draw(MADE[name])

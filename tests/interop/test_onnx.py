@@ -14,6 +14,7 @@ from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score, search
 from nmt.decode.pytorch import pad
+from nmt.export import main
 from nmt.interop import onnx as form
 from nmt.interop.export import Export
 from nmt.interop.parity import GREEDY
@@ -22,7 +23,7 @@ from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS
 from tests.interop.foreign import noise
 from tests.model.settings import some_combinations
-from tests.tiny import PAIRS, SHORT, make_model
+from tests.tiny import PAIRS, SHORT, make_model, save_tiny
 
 for name in ("onnx", "onnxruntime", "onnxscript"):
     pytest.importorskip(name)
@@ -57,9 +58,10 @@ def model(tokenizer: Tokenizer) -> GenerativeModel:
 @pytest.fixture(scope="module")
 def folder(model: GenerativeModel, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("onnx")
-    form.write(Export(model, tokenizer, INFO, "float32"), folder)
-    tokenizer.save(folder)
-    return folder
+    (folder / "lines").write_text("\n".join(source for source, _ in PAIRS))
+    made = save_tiny(folder / "model", model, tokenizer)
+    assert main([str(made), str(folder / "out"), "--to", "onnx", "--check", str(folder / "lines")]) == 0
+    return folder / "out"
 
 
 def test_the_graphs_give_the_same_log_probabilities_and_translations(model: GenerativeModel, folder: Path) -> None:

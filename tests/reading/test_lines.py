@@ -114,7 +114,7 @@ def spans_of(line: str, tokenizer: Tokenizer, limits: Limits, cut: object = cut_
     return [*taken.readings]
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(pieces=pieces_of_text, limit=st.integers(1, 30), split_above=st.integers(1, 40))
 def test_cuts_cover_a_source_in_spans_that_fit(pieces: list[str], limit: int, split_above: int) -> None:
     ends = cut_points(pieces, limit, split_above)
@@ -217,7 +217,7 @@ def test_a_given_translation_of_more_sentences_is_grouped_in_all_ways(tokenizer:
     assert asked_of("Wo? Da.", "Here", USUAL, replace(context, limits=Limits(200, 200, math.inf))) == ["Here"]
 
 
-many = settings(max_examples=300, deadline=None, derandomize=True)
+many = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def translated(

@@ -9,7 +9,7 @@ from nmt.reading.loop import Reading
 from nmt.reading.request import Part, Request, Translation, join
 from tests.reading.pretended import SURE
 
-many = settings(max_examples=150, deadline=None, derandomize=True)
+many = settings(max_examples=100, deadline=None, derandomize=True)
 texts = st.text("abc. \u00a0üß{}\t", min_size=1, max_size=25)
 numbers = st.lists(st.integers(0, 30), min_size=6, max_size=6)
 

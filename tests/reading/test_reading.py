@@ -49,6 +49,7 @@ def reader(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("reader", [True], indirect=True, ids=["words"])
 @pytest.mark.parametrize("kind", ["must", "must_not", "prefix"])
 @pytest.mark.parametrize("line", SEVERAL)
 def test_no_constraint_of_any_part_of_a_line_is_broken_unflagged(reader: Translator, line: str, kind: str) -> None:

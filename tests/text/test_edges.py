@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nmt.text.edges import quotes_of, take_off
 from nmt.text.own_items import OwnItems
 
-many = settings(max_examples=500, deadline=None, derandomize=True)
+many = settings(max_examples=100, deadline=None, derandomize=True)
 lines = st.text(alphabet="ab ->#*•.!?…[](){}1:;„“\"'D\u00a0", max_size=60)
 
 

@@ -71,9 +71,9 @@ def found(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("kind", "item"), every_item)
-@pytest.mark.parametrize("frame", ["@", "Das ist @ hier.", "(@), oder?", "„@“ …", "*@*", "请看@吧。", "Das ist @!"])
-def test_each_item_is_found_whole_wherever_it_stands(kind: str, item: str, frame: str) -> None:
-    assert found(frame.replace("@", item)) == [(kind, item)]
+def test_each_item_is_found_whole_wherever_it_stands(kind: str, item: str) -> None:
+    for frame in ("@", "Das ist @ hier.", "(@), oder?", "„@“ …", "*@*", "请看@吧。", "Das ist @!"):
+        assert found(frame.replace("@", item)) == [(kind, item)], frame
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_items_and_the_gaps_between_them_make_up_the_text(text: str) -> None:
     assert rebuilt + text[position:] == text
 
 
-@settings(derandomize=True, deadline=None, max_examples=500)
+@settings(derandomize=True, deadline=None, max_examples=100)
 @given(texts)
 def test_a_text_with_an_item_has_a_sign_of_one(text: str) -> None:
     assert SIGN_OF_ITEM.search(text) or not PATTERN.search(text)

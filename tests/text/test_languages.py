@@ -46,6 +46,7 @@ def test_the_share_of_letters_in_the_scripts_of_a_language(text: str, language: 
 def test_codes_of_three_letters_are_those_of_two() -> None:
     codes = ["deu", "ger", "de-AT", "FRE", "zho_Hans", "pes", "tlh", "de"]
     assert [short_code(code) for code in codes] == ["de", "de", "de", "fr", "zh", "fa", "tlh", "de"]
+    assert [base_code(code) for code in ("de-AT", "zh_Hans", "nb", "yue")] == ["de", "zh", "no", "zh"]
     assert all(len(code) == 3 for code in TWO_LETTERS)
     assert all(len(code) == 2 for code in KNOWN)
 
@@ -115,11 +116,6 @@ def test_without_a_package_cleaning_says_what_to_install_and_the_service_looks_a
     with pytest.raises(ValueError, match=r"cleaning\.language needs the package eldc or py3langid.*'\.\[langid\]'"):
         make_filters(CleaningConfig(language=True), ("de", "en"))
     assert detect(GERMAN, ["ru", "de"]) == [("de", 1.0)]
-
-
-@pytest.mark.parametrize(("code", "base"), [("de-AT", "de"), ("zh_Hans", "zh"), ("nb", "no"), ("yue", "zh")])
-def test_codes(code: str, base: str) -> None:
-    assert base_code(code) == base
 
 
 def test_eldc_comes_first() -> None:

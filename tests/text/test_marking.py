@@ -9,7 +9,7 @@ from nmt.text.marking import Marked, mark
 from nmt.vocabulary import ITEMS
 from tests.text.test_markup import texts
 
-many = settings(max_examples=500, deadline=None, derandomize=True)
+many = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 NAMES = {character: f"[{n}]" for n, character in enumerate(ITEMS)}  # how placeholders are written here

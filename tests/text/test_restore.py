@@ -106,7 +106,7 @@ pieces = st.sampled_from(
 )  # fmt: skip
 some_links = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5)))
 some_words = st.lists(st.sampled_from(["dog", "runs", "it.", "(so)", "日本", "a\u2003b"]), max_size=6)
-many = settings(max_examples=400, deadline=None, derandomize=True)
+many = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 @many
@@ -146,11 +146,11 @@ def test_links_are_those_of_the_words_of_items() -> None:
     ["{a} ", "{a}", "Wort {a} ", "Wort{a}", "<b>Wort</b> ", "({a}) und ", "<b><i>x</i></b>", "({x}", "</b>"],
 )  # fmt: skip
 def test_thousands_of_items_take_linear_time(unit: str) -> None:
-    line = (unit * 20_000).strip()
+    line = (unit * 5_000).strip()
     begin = time.process_time()
     lifted = lift(line)
     restore(lifted.text, lifted, [(i, i) for i in range(len(lifted.tokens))])
-    assert time.process_time() - begin < 12  # 0.1 to 2.5 s; quadratic time is minutes
+    assert time.process_time() - begin < 3  # 0.03 to 0.6 s; quadratic time is 4 s to minutes
 
 
 def test_tags_in_each_other_take_linear_time() -> None:

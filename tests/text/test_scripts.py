@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nmt.text.scripts import ASIAN, EAST_ASIAN, UNSPACED, Phrase, is_letter, without_signs
 
-many = settings(max_examples=300, deadline=None, derandomize=True)
+many = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 @pytest.mark.parametrize("character", "aZüßж1٣²\u0301_\u00ad\u200d한ﾡנन１")

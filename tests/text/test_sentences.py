@@ -165,7 +165,7 @@ def test_blanks_between_sentences_are_kept_apart() -> None:
     ]
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(st.lists(pieces, max_size=40).map("".join) | st.text())
 def test_the_sentences_of_any_text_are_the_text(text: str) -> None:
     sentences = split_sentences(text)
@@ -183,12 +183,12 @@ def test_the_sentences_of_any_text_are_the_text(text: str) -> None:
     ],
 )  # fmt: skip
 def test_long_texts_take_linear_time(unit: str) -> None:
-    text = unit * (400_000 // len(unit))
+    text = unit * (100_000 // len(unit))
     begin = time.process_time()
     split_clauses(text + "A")
     count_ends(text)
     possible_ends(text + "A")
-    assert time.process_time() - begin < 10  # 0.1 to 3 s; what is quadratic takes minutes
+    assert time.process_time() - begin < 2.5  # 0.03 to 0.8 s; what is quadratic takes 4 s to minutes
 
 
 @pytest.mark.parametrize(

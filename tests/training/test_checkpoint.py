@@ -4,10 +4,9 @@ keeps, and which weights its model folder gets."""
 import errno
 import json
 import math
+import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,6 +22,7 @@ from torch import Tensor
 from nmt.model.weights import write_tensors
 from nmt.training.checkpoint import (
     Progress,
+    Writer,
     average_weights,
     choose_average,
     choose_weights,
@@ -32,11 +32,13 @@ from nmt.training.checkpoint import (
     signed,
     step_folder,
     step_of,
+    write_checkpoint,
 )
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer
 from nmt.training.monitor import Window
 from nmt.upgrade import FORMAT
+from tests import forks
 from tests.training.reversal import TINY, losses, new_trainer, records, require_equal, run, save_checkpoint
 
 
@@ -103,29 +105,25 @@ def test_a_checkpoint_that_cannot_be_written_ends_training_at_a_later_step(
     assert not list_checkpoints(trainer.checkpoints)
 
 
-KILLED = """
-import os, signal, sys, torch
-from pathlib import Path
-from nmt.training import checkpoint
-from nmt.model.weights import write_tensors
-from nmt.training.checkpoint import Progress, Writer
-writer, files = Writer(), {"model": {"w": torch.ones(3)}, "optimizer": {"w:m": torch.ones(3)}}
-writer.start(Path(sys.argv[1]), files, Progress(step=1))
-writer.finish()
-write, written = checkpoint.write_tensors, []
-def killed(path, tensors):
-    if written:
-        os.kill(os.getpid(), signal.SIGKILL)
-    written.append(write(path, tensors))
-checkpoint.write_tensors = killed
-writer.start(Path(sys.argv[1]), files, Progress(step=2))
-writer.finish()
-"""
+def test_a_process_killed_while_it_writes_leaves_the_checkpoint_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"model": {"w": torch.ones(3)}, "optimizer": {"w:m": torch.ones(3)}}
+    write_checkpoint(tmp_path, files, Progress(step=1))
 
+    def killed(path: Path, tensors: Mapping[str, Tensor]) -> None:
+        if path.name != "model.safetensors":
+            os.kill(os.getpid(), signal.SIGKILL)
+        write_tensors(path, tensors)
 
-@pytest.mark.slow
-def test_a_process_killed_while_it_writes_leaves_the_checkpoint_before(tmp_path: Path) -> None:
-    assert subprocess.run([sys.executable, "-c", KILLED, tmp_path], check=False).returncode == -signal.SIGKILL
+    def write(_: list[str]) -> int:
+        writer = Writer()
+        writer.start(tmp_path, files, Progress(step=2))
+        writer.finish()
+        return 0
+
+    monkeypatch.setattr("nmt.training.checkpoint.write_tensors", killed)
+    assert forks.start(write, []).wait(60) == -signal.SIGKILL
     newest = newest_checkpoint(tmp_path)
     assert newest
     assert Progress.load(newest).step == 1
@@ -139,17 +137,13 @@ def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
         load_checkpoint(checkpoint, model, torch.optim.AdamW(model.parameters()))
 
 
-def test_the_state_says_its_format_and_format_1_has_no_number(tmp_path: Path) -> None:
+def test_the_state_says_its_format_which_format_1_lacks_and_a_newer_one_is_refused(tmp_path: Path) -> None:
     progress = Progress(step=7, best_step=3, best_value=-2.5, validated={"3": -2.5})
     checkpoint = save_linear(tmp_path, progress)
     assert json.loads((checkpoint / "state.json").read_text())["format"] == FORMAT
     assert Progress.load(checkpoint) == progress
     rewrite_state(checkpoint, format=None)
     assert Progress.load(checkpoint) == progress
-
-
-def test_a_state_of_a_newer_version_is_refused_with_advice(tmp_path: Path) -> None:
-    checkpoint = save_linear(tmp_path, Progress(step=1))
     rewrite_state(checkpoint, format=FORMAT + 1, best_of_all=[1, 2])
     advice = rf"state\.json can't be read by nmt .*it has format {FORMAT + 1}, of a newer nmt"
     with pytest.raises(ValueError, match=advice):

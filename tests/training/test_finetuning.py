@@ -157,9 +157,6 @@ def test_frozen_parts_stay_and_the_others_learn(words: Tokenizer, tmp_path: Path
     changed = {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
     assert changed
     assert all(name.startswith("decoder") for name in changed)
-
-
-def test_freezing_everything_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing is left to learn"):
         TrainingConfig(freeze=("embeddings", "encoder", "decoder"))
 

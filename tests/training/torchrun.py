@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from safetensors.torch import load_file
 from torch import Tensor
@@ -17,6 +18,7 @@ from nmt import messages
 from nmt import train as train_command
 from nmt.training import loop
 from tests.data.corpus_files import write_corpus
+from tests.forks import load_libraries
 
 ROOT = Path(__file__).parent.parent.parent
 FORK = get_context("fork")
@@ -65,20 +67,25 @@ def finish(process: "subprocess.Popen[str]") -> str:
     return output
 
 
-def train(
-    corpus: Path, processes: int, name: str, *more: str, patch: Callable[[], object] = int, status: int = 0
+def train(corpus: Path, processes: int, name: str, *more: str, **other: Any) -> str:
+    """`forked`, with the usual options and these."""
+    return forked(options(corpus, name, *more), processes, corpus.parent / f"{name}.log", **other)
+
+
+def forked(
+    arguments: list[str], processes: int, log: Path, *, patch: Callable[[], object] = int, status: int = 0
 ) -> str:
     """Train in forks of this process.
 
     Args:
         processes: how many, as if torchrun had started them; 0: one, as without torchrun.
+        log: a file for what they print.
         patch: what each of them does first.
         status: with which all of them must end.
 
     Returns:
         What they have printed.
     """
-    log = corpus.parent / f"{name}.log"
     log.write_text("")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -94,8 +101,9 @@ def train(
         with log.open("a", buffering=1, encoding="utf8") as output:
             sys.stdout = sys.stderr = output
             patch()
-            sys.exit(train_command.main(options(corpus, name, *more)))
+            sys.exit(train_command.main(arguments))
 
+    load_libraries()
     forks = [FORK.Process(target=be_process, args=(rank,)) for rank in range(max(1, processes))]
     for process in forks:
         process.start()

@@ -2,10 +2,9 @@
 
 import json
 import math
+import os
 import resource
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from nmt import files
 from nmt.files import check_sums, sha256, whole_folder
 from nmt.model.weights import read_tensors, write_tensors
 from nmt.translation.model_folder import load_model
 from nmt.upgrade import FORMAT
+from tests import forks
 
 
 def test_a_folder_with_an_altered_or_missing_file_is_refused(tmp_path: Path) -> None:
@@ -74,27 +75,31 @@ def test_a_draft_that_fails_changes_nothing(tmp_path: Path) -> None:
     check_sums(target)
 
 
-@pytest.mark.slow
 def test_a_folder_is_there_after_a_crash_at_any_moment(tmp_path: Path) -> None:
     """The process ends, without a word, before each system call that changes the disk; a next attempt may fail too."""
-    code = (
-        "import os, sys; from pathlib import Path; import nmt.files as f\n"
-        "calls = [int(sys.argv[2])]\n"
-        "def dying(call):\n"
-        "    def die(*a, **k):\n"
-        "        calls[0] -= 1\n"
-        "        if not calls[0]: os._exit(9)\n"
-        "        return call(*a, **k)\n"
-        "    return die\n"
-        "for name in ('replace', 'write_text', 'mkdir'): setattr(Path, name, dying(getattr(Path, name)))\n"
-        "f.shutil.rmtree, f.flush_to_disk = dying(f.shutil.rmtree), dying(f.flush_to_disk)\n"
-        "with f.whole_folder(Path(sys.argv[1])) as draft: (draft / 'file').write_text('new')\n"
-    )
+
+    def write(arguments: list[str]) -> int:
+        target, calls = Path(arguments[0]), [int(arguments[1])]
+
+        def dying(call: Callable[..., Any]) -> Callable[..., Any]:
+            def die(*given: Any, **named: Any) -> Any:
+                calls[0] -= 1
+                return call(*given, **named) if calls[0] else os._exit(9)
+
+            return die
+
+        of_paths = [(Path, name) for name in ("replace", "write_text", "mkdir")]
+        for place, name in (*of_paths, (shutil, "rmtree"), (files, "flush_to_disk")):
+            setattr(place, name, dying(getattr(place, name)))
+        with whole_folder(target) as draft:
+            (draft / "file").write_text("new")
+        return 0
+
     for crash in range(1, 100):
         target = tmp_path / str(crash) / "whole"
         with whole_folder(target) as draft:
             (draft / "file").write_text("old")
-        ended = subprocess.run([sys.executable, "-c", code, str(target), str(crash)], check=False).returncode
+        ended = forks.start(write, [str(target), str(crash)]).wait(60)
         with pytest.raises(OSError, match="full"), whole_folder(target):
             raise OSError("full")
         check_sums(target, "file")

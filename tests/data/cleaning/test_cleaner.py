@@ -135,26 +135,17 @@ def test_the_first_line_of_a_cause_is_kept() -> None:
     assert ledger.first == {"a side is blank": 3, "composed to NFC": 4}
 
 
-def test_a_cause_that_never_struck_is_not_listed() -> None:
+def test_a_ledger_adds_up_and_lists_what_struck() -> None:
     ledger = Ledger(read=1)
     ledger.drop("longer than 256 pieces", 0)
     assert ledger.dropped == {}
-
-
-def test_more_pairs_cannot_be_dropped_than_were_read() -> None:
     with pytest.raises(AssertionError, match="more pairs dropped"):
-        Ledger(read=1).drop("blank", 2)
-
-
-def test_a_saved_ledger_that_does_not_add_up_is_refused() -> None:
-    with pytest.raises(ValueError, match="doesn't add up"):
-        Ledger.from_dict(Ledger(read=3).as_dict() | {"kept": 2})
-
-
-def test_an_older_ledger_counts_pairs() -> None:
+        ledger.drop("blank", 2)
     saved = Ledger(read=3).as_dict()
+    with pytest.raises(ValueError, match="doesn't add up"):
+        Ledger.from_dict(saved | {"kept": 2})
     del saved["unit"]
-    assert Ledger.from_dict(saved) == Ledger(read=3, unit="pair")
+    assert Ledger.from_dict(saved) == Ledger(read=3, unit="pair"), "an older ledger counts pairs"
 
 
 def test_the_table_says_what_it_counts() -> None:

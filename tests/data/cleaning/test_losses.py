@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
 from nmt.data.cleaning.losses import describe_losses
-from nmt.data.corpora import load_corpus
 from nmt.prepare import main
 from nmt.text.normalise import INVALID
 
@@ -59,25 +57,6 @@ def test_causes_of_few_lines_and_what_is_held_out_are_no_warning() -> None:
         "WARNING: 6 of 100 train pairs (6%) were dropped: a side is blank.",
         "WARNING: 9 of 50 val pairs (18%) have invalid UTF-8 made U+FFFD.",
     ]
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("text", ["schöne Grüße", "привет, мир", "γειά σου κόσμε"])
-def test_utf_16_is_an_error_also_without_a_byte_order_mark(tmp_path: Path, encoding: str, text: str) -> None:
-    lines = [f"{text} {n}" for n in range(60)]
-    write(tmp_path / "all.de", lines, encoding)
-    write(tmp_path / "all.en", ENGLISH, "utf8")
-    with pytest.raises(ValueError, match=r"all\.de is UTF-16.*: convert it with iconv -f UTF-16") as error:
-        load_corpus(DataConfig(corpus=str(tmp_path / "all")))
-    name = str(error.value).partition("iconv -f ")[2].split()[0]
-    assert (tmp_path / "all.de").read_bytes().decode(name).splitlines() == lines
-
-
-@pytest.mark.parametrize("first", ["", "\t", "\x01", "a\x0b", "-", "中", "a\tb"])
-def test_odd_first_lines_are_not_taken_for_utf_16(tmp_path: Path, first: str) -> None:
-    write(tmp_path / "all.de", [first, *ENGLISH], "utf8")
-    write(tmp_path / "all.en", ["first", *ENGLISH], "utf8")
-    assert load_corpus(DataConfig(corpus=str(tmp_path / "all"))).ledgers["train"].read == 61
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,6 @@ def test_a_folder_has_its_splits_every_test_and_its_own_name(folder: Path) -> No
         ("train", "val", "test", "test_2018"), 3
     )
     assert corpus.notes == []
-
-
-def test_the_direction_can_be_turned_round(folder: Path) -> None:
     assert load(folder, "en", "de").val == [(english, german) for german, english in pairs_of("val")]
 
 

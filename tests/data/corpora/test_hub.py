@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlparse
 
 import pytest
@@ -56,19 +57,13 @@ def test_a_data_set_of_one_language_is_read(tmp_path: Path, column: str, text: T
         load_corpus(DataConfig(corpus=f"hub:{tmp_path}", text="both"))
 
 
-def test_a_data_set_without_a_training_split_is_refused(tmp_path: Path) -> None:
+def test_a_data_set_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text('{"de": "eins", "en": "one"}\n')
     with pytest.raises(ValueError, match="no split named train; it has test"):
         load(f"hub:{tmp_path}")
-
-
-def test_a_data_set_that_cannot_be_loaded_is_named_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "train.jsonl").write_text("not JSON")
     with pytest.raises(ValueError, match=r"can't be loaded: \w+"):
         load(f"hub:{tmp_path}")
-
-
-def test_a_data_set_needs_a_name() -> None:
     with pytest.raises(ValueError, match="lacks the data set's name"):
         load("hub:")
 
@@ -182,11 +177,11 @@ def server() -> Iterator[ThreadingHTTPServer]:
     server.server_close()
 
 
-Read = tuple[str, list[list[str]], list[str], list[str], dict[str, str]]
+Read = list[Any]  # name, training pairs, names of test sets, notes, commits
 
 
-def load_in_a_new_process(home: Path, endpoint: str, corpus: str = "auto") -> Read:
-    """A corpus with a hub of our own: its client reads the environment only when it is imported."""
+def load_in_a_new_process(home: Path, endpoint: str, *corpora: str) -> list[Read]:
+    """Corpora with a hub of our own: its client reads the environment only when it is imported."""
     code = """if True:
         import json, sys
         from types import SimpleNamespace
@@ -194,53 +189,55 @@ def load_in_a_new_process(home: Path, endpoint: str, corpus: str = "auto") -> Re
         from nmt.data import corpora, phrasebook
         book = SimpleNamespace(train=[("eins", "one")], val=[("zwei", "two")], test=[("drei", "three")])
         phrasebook.phrasebook = lambda: book
-        try:
-            c = corpora.load_corpus(DataConfig(corpus=sys.argv[1]))
-            print(json.dumps([c.name, list(c.train), list(c.tests), c.notes, c.commits]))
-        except ValueError as error:
-            print(json.dumps([str(error), [], [], [], {}]))"""
+        for name in sys.argv[1:]:
+            try:
+                c = corpora.load_corpus(DataConfig(corpus=name))
+                print("READ", json.dumps([c.name, list(c.train), list(c.tests), c.notes, c.commits]))
+            except ValueError as error:
+                print("READ", json.dumps([str(error), [], [], [], {}]))"""
     environment = os.environ | {"HF_HOME": str(home), "HF_ENDPOINT": endpoint, "NO_PROXY": "127.0.0.1"}
     environment.pop("HF_HUB_OFFLINE", None)
-    command = [sys.executable, "-c", code, corpus]
+    command = [sys.executable, "-c", code, *corpora]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    name, train, tests, notes, commits = json.loads(done.stdout.splitlines()[-1])
-    return name, train, tests, notes, commits
+    return [json.loads(line.removeprefix("READ ")) for line in done.stdout.splitlines() if line.startswith("READ ")]
 
 
 def test_auto_takes_multi30k_from_the_hub_and_then_its_own_copy(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     endpoint = f"http://127.0.0.1:{server.server_port}"
     train = [list(pair) for pair in pairs_of("train")]
-    expected: Read = ("multi30k", train, ["test_2016_flickr"], [], {hub.MULTI30K: StandIn.commit})
-    assert load_in_a_new_process(tmp_path, endpoint) == expected
+    expected: Read = ["multi30k", train, ["test_2016_flickr"], [], {hub.MULTI30K: StandIn.commit}]
+    assert load_in_a_new_process(tmp_path, endpoint, "auto") == [expected]
     server.shutdown()
     server.server_close()
-    assert load_in_a_new_process(tmp_path, endpoint) == expected
+    assert load_in_a_new_process(tmp_path, endpoint, "auto") == [expected]
 
 
 def test_a_revision_is_read_and_its_commit_recorded(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     endpoint, named = f"http://127.0.0.1:{server.server_port}", f"hub:{hub.MULTI30K}"
-    _, train, _, _, commits = load_in_a_new_process(tmp_path, endpoint, f"{named}@v1")
+    (_, train, _, _, commits), (problem, *_) = load_in_a_new_process(tmp_path, endpoint, f"{named}@v1", f"{named}@v2")
     assert (len(train), commits) == (3, {f"{hub.MULTI30K}@v1": StandIn.commit})
-    problem, *_ = load_in_a_new_process(tmp_path, endpoint, f"{named}@v2")  # and not the copy of another revision
+    # And not the copy of another revision.
     assert problem.startswith(f"the data set {hub.MULTI30K} has no revision 'v2': name a branch, a tag or a commit")
     server.shutdown()
     server.server_close()
-    assert len(load_in_a_new_process(tmp_path, endpoint, f"{named}@{StandIn.commit[:8]}")[1]) == 3
-    problem, *_ = load_in_a_new_process(tmp_path, endpoint, f"{named}@v1")
+    (_, train, *_), (problem, *_) = load_in_a_new_process(
+        tmp_path, endpoint, f"{named}@{StandIn.commit[:8]}", f"{named}@v1"
+    )
+    assert len(train) == 3
     assert f"the copy in the cache is of commit {StandIn.commit}, which may not be v1" in problem
 
 
 def test_a_stream_from_the_hub_leaves_no_copy(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     endpoint = f"http://127.0.0.1:{server.server_port}"
-    name, train, _, _, commits = load_in_a_new_process(tmp_path, endpoint, f"hub-stream:{hub.MULTI30K}")
+    [(name, train, _, _, commits)] = load_in_a_new_process(tmp_path, endpoint, f"hub-stream:{hub.MULTI30K}")
     assert (name, train) == ("multi30k", [list(pair) for pair in pairs_of("train")])
     assert commits == {hub.MULTI30K: StandIn.commit}
     assert not [*tmp_path.rglob("*.arrow")]
 
 
 def test_auto_takes_the_phrasebook_and_says_so_when_the_hub_is_not_there(tmp_path: Path) -> None:
-    name, train, tests, notes, commits = load_in_a_new_process(tmp_path, "http://127.0.0.1:9")
+    [(name, train, tests, notes, commits)] = load_in_a_new_process(tmp_path, "http://127.0.0.1:9", "auto")
     assert (name, train, tests, commits) == ("phrasebook", [["eins", "one"]], ["test"], {})
     assert len(notes) == 1
     assert notes[0].startswith("Multi30k can't be loaded (the hub can't be used: ")
@@ -250,6 +247,7 @@ def test_auto_takes_the_phrasebook_and_says_so_when_the_hub_is_not_there(tmp_pat
 @pytest.fixture
 def hanging_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "ask_hub", lambda name: time.sleep(30))
+    assert hub.PROBE_SECONDS <= 10, "of the 15 seconds in which auto is decided, imports need some"
     monkeypatch.setattr(hub, "PROBE_SECONDS", 0.2)
 
 
@@ -267,7 +265,3 @@ def test_a_hub_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path:
     ):
         load("hub:wmt/wmt14:de-en")
     assert time.monotonic() - start < 10
-
-
-def test_the_decision_about_the_hub_leaves_time_for_imports() -> None:
-    assert hub.PROBE_SECONDS <= 10  # of the 15 seconds in which auto is decided

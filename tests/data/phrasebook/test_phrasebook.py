@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_corpus_and_another_seed_another() -> None:
     assert phrasebook(7, 300, 20) != phrasebook(8, 300, 20)
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])
+@pytest.mark.parametrize("hash_seed", ["0", "4242"])
 def test_the_order_of_hashes_does_not_show(hash_seed: str) -> None:
     code = (
         "import hashlib; from nmt.data.phrasebook import phrasebook; "

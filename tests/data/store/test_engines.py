@@ -2,12 +2,11 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial, partialmethod
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Literal
@@ -23,6 +22,7 @@ from nmt.data.store.preparing import prepare, prepare_part
 from nmt.data.store.shards import Draft
 from nmt.data.texts import read_rows
 from nmt.prepare import main
+from tests import forks
 from tests.data.corpus_files import interrupt
 from tests.data.store.test_prepared import tree
 
@@ -48,8 +48,10 @@ def any_settings(request: pytest.FixtureRequest) -> Config:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ENGINES)
 def test_any_engine_makes_the_same_bytes(
-    tmp_path: Path, any_settings: Config, kind: Literal["processes", "ray"]
+    tmp_path: Path, any_settings: Config, kind: Literal["processes", "ray"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Processes are forks of this one, which are cheap; test_a_killed_worker_is_told has new ones."""
+    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
     first = prepare(None, any_settings, tmp_path / "one", engine=ONE)
     assert len(first.store) == 4
     assert first.ledgers["train"].dropped == {CAUSE: 25} if any_settings.cleaning.near else {"repeated": 8}
@@ -151,15 +153,15 @@ def is_running(process: int) -> bool:
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_workers_end_when_their_driver_is_killed(tmp_path: Path) -> None:
-    task = f"partial(write_id, Path({str(tmp_path)!r}))"
-    imports = "from functools import partial; from pathlib import Path; from nmt.data.store.engines import Engine; "
-    code = (
-        f"{imports}from tests.data.store.test_engines import write_id; Engine(workers=2).run({task}, [0, 1], 'Waiting')"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as driver:
+def test_workers_end_when_their_driver_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
+
+    def drive(_: list[str]) -> int:
+        Engine(workers=2).run(partial(write_id, tmp_path), [0, 1], "Waiting")
+        return 0
+
+    with forks.start(drive, []) as driver:
         files = [tmp_path / "0", tmp_path / "1"]
         wait_for(lambda: all(file.exists() and file.read_text() for file in files))
         driver.kill()
@@ -223,13 +225,12 @@ def test_what_another_corpus_left_is_not_taken(
     assert ("Neu ist das", "That is new") in prepare(None, settings, tmp_path / "run", engine=ONE).train
 
 
-@pytest.mark.slow
-def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config) -> None:
+def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     argv = argv_of(settings)
-    kill = "import os; from nmt.data.store.shards import Draft; Draft.encode = lambda *_: os.kill(os.getpid(), 9)"
-    code = f"{kill}; from nmt.prepare import main; main({argv!r})"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
-    assert len(list((tmp_path / "run" / DRAFT / "clean").iterdir())) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, "encode", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        assert forks.start(main, argv).wait(60) == -signal.SIGKILL
+    assert len(list((tmp_path / "run" / DRAFT / "clean").iterdir())) == 4
     assert main(argv) == 0
     assert not (tmp_path / "run" / DRAFT).exists()
     assert len(Prepared.load(tmp_path / "run").train) == 60

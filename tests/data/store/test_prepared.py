@@ -136,7 +136,7 @@ def test_notes_are_said_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[s
 # Finished and unfinished folders
 
 
-def test_a_finished_folder_is_returned_at_once_and_it_is_said(
+def test_a_finished_folder_is_returned_at_once_or_refused_with_other_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = prepare(corpus(), config(tmp_path), tmp_path / "run")
@@ -145,6 +145,8 @@ def test_a_finished_folder_is_returned_at_once_and_it_is_said(
     again = prepare(corpus(), config(tmp_path), tmp_path / "run")
     assert again.train == first.train
     assert f"{tmp_path / 'run'} is prepared already: 60 training pairs of mine" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"other settings: data\.max_ratio was 5\.0, is 3\.0\. Give the run another"):
+        prepare(corpus(), config(tmp_path, max_ratio=3.0), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -180,12 +182,6 @@ def test_what_else_is_in_the_folder_stays(tmp_path: Path) -> None:
     prepare(corpus(), config(tmp_path), tmp_path)
     assert (tmp_path / "config.yaml").read_text() == settings
     assert (tmp_path / "mine" / "file").read_text() == "mine"
-
-
-def test_a_folder_prepared_with_other_settings_is_refused(tmp_path: Path) -> None:
-    prepare(corpus(), config(tmp_path), tmp_path / "run")
-    with pytest.raises(ValueError, match=r"other settings: data\.max_ratio was 5\.0, is 3\.0\. Give the run another"):
-        prepare(corpus(), config(tmp_path, max_ratio=3.0), tmp_path / "run")
 
 
 def test_the_size_of_the_tokenizer_s_sample_may_be_another_default(tmp_path: Path) -> None:
@@ -287,19 +283,14 @@ def test_a_corpus_where_the_run_will_be_is_refused_and_stays(
     assert tree(project) == before
 
 
-def test_another_corpus_where_the_run_will_be_is_refused_and_stays(project: Path) -> None:
-    more = (CorpusConfig(corpus=str(project / "data")),)
-    settings = Config(name="proj", runs="..", data=DataConfig(corpus="phrasebook", more=more))
-    before = tree(project)
-    with pytest.raises(ValueError, match=r"data\.more is .*, but the run in \.\./proj keeps its own data/"):
-        prepare(None, settings, Path("..") / "proj")
-    assert tree(project) == before
-
-
-def test_a_tokenizer_where_the_run_will_be_is_refused_and_stays(project: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("setting", ["data.more", "tokenizer.folder"])
+def test_what_is_read_where_the_run_will_be_is_refused_and_stays(project: Path, setting: str) -> None:
     settings = Config(name="proj", runs="..", tokenizer=TokenizerConfig(folder=str(project / "tokenizer")))
+    if setting == "data.more":
+        more = (CorpusConfig(corpus=str(project / "data")),)
+        settings = Config(name="proj", runs="..", data=DataConfig(corpus="phrasebook", more=more))
     before = tree(project)
-    with pytest.raises(ValueError, match=r"tokenizer\.folder is .*, but the run in \.\./proj keeps its own data/"):
+    with pytest.raises(ValueError, match=rf"{setting} is .*, but the run in \.\./proj keeps its own data/"):
         prepare(None, settings, Path("..") / "proj")
     assert tree(project) == before
 
@@ -345,14 +336,15 @@ def test_a_tokenizer_of_another_run_can_be_taken(tmp_path: Path) -> None:
 # What cannot be prepared
 
 
-def test_a_corpus_of_which_nothing_is_left_says_where_it_went(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no training pair is left of 66: .*65 longer than 3 characters"):
-        prepare(corpus(), config(tmp_path, max_characters=3), tmp_path / "run")
-
-
-def test_a_corpus_whose_pieces_are_all_too_many_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"no training pair is left of 66: .* longer than 1 pieces"):
-        prepare(corpus(), config(tmp_path, max_pieces=1), tmp_path / "run")
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [({"max_characters": 3}, ".*65 longer than 3 characters"), ({"max_pieces": 1}, ".* longer than 1 pieces")],
+)
+def test_a_corpus_of_which_nothing_is_left_says_where_it_went(
+    tmp_path: Path, setting: dict[str, int], said: str
+) -> None:
+    with pytest.raises(ValueError, match=f"no training pair is left of 66: {said}"):
+        prepare(corpus(), config(tmp_path, **setting), tmp_path / "run")
 
 
 # From settings to a run

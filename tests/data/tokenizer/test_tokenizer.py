@@ -299,22 +299,18 @@ def test_no_piece_makes_a_line_two_lines(tokenizer: Tokenizer) -> None:
 # Files
 
 
-def test_a_folder_without_models_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_than_those_of_a_tokenizer_is_refused(train: Train, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"holds no tokenizer: neither joint\.model nor"):
         Tokenizer.load(tmp_path)
-
-
-def test_one_of_two_models_is_not_enough(train: Train, tmp_path: Path) -> None:
-    train(folder=tmp_path, joint=False)
-    (tmp_path / "target.model").unlink()
-    with pytest.raises(ValueError, match=r"target\.model is missing"):
+    (tmp_path / "joint.model").write_text("the\nof\nand\n")
+    with pytest.raises(ValueError, match="is damaged or not a SentencePiece model"):
         Tokenizer.load(tmp_path)
-
-
-def test_a_joint_model_and_one_of_a_side_are_too_many(train: Train, tmp_path: Path) -> None:
-    train(folder=tmp_path)
     train(folder=tmp_path, joint=False)
     with pytest.raises(ValueError, match="remove what doesn't belong"):
+        Tokenizer.load(tmp_path)
+    for name in ("joint.model", "target.model"):
+        (tmp_path / name).unlink()
+    with pytest.raises(ValueError, match=r"target\.model is missing"):
         Tokenizer.load(tmp_path)
 
 
@@ -326,12 +322,6 @@ def test_a_model_cut_anywhere_is_refused(train: Train, tmp_path: Path) -> None:
         path.write_bytes(whole[:length])
         with pytest.raises(ValueError, match=r"joint\.model is (empty|damaged or not a SentencePiece model)"):
             Tokenizer.load(tmp_path)
-
-
-def test_another_file_is_no_model(tmp_path: Path) -> None:
-    (tmp_path / "joint.model").write_text("the\nof\nand\n")
-    with pytest.raises(ValueError, match="is damaged or not a SentencePiece model"):
-        Tokenizer.load(tmp_path)
 
 
 def test_a_model_with_other_special_ids_is_refused(tmp_path: Path) -> None:
