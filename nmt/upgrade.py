@@ -13,6 +13,7 @@ LARGE = "since 8 experts brought 0.2 BLEU of captions, and are for models beyond
 LATENT = "since rotary positions alone brought 0.4 BLEU more; take model.n_kv_heads, or nmt 1.0.0, which reads it"
 FLUENT = "since language models in search had no figure; leave it out, and use such text by back-translation"
 FILTERED = "since pairs that the same quality filtered gave 0.5 BLEU more; take data.scorer and data.least_quality"
+LIKE = "since no figure showed that it pays; leave it out: cleaning.alike drops pairs that differ in case and digits"
 # Settings that were removed, by their dotted names: their values where they are not used, and why.
 REMOVED: dict[str, tuple[Any, str]] = {
     "training.subword_sampling": (0, "since it didn't raise BLEU; leave it out"),
@@ -34,6 +35,8 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "data.variants": (0, "since it cost 0.8 BLEU of plain text; leave it out, or use an older nmt"),
     "data.weights": ("", FILTERED),
     "data.more.weights": ("", FILTERED),
+    "cleaning.near": (None, LIKE),
+    "data.more.cleaning.near": (None, LIKE),
     "data.hints": (0, "since it cost 0.5 BLEU of plain text; leave it out, and translate with terms that must occur"),
     "noise.kind": ("infilling", "since its spans made translators 2.4 BLEU worse than none; leave it out"),
     "search.coverage_penalty": (0, "since no figure showed that it pays; leave it out"),
@@ -60,9 +63,9 @@ def upgrade_settings(settings: dict[str, Any], *, prepared: bool = False) -> dic
     """Convert the settings of a recipe or a run. Raises ValueError if a removed setting is in use, unless it matters no
     longer: a run that is `prepared` has its text, and goes on, if model and training need nothing that was removed."""
     settings = dict(settings)
-    for section in ("model", "training", "noise", "data", "search"):
+    for section in ("model", "training", "noise", "data", "cleaning", "search"):
         if settings.get(section):
-            past = prepared and section in ("data", "search")
+            past = prepared and section in ("data", "cleaning", "search")
             settings[section] = without_removed(settings[section], f"{section}.", past=past)
     if not isinstance(settings.get("decoding"), dict):
         return settings
@@ -90,9 +93,10 @@ def without_removed(settings: dict[str, Any], prefix: str = "", *, past: bool = 
 
 
 def without_removed_in_entries(value: Any, name: str, *, past: bool = False) -> Any:
-    """The value of a setting; if it has entries, as data.more has, these without removed members."""
-    entries = value if isinstance(value, list) else []
-    return [without_removed(e, f"{name}.", past=past) if isinstance(e, dict) else e for e in entries] or value
+    """The value of a setting; if it has members or entries, as data.more has, these without removed ones."""
+    if isinstance(value, dict):
+        return without_removed(value, f"{name}.", past=past)
+    return [without_removed_in_entries(v, name, past=past) for v in value] if isinstance(value, list) else value
 
 
 def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:

@@ -360,6 +360,7 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
         ("model", "attention", "heads", "latent"),
         ("training", "balance_weight", 0.01, 0.1),
         ("noise", "kind", "infilling", "spans"),
+        ("cleaning", "near", "null", 0.9),
     ],
 )
 def test_a_setting_that_was_removed_is_refused_where_it_was_used(
@@ -377,7 +378,7 @@ def test_a_setting_that_was_removed_is_refused_where_it_was_used(
             make_train_parser().parse([f"--{option}", str(used)])
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "corpus.json").touch()  # a run, whose text is prepared
-    if section not in ("data", "search"):
+    if section not in ("data", "cleaning", "search"):
         with pytest.raises(ValueError, match=reason):
             load_config(recipe)
     else:

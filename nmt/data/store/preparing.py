@@ -197,13 +197,9 @@ def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> 
         stages.append(Stage("clean", inputs, partial(draft.clean, scorer=scorer), size, cleaning, "here"))
     else:
         stages.append(Stage("clean", inputs, draft.clean, size, cleaning, "parts", "Cleaning"))
-    if config.cleaning.near:
-        stages.append(Stage("near", ("clean",), draft.find_near, size, verb="Comparing"))
-        stages.append(Stage("distinct", ("clean", "near"), draft.drop_near, size, verb="Dropping"))
-    train = partial(make_tokenizer, draft)
-    stages.append(Stage("tokenizer", (draft.cleaned,), train, 1, of("tokenizer."), "here"))
+    stages.append(Stage("tokenizer", ("clean",), partial(make_tokenizer, draft), 1, of("tokenizer."), "here"))
     encoding = of(f"data.{OF_ENCODING}")
-    return [*stages, Stage("data", (draft.cleaned, "tokenizer"), draft.encode, size, encoding, "parts", "Encoding")]
+    return [*stages, Stage("data", ("clean", "tokenizer"), draft.encode, size, encoding, "parts", "Encoding")]
 
 
 def make_tokenizer(draft: Draft, n: int) -> None:
@@ -213,7 +209,7 @@ def make_tokenizer(draft: Draft, n: int) -> None:
     ledger = cleaned(draft, state)
     require_pairs(ledger)
     if not config.data.many_to_many:
-        require_sides(least_pairs(draft.files(draft.cleaned), COMPARED), draft.held_out.splits)
+        require_sides(least_pairs(draft.files("clean"), COMPARED), draft.held_out.splits)
     with task(draft.folder, "tokenizer", n) as (folder, report):
         mark(folder)
         if config.tokenizer.folder:
@@ -222,7 +218,7 @@ def make_tokenizer(draft: Draft, n: int) -> None:
             say(f"Training the tokenizer on {ledger.kept:,} {ledger.unit}s of {state['corpus']}")
             marks = PLACEHOLDERS if config.data.placeholders else ()
             settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
-            pairs = least_pairs(draft.files(draft.cleaned), settings.sample_characters)
+            pairs = least_pairs(draft.files("clean"), settings.sample_characters)
             known = Languages.among(config.data.many_to_many)
             tags = [*known.before_target.values(), *dict.fromkeys(s.tag for s in draft.sections if s.tag)]
             tokenizer = train_tokenizer(pairs, settings, folder, *config.data.languages, tags=tags)
@@ -259,8 +255,6 @@ def cleaned(draft: Draft, state: dict[str, Any]) -> Ledger:
     ledger, _ = total(reports(draft.folder, "clean"))
     for report in reports(draft.folder, "buckets"):
         ledger.repaired += Counter(report["repaired"])
-    if later := reports(draft.folder, "distinct"):
-        ledger = ledger.then(total(later)[0])
     return Ledger.from_dict(state["ledgers"]["train"]).then(ledger)
 
 
@@ -285,7 +279,7 @@ def write_draft(draft: Draft) -> None:
     of_data = reports(draft.folder, "data")
     ledger = cleaned(draft, state).then(total(of_data)[0])
     require_pairs(ledger)
-    _, examples = total([*reports(draft.folder, "clean"), *reports(draft.folder, "distinct"), *of_data])
+    _, examples = total([*reports(draft.folder, "clean"), *of_data])
     sizes = [report["pairs"] for report in of_data]
     if sum(sizes) > ledger.kept:
         say(f"With {sum(sizes) - ledger.kept:,} changed copies: {sum(sizes):,} training pairs")

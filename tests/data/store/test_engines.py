@@ -15,7 +15,6 @@ from typing import Literal
 import pytest
 
 from nmt.config import Config
-from nmt.data.cleaning.near import CAUSE
 from nmt.data.store import engines, preparing, shards
 from nmt.data.store.engines import Engine, WorkerKilledError
 from nmt.data.store.prepared import DRAFT, Prepared
@@ -39,21 +38,13 @@ def die(file: Path, n: int) -> None:
     file.with_name(f"{n}.done").touch()
 
 
-@pytest.fixture(params=["settings", "near_settings"])
-def any_settings(request: pytest.FixtureRequest) -> Config:
-    found: Config = request.getfixturevalue(request.param)
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ENGINES)
-def test_any_engine_makes_the_same_bytes(
-    tmp_path: Path, any_settings: Config, kind: Literal["processes", "ray"]
-) -> None:
-    first = prepare(None, any_settings, tmp_path / "one", engine=ONE)
+def test_any_engine_makes_the_same_bytes(tmp_path: Path, settings: Config, kind: Literal["processes", "ray"]) -> None:
+    first = prepare(None, settings, tmp_path / "one", engine=ONE)
     assert len(first.store) == 4
-    assert first.ledgers["train"].dropped == {CAUSE: 25} if any_settings.cleaning.near else {"repeated": 8}
-    prepare(None, any_settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
+    assert first.ledgers["train"].dropped == {"repeated": 8}
+    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
 
 
@@ -72,18 +63,17 @@ def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path:
 
 
 def test_parts_together_make_the_same_bytes(
-    tmp_path: Path, any_settings: Config, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    prepare(None, any_settings, tmp_path / "one", engine=ONE)
+    prepare(None, settings, tmp_path / "one", engine=ONE)
     first, second = (Engine(workers=1, part=(i, 2)) for i in (1, 2))
     run = tmp_path / "parts"
-    assert not prepare_part(any_settings, run, first)
+    assert not prepare_part(settings, run, first)
     assert "2 of 4 shards are not cleaned yet" in capsys.readouterr().err
-    assert not list((run / DRAFT).glob("near/*")), "the other part's hashes are missing"
-    assert not prepare_part(any_settings, run, second), "it encodes its own shards"
+    assert not prepare_part(settings, run, second), "it encodes its own shards"
     assert "2 of 4 shards are not encoded yet" in capsys.readouterr().err
-    assert prepare_part(any_settings, run, first)
-    assert prepare_part(any_settings, run, second)
+    assert prepare_part(settings, run, first)
+    assert prepare_part(settings, run, second)
     (run / ".lock").unlink()
     assert tree(run) == tree(tmp_path / "one")
 
@@ -173,19 +163,14 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-STEPS = ["clean", "find_near", "drop_near", "encode"]
+STEPS = ["clean", "encode"]
 
 
-@pytest.mark.parametrize(
-    ("any_settings", "step", "at"),
-    [("settings", "clean", 2), *(("settings", "encode", n) for n in (0, 3)), *(("near_settings", s, 2) for s in STEPS)],
-    indirect=["any_settings"],
-)
+@pytest.mark.parametrize(("step", "at"), [("clean", 2), ("encode", 0), ("encode", 3)])
 def test_an_interrupted_preparation_does_only_what_is_missing(
-    tmp_path: Path, any_settings: Config, monkeypatch: pytest.MonkeyPatch, step: str, at: int
+    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch, step: str, at: int
 ) -> None:
-    steps = [name for name in STEPS if any_settings.cleaning.near or "near" not in name]
-    whole, calls, run = {name: getattr(Draft, name) for name in steps}, list[tuple[str, int]](), tmp_path / "run"
+    whole, calls, run = {name: getattr(Draft, name) for name in STEPS}, list[tuple[str, int]](), tmp_path / "run"
 
     def interrupted(draft: Draft, n: int) -> None:
         if n == at:
@@ -196,15 +181,15 @@ def test_an_interrupted_preparation_does_only_what_is_missing(
         calls.append((name, n))
         whole[name](draft, n)
 
-    prepare(None, any_settings, tmp_path / "one", engine=ONE)
+    prepare(None, settings, tmp_path / "one", engine=ONE)
     with monkeypatch.context() as patch:
         patch.setattr(Draft, step, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            prepare(None, any_settings, run, engine=ONE)
-    for name in steps:
+            prepare(None, settings, run, engine=ONE)
+    for name in STEPS:
         monkeypatch.setattr(Draft, name, partialmethod(counted, name))
-    prepare(None, any_settings, run, engine=ONE)
-    later = [(name, n) for name in steps[steps.index(step) + 1 :] for n in range(4)]
+    prepare(None, settings, run, engine=ONE)
+    later = [(name, n) for name in STEPS[STEPS.index(step) + 1 :] for n in range(4)]
     assert calls == [*((step, n) for n in range(at, 4)), *later]
     assert tree(run) == tree(tmp_path / "one")
 
