@@ -58,7 +58,6 @@ TEXTS = {
 SHARING = {
     "--part": ("I/N", "Do part I of N, on machines with a shared folder; the last one makes the output."),
     "--workers": ("N", "Worker processes, each of which loads the models; 0 is one for each core (default: 1)."),
-    "--engine": ("NAME", "Who does the work: processes (default) or ray."),
 }
 MODELS = {
     "--forward": ("DIR...", "Model or run folder from data.source to data.target. It translates the source sentences."),
@@ -104,9 +103,7 @@ def command(options: Options) -> int:
     require(not choice or one, "--distil replaces the pairs by translations of one model: give --forward DIR once")
     whole = "--distil replaces pairs of the corpus, and --only-new leaves the corpus out: give one of them"
     require(not (choice and options.only_new), whole)
-    kind = options.get("engine", "processes")
-    workers = options.get("workers", "0" if kind == "ray" else "1")
-    engine = Engine.parse(workers, kind, options.get("part", "1/1"))
+    engine = Engine.parse(options.get("workers", "1"), options.get("part", "1/1"))
     models = load_models(options, data)  # all models first: a wrong one is reported before hours of work
     names = {False: options.more_source, True: options.more_target}
     more = {backward: [Path(name).expanduser() for name in files] for backward, files in names.items()}

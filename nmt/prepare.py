@@ -17,7 +17,6 @@ OPTIONS = {
     "--explain": ("N", "Show N dropped pairs of each cause, at most 20."),
     "--workers": ("N", "Worker processes (default: one for each core)."),
     "--part": ("I/N", "Do part I of N, on machines with a shared folder."),
-    "--engine": ("NAME", "Who does the work: processes (default) or ray."),
 }
 FOR_RECIPES = {"data.many_to_many", "data.more", "data.licence"}
 # A separate tokenizer for each language goes only with some values of model.tied_embeddings.
@@ -52,7 +51,7 @@ def command(argv: Sequence[str] | None) -> int:
     shown = given.get("explain", "0")
     problem = f"--explain is {shown}: it must be a whole number from 0 to {EXAMPLES}"
     require(shown in map(str, range(EXAMPLES + 1)), problem)
-    engine = Engine.parse(given.get("workers", "0"), given.get("engine", "processes"), given.get("part", "1/1"))
+    engine = Engine.parse(given.get("workers", "0"), given.get("part", "1/1"))
     run = resolve(given)
     require_own_run_folder(run.config, run.folder)  # before the lock is written there
     is_part = engine.part[1] > 1

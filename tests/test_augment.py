@@ -235,15 +235,10 @@ def test_a_part_that_comes_second_leaves_the_output_to_the_other(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["processes", "ray"])
-def test_several_workers_make_the_same_bytes(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
-) -> None:
-    if engine == "ray":
-        pytest.importorskip("ray")
+def test_several_workers_make_the_same_bytes(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(augmentation, "PIECE", 2)
     assert main(arguments(home, tmp_path / "one", *both(home))) == 0
-    assert main(arguments(home, tmp_path / "two", *both(home), "--engine", engine, "--workers", "2")) == 0
+    assert main(arguments(home, tmp_path / "two", *both(home), "--workers", "2")) == 0
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
 
 
@@ -418,7 +413,6 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
         (["--forward", "forth", "--backward", "back", "--distil", "best"], "give --forward DIR once"),
         (["--forward", "forth", "--distil", "best", "--only-new"], "give one of them"),
         (["--forward", "forth", "--part", "3/2"], "--part is 3/2: it must be I/N"),
-        (["--forward", "forth", "--engine", "spark"], "--engine is 'spark': it must be processes or ray"),
         (["--forward", "forth", "--data.corups", "x"], "did you mean data.corpus"),
     ],
 )

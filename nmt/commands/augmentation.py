@@ -17,7 +17,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,10 +101,9 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
         pieces, ledgers = begin(plan, work)
         if in_parts:
             stack.close()  # others may work in the folder meanwhile
-        workers, on_gpu = engine.workers or usable_cores(), any(model.on_gpu for model in pieces.models)
-        is_alone = engine.kind != "ray" and workers == 1
-        sent = pieces if is_alone else pieces.for_workers(max(1, usable_cores() // workers))
-        replace(engine, gpus=int(on_gpu)).run(sent.translate, engine.share(sent.missing()), "Translating")
+        workers = engine.workers or usable_cores()
+        sent = pieces if workers == 1 else pieces.for_workers(max(1, usable_cores() // workers))
+        engine.run(sent.translate, engine.share(sent.missing()), "Translating")
         if in_parts and not lock_again(stack, work, output):
             say(f"{output} is made by another part")
             return None

@@ -7,15 +7,13 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial, partialmethod
-from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Literal
 
 import pytest
 
 from nmt.config import Config
-from nmt.data.store import engines, preparing, shards
+from nmt.data.store import preparing, shards
 from nmt.data.store.engines import Engine, WorkerKilledError
 from nmt.data.store.prepared import DRAFT, Prepared
 from nmt.data.store.preparing import prepare, prepare_part
@@ -26,8 +24,6 @@ from tests.data.corpus_files import interrupt
 from tests.data.store.test_prepared import tree
 
 ONE = Engine(workers=1)
-NEEDS_RAY = pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
-ENGINES = ["processes", pytest.param("ray", marks=NEEDS_RAY)]
 
 
 def die(file: Path, n: int) -> None:
@@ -44,7 +40,7 @@ def test_any_engine_makes_the_same_bytes(tmp_path: Path, settings: Config, kind:
     first = prepare(None, settings, tmp_path / "one", engine=ONE)
     assert len(first.store) == 4
     assert first.ledgers["train"].dropped == {"repeated": 8}
-    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
+    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2))
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
 
 
@@ -220,23 +216,7 @@ def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config) -> None:
     assert len(Prepared.load(tmp_path / "run").train) == 60
 
 
-def test_ray_gives_tasks_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a stand-in for Ray, which has started already."""
-    asked, done = list[dict[str, int]](), list[int]()
-
-    def remote(**options: int) -> Callable[[Callable[[int], None]], SimpleNamespace]:
-        asked.append(options)
-        return lambda task: SimpleNamespace(remote=task)
-
-    stand_in = SimpleNamespace(remote=remote, get=list, is_initialized=lambda: True)
-    monkeypatch.setattr(engines, "package", lambda *_: stand_in)
-    Engine(kind="ray", gpus=1).run(done.append, [2, 3], "Translating")
-    Engine(kind="ray").run(done.append, [4], "Cleaning")
-    assert done == [2, 3, 4]
-    assert [options["num_gpus"] for options in asked] == [1, 0]
-
-
 @pytest.mark.parametrize("part", ["0/4", "5/4", "1", "a/b"])
 def test_a_part_that_is_none_is_refused(part: str) -> None:
     with pytest.raises(ValueError, match=r"--part is .*: it must be I/N"):
-        Engine.parse("0", "processes", part)
+        Engine.parse("0", part)
