@@ -67,6 +67,11 @@ def upgrade_settings(settings: dict[str, Any], *, prepared: bool = False) -> dic
         if settings.get(section):
             past = prepared and section in ("data", "cleaning", "search")
             settings[section] = without_removed(settings[section], f"{section}.", past=past)
+    teachers = (settings.get("training") or {}).get("teacher")
+    if isinstance(teachers, list):  # nmt 1.0.0 took several
+        problem = f"training.teacher is a list of {len(teachers)} folders: several teachers were removed"
+        require(len(teachers) < 2, f"{problem}, since no figure showed that they pay; name one folder")
+        settings["training"] = {**settings["training"], "teacher": "".join(map(str, teachers))}
     if not isinstance(settings.get("decoding"), dict):
         return settings
     search = upgrade_decoding(settings.pop("decoding"))

@@ -50,7 +50,7 @@ class Config:
             require(objective == "translation", problem)
             require(self.tokenizer.joint, "data.many_to_many needs one vocabulary: set tokenizer.joint to true")
             problem = "data.many_to_many doesn't go with training.teacher: a teacher knows one pair of languages"
-            require(not self.training.teachers, problem)
+            require(not self.training.teacher, problem)
         if self.data.text == "auto":
             object.__setattr__(self, "data", replace(self.data, text=OBJECTIVES[objective].text))
         known = self.data.corpus_names

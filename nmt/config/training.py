@@ -82,10 +82,9 @@ class TrainingConfig:
     layers are taken; of a model of another family, the parts that fit. If tokenizer.folder is the same folder, the
     vocabulary stays; otherwise pieces that are in both vocabularies keep their embeddings."""
 
-    teacher: Annotated[str | tuple[str, ...], Metavar("DIR|[DIR,...]")] = ()
-    """Model or run folder of a teacher, or a list of them, whose probabilities the model learns (distillation: Hinton
-    et al. 2015). Several teachers are taken as one: the mean of their probabilities. They may have any size and family,
-    and need the tokenizer of the run: give tokenizer.folder too."""
+    teacher: Folder = ""
+    """Model or run folder of a teacher, whose probabilities the model learns (distillation: Hinton et al. 2015). It may
+    have any size and family, and needs the tokenizer of the run: give tokenizer.folder too."""
 
     teacher_weight: Annotated[float, Range(0, 1, open="least")] = 0.8
     """Share of the loss that is the cross entropy with the probabilities of training.teacher. The rest is the usual
@@ -258,11 +257,6 @@ class TrainingConfig:
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
         require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
-
-    @property
-    def teachers(self) -> tuple[str, ...]:
-        """The folders in `teacher`."""
-        return (self.teacher,) if isinstance(self.teacher, str) else self.teacher
 
 
 @dataclass(frozen=True, kw_only=True)

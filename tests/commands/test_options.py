@@ -335,7 +335,7 @@ def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> No
         ("training: {max_steps: x}", "training.max_steps is x: it must be a whole number"),
         ("training: {max_steps: }", "training.max_steps is null: it must be a whole number"),
         ("data: {more: }", "data.more is null: it must be a list"),
-        ("training: {teacher: [[a]]}", "training.teacher is [['a']]: it must be text or a list, such as"),
+        ("training: {teacher: [a, b]}", "training.teacher is a list of 2 folders: several teachers were removed"),
         ("trainin: {}", "there is no setting trainin"),
         ("3: 4", "there is no setting 3"),
     ],
