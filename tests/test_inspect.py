@@ -1,4 +1,4 @@
-"""The command shows every family as tables and as JSON, alone and compared, and tells a mistake in one line."""
+"""The command shows every family as tables and as JSON, and tells a mistake in one line."""
 
 import json
 from dataclasses import replace
@@ -70,19 +70,6 @@ def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFix
     assert [*report["flops"]] == ["training, the pair", "decoding, a source position", "decoding, a target position"]
 
 
-def test_two_models_are_compared(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recipe = ROOT / "recipes" / "phrasebook.yaml"
-    assert main([str(model_folder), "--compare", str(recipe)]) == 0
-    output = capsys.readouterr().out
-    assert "≠  model.d_model" in output
-    assert "   target language" in output
-    assert main([str(model_folder), "--compare", str(recipe), "--json"]) == 0
-    both = json.loads(capsys.readouterr().out)
-    rows = {row["name"]: row for row in both["rows"]}
-    ratio = both["second"]["parameters"] / both["first"]["parameters"]
-    assert rows["parameters"]["ratio"] == pytest.approx(ratio)
-
-
 def test_a_run_folder_stands_for_its_model(model_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "model").symlink_to(model_folder)
     assert main([str(tmp_path)]) == 0
@@ -105,8 +92,7 @@ def test_the_attention_of_a_sentence_is_drawn(model_folder: Path, tmp_path: Path
         (["EMPTY/wrong.yaml"], "did you mean model.d_model?"),
         (["EMPTY/binary"], "is not valid YAML"),
         (["EMPTY/nothing"], "has no settings: it is no recipe"),
-        (["MODEL", "--compare", "no-such"], "no-such: there is no such model folder or recipe"),
-        (["MODEL", "--compere", "x"], "did you mean compare?"),
+        (["MODEL", "--pictur", "x"], "did you mean picture?"),
         (["MODEL", "--sentence", "Ja"], "--sentence and --picture belong together"),
         (["MODEL", "--picture", "x.png"], "--sentence and --picture belong together"),
         (["MODEL", "--translation", "Yes"], "--translation needs --sentence"),
