@@ -28,6 +28,7 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "model.rotary_width": (None, LATENT),
     "model.query_latent_width": (0, LATENT),
     "training.source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
+    "training.stages": ([], "since no figure showed that it pays; leave it out, and resume the run with other weights"),
     "training.shard": (
         False,
         "since models that need it are beyond this toolkit; leave it out: each process has the model",

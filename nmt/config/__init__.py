@@ -53,10 +53,6 @@ class Config:
             require(not self.training.teacher, problem)
         if self.data.text == "auto":
             object.__setattr__(self, "data", replace(self.data, text=OBJECTIVES[objective].text))
-        known = self.data.corpus_names
-        for name in (name for stage in self.training.stages for name in stage.weights):
-            problem = f"training.stages gives a weight to {name}, but the corpora are called {', '.join(known)}"
-            require(name in known, f"{problem}: take one of these names")
         one_vocabulary = f"data.text is {self.data.text}, which needs tokenizer.joint true"
         require(self.tokenizer.joint or self.data.unit == "pair", one_vocabulary)
         if self.model.one_vocabulary and not self.tokenizer.joint:

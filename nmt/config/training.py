@@ -1,7 +1,6 @@
 """Settings of training, of adapters that are trained, and of the noise of pretraining."""
 
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
 from nmt.config.model import ModelConfig
@@ -49,23 +48,6 @@ USUAL_SHARE = {"mlm": 0.15, "denoise": 0.35}
 
 
 @dataclass(frozen=True, kw_only=True)
-class StageConfig:
-    """Weights of corpora from a step on: an entry of training.stages."""
-
-    step: Size
-    """Number of steps before the stage."""
-
-    weights: dict[str, float]
-    """The new weight of each corpus that is named as in ledgers: 0 leaves it out. Others keep theirs."""
-
-    def __post_init__(self) -> None:
-        check_bounds("training.stages", self)
-        for name, weight in self.weights.items():
-            problem = f"training.stages gives {name} the weight {weight}: it must be at least 0, and finite"
-            require(weight in Range(0), problem)
-
-
-@dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
     """How the weights are learned, and how often the model is validated."""
 
@@ -98,11 +80,6 @@ class TrainingConfig:
     """How evenly the directions of several languages are learned: the share of a direction is its number of pairs to
     the power of 1 / temperature (Arivazhagan et al. 2019). 1 keeps the sizes, and a high temperature makes all shares
     equal. auto is 5 with three or more languages, and 1 with two."""
-
-    stages: Annotated[tuple[StageConfig, ...], MAY_CHANGE] = ()
-    """Weights of corpora that change during training: '[{step: 2000, weights: {crawl: 0.1}}]'. After that step, the
-    corpora that are named have these weights instead of those in data.more. data.corpus has 1, and can be named too.
-    See StageConfig."""
 
     max_steps: Annotated[Count, MAY_CHANGE] = 100_000
     """Number of optimizer steps. With 0, nothing is trained. Schedules that fall to min_learning_rate end at this
@@ -247,9 +224,6 @@ class TrainingConfig:
         check_bounds("training", self)
         check_use("training", self, self.schedule == "wsd", "training.schedule wsd", ["decay_share"])
         check_use("training", self, bool(self.teacher), "training.teacher", ["teacher_weight"])
-        steps = [stage.step for stage in self.stages]
-        problem = f"training.stages begin after the steps {', '.join(map(str, steps))}: each must be above the last one"
-        require(all(before < now for before, now in pairwise(steps)), problem)
         metrics, label_smoothing = OBJECTIVES[self.objective][2:]
         usual = {"best_metric": "bleu" if "bleu" in metrics else "nll", "label_smoothing": label_smoothing}
         for name in (name for name in usual if getattr(self, name) == "auto"):

@@ -82,7 +82,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
         trainer.threads.start(trainer.progress.threads)
-    trainer.feed.go_to(trainer.progress.place, trainer.progress.step)
+    trainer.feed.go_to(trainer.progress.place)
     return trainer
 
 
@@ -219,10 +219,6 @@ class Trainer:
             self.progress.place = group[-1].after
             self.optimizer.zero_grad()
         self.progress.step, self.progress.place = self.progress.step + 1, group[-1].after
-        if any(first == self.progress.step for first, _ in self.data.stages):
-            if self.progress.batch:  # a stage ends the epoch
-                self.progress.place = self.progress.epoch + 1, 0
-            self.feed.go_to(self.progress.place, self.progress.step)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()

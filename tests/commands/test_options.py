@@ -17,7 +17,6 @@ from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchCo
 from nmt.config.data import CorpusConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types, short_help
 from nmt.config.recipes import dump_config, load_config, make_config
-from nmt.config.training import StageConfig
 from nmt.convert import make_convert_parser
 from nmt.doctor import make_doctor_parser
 from nmt.evaluate import make_evaluate_parser
@@ -117,9 +116,6 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--data.more", "[{corpus: x, cleaning: gentle}]"], "gentle: it must be {profile: ...} or null"),
         (["--data.more", "[{corpus: x, cleaning: {word: 9}}]"], "entry of data.more has no word: it may have profile,"),
         (["--data.more", "[{corpus: x, cleaning: {words: y}}]"], "words of cleaning of an entry of data.more is y: "),
-        (["--training.stages", "[{step: 2, a: 3}]"], "has no a: write it as {step: ..., weights: ...}"),
-        (["--training.stages", "[{step: 2}]"], "lacks weights: write it as {step: ..., weights: ...}"),
-        (["--training.stages", "[{step: 2, weights: {a: b}}]"], "is {'a': 'b'}: it must be names with numbers"),
         (["--data.more+", "x"], "there is no setting data.more+: did you mean data.more?"),
         (["--data", "recipe.yaml"], "there is no setting data: did you mean data."),
     ],
@@ -158,11 +154,9 @@ def test_numbers_of_entries_are_written_as_those_of_settings(tmp_path: Path) -> 
     """YAML reads 1e-1 as text, and 2 as a whole number."""
     (tmp_path / "recipe.yaml").write_text(
         "data: {corpus: main, more: [{corpus: x, weight: 1e-1, cleaning: {letters: 2e-1}}]}\n"
-        "training: {stages: [{step: 2, weights: {x: 2}}]}\n"
     )
     config = load_config(tmp_path / "recipe.yaml")
     assert config.data.more == (CorpusConfig(corpus="x", weight=0.1, cleaning=CleaningConfig(letters=0.2)),)
-    assert config.training.stages == (StageConfig(step=2, weights={"x": 2.0}),)
 
 
 def test_a_typo_in_a_recipe_names_the_nearest_setting(tmp_path: Path) -> None:
@@ -351,6 +345,7 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
     ("section", "name", "unused", "used"),
     [
         ("training", "shard", False, True),
+        ("training", "stages", [], ["{step: 5, weights: {crawl: 0}}"]),
         ("training", "source_loss", False, True),
         ("data", "variants", 0.0, 0.1),
         ("data", "hints", 0.0, 0.3),

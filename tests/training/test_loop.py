@@ -102,7 +102,7 @@ def test_two_small_batches_weigh_as_one_large_batch(data: TrainingData, tmp_path
     group = list(islice(parts.feed.planned, 3))
     tokens = [Objective().predictions(planned.pairs, planned.index_B) for planned in group]
     assert len({*tokens}) > 1, "batches of different weight"
-    parts.feed.go_to((0, 0), 0)
+    parts.feed.go_to((0, 0))
     parts.step(Window())
     losses = [whole.learner(make_batch(planned.pairs, planned.index_B)).smoothed for planned in group]
     (torch.stack(losses).sum() / sum(tokens)).backward()
@@ -234,7 +234,7 @@ def test_a_checkpoint_of_an_older_nmt_may_end_with_its_epoch(data: TrainingData,
     """It had the number of the finished epoch, and of all its batches."""
     trainer = new_trainer(data, tmp_path)
     batches = len(list(takewhile(lambda batch: batch.epoch == 0, trainer.feed.planned)))
-    trainer.feed.go_to((0, batches), 0)
+    trainer.feed.go_to((0, batches))
     first = next(trainer.feed.planned)
     assert (first.epoch, first.number) == (1, 0)
 
@@ -264,7 +264,7 @@ def test_of_several_batches_the_one_to_blame_is_named(
 ) -> None:
     trainer = new_trainer(data, tmp_path, accumulate=3)
     third = list(islice(trainer.feed.planned, 3))[2]
-    trainer.feed.go_to((0, 0), 0)
+    trainer.feed.go_to((0, 0))
 
     def poison(objective: Objective, pairs: Pairs, index_B: torch.Tensor, generator: torch.Generator) -> Batch:
         is_third = index_B.equal(third.index_B)
