@@ -14,6 +14,7 @@ LATENT = "since rotary positions alone brought 0.4 BLEU more; take model.n_kv_he
 FLUENT = "since language models in search had no figure; leave it out, and use such text by back-translation"
 FILTERED = "since pairs that the same quality filtered gave 0.5 BLEU more; take data.scorer and data.least_quality"
 LIKE = "since no figure showed that it pays; leave it out: cleaning.alike drops pairs that differ in case and digits"
+MASKED = "since denoise brought 7 BLEU more to a translator of 2,000 pairs that starts from it; nmt 1.0.0 reads it"
 # Settings that were removed, by their dotted names: their values where they are not used, and why.
 REMOVED: dict[str, tuple[Any, str]] = {
     "training.subword_sampling": (0, "since it didn't raise BLEU; leave it out"),
@@ -39,6 +40,10 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "cleaning.near": (None, LIKE),
     "data.more.cleaning.near": (None, LIKE),
     "data.hints": (0, "since it cost 0.5 BLEU of plain text; leave it out, and translate with terms that must occur"),
+    "noise.masked": (0.8, MASKED),
+    "noise.random": (0.1, MASKED),
+    "noise.deletion": (0, "since no figure showed that it pays; leave it out"),
+    "noise.permutation": (0, "since no figure showed that it pays; leave it out"),
     "noise.kind": ("infilling", "since its spans made translators 2.4 BLEU worse than none; leave it out"),
     "search.coverage_penalty": (0, "since no figure showed that it pays; leave it out"),
     "search.lm_weight": (0, FLUENT),
@@ -47,7 +52,8 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "search.shortlist": (0, "since CTranslate2 searches faster without it; leave it out"),
 }
 REMOVED_VALUES = {  # by the dotted names of their settings, and why
-    "model.positions": (("alibi", "relative"), "since no figure showed that it pays; nmt 1.0.0 reads it")
+    "model.positions": (("alibi", "relative"), "since no figure showed that it pays; nmt 1.0.0 reads it"),
+    "training.objective": (("mlm",), MASKED),
 }
 REMOVED_FROM_DECODING = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
 
@@ -128,6 +134,7 @@ def val_sets_of(record: dict[str, Any]) -> list[Any]:
 
 def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
     """Convert the config.json of a model folder of this format."""
+    without_removed({"objective": info.get("objective")}, "training.")
     if isinstance(info["model"], dict):
         info = {**info, "model": without_removed(info["model"], "model.")}
     if number > 1:

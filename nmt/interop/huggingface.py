@@ -32,10 +32,9 @@ TEMPLATES = {  # what a model reads, by its family and what it was trained for
     ("encoder-decoder", "denoise"): f"{CONTENT} </s>",
     ("decoder-only", "translation"): f"<s> {CONTENT} </s> <s>",
     ("decoder-only", "lm"): f"<s> {CONTENT}",
-    ("encoder-only", "mlm"): f"<s> {CONTENT} </s>",
 }
 LANGUAGE_TOKENIZERS = {"M2M-100": "M2M100Tokenizer", "NLLB": "PreTrainedTokenizerFast", "mBART-50": "MBart50Tokenizer"}
-TASKS = {"translation": "translation", "denoise": "text2text-generation", "lm": "text-generation", "mlm": "fill-mask"}
+TASKS = {"translation": "translation", "denoise": "text2text-generation", "lm": "text-generation"}
 
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
@@ -60,10 +59,9 @@ def write(export: Export, folder: Path) -> None:
     save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(folder.stat().st_mode & 0o666)
     write_json(folder / "config.json", config_json(layout, export.model, export.quantization))
-    if layout.family != "encoder-only":
-        generation = generation_json(layout, export.info)
-        generation |= generation_ids(export, generation) if layout.languages else {}
-        write_json(folder / "generation_config.json", generation)
+    generation = generation_json(layout, export.info)
+    generation |= generation_ids(export, generation) if layout.languages else {}
+    write_json(folder / "generation_config.json", generation)
     write_tokenizer(export, layout, folder)
 
 
@@ -103,8 +101,7 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
     if tokenizer.joint and not tokenizer.mapped:
         write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.family, objective])
         common |= {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": SPECIAL_PIECES[BOS]}
-        # A literal </s> in a text is text; but of a masked language model, a literal <unk> is the mask piece.
-        common |= {"mask_token": SPECIAL_PIECES[UNK]} if objective == "mlm" else {"split_special_tokens": True}
+        common |= {"split_special_tokens": True}  # a literal </s> in a text is text
         common |= {"padding_side": "left"} if layout.family == "decoder-only" else {}
         common |= {"model_input_names": ["input_ids", "attention_mask"]}
     else:
@@ -165,8 +162,7 @@ def about(export: Export) -> About:
     if not export.tokenizer.joint or export.tokenizer.mapped:
         notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
     new = "[:, batch['input_ids'].size(1) :]" if layout.family == "decoder-only" else ""  # without the prompt
-    usage = FILL if layout.family == "encoder-only" else GENERATE.format(auto=layout.auto, new=new)
-    return About("transformers 5", usage, tuple(notes), header(export))
+    return About("transformers 5", GENERATE.format(auto=layout.auto, new=new), tuple(notes), header(export))
 
 
 GENERATE = """
@@ -177,13 +173,6 @@ tokenizer, model = AutoTokenizer.from_pretrained("."), {auto}.from_pretrained(".
 batch = tokenizer(sys.stdin.read().splitlines(), return_tensors="pt", padding=True)
 ids = model.generate(**batch){new}
 print(*tokenizer.batch_decode(ids, skip_special_tokens=True), sep="\\n")
-"""
-FILL = """
-import sys
-from transformers import pipeline
-
-# In each line, <unk> stands for a hidden piece.
-print(*pipeline("fill-mask", model=".")(sys.stdin.read().splitlines()), sep="\\n")
 """
 
 

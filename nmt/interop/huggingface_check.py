@@ -24,13 +24,12 @@ from nmt.interop.huggingface_layouts import Layout
 from nmt.interop.huggingface_weights import their_order
 from nmt.model.contract import GenerativeModel, Model, PromptedModel, without_sources
 from nmt.text.normalise import tidy
-from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
+from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES
 
 MOST_DIFFERENCE = 1e-4  # of logits, with float32 weights
 MOST_PIECES = 60  # that greedy search writes
 BATCH = 16
 REFUSED = "it would misread texts, so nothing was exported"
-MASK_EVERY = 5  # pieces of a text, for a masked language model
 
 Ids = list[int]
 
@@ -122,15 +121,10 @@ def compare(export: Export, folder: Path, layout: Layout, template: str, lines: 
     alike = sum(ids == exported.ids(given) for ids, given in zip(found, inputs, strict=True))
     problem = f"the tokenizer of transformers divides {alike:,} of {len(kept):,} sentences as ours does: {REFUSED}"
     require(not layout.languages or alike > len(kept) // 2, problem)
-    if export.info.objective == "mlm":
-        same = "The most probable hidden pieces are the same"
-        largest, equal = compare_hidden(export, exported, inputs)
-    else:
-        same = "Greedy search writes the same"
-        write = write_continuations if export.info.objective == "lm" else write_translations
-        largest, written = write(export, exported, [texts[n] for n in kept], inputs)
-        equal = sum(a == b for a, b in zip(written, exported.write(inputs, MOST_PIECES), strict=True))
-    same = f"{same} for {equal:,} of {len(kept):,} sentences"
+    write = write_continuations if export.info.objective == "lm" else write_translations
+    largest, written = write(export, exported, [texts[n] for n in kept], inputs)
+    equal = sum(a == b for a, b in zip(written, exported.write(inputs, MOST_PIECES), strict=True))
+    same = f"Greedy search writes the same for {equal:,} of {len(kept):,} sentences"
     if export.quantization == "float32":
         problem = f"{same}, and logits differ by up to {largest:.1e}"
         advice = f"equality for all, and at most {MOST_DIFFERENCE:.0e}, is needed"
@@ -179,18 +173,3 @@ def write_continuations(
         our_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
         largest = max(largest, float((our_TV - exported.logits([], ids)).abs().max()))
     return largest, written
-
-
-def compare_hidden(export: Export, exported: TransformersModel, inputs: Sequence[Ids]) -> tuple[float, int]:
-    """The largest difference of logits, and the number of texts whose most probable pieces are the same wherever one is
-    hidden."""
-    largest, equal = 0.0, 0
-    for ids in inputs:
-        hidden = [n for n in range(1, len(ids) - 1) if n % MASK_EVERY == 1]
-        masked = [UNK if n in hidden else i for n, i in enumerate(ids)]
-        source, real = torch.tensor([masked]), torch.ones(1, len(ids), dtype=torch.bool)
-        our_TV = export.model.output(export.model.target_states(source, real, source, real))
-        their_TV = exported.logits([], masked)
-        largest = max(largest, float((our_TV - their_TV).abs().max()))
-        equal += our_TV[hidden].argmax(1).equal(their_TV[hidden].argmax(1))
-    return largest, equal

@@ -10,7 +10,6 @@ from nmt.interop.huggingface_weights import (
     MOST_POSITIONS,
     Weights,
     bart,
-    eurobert,
     is_tied,
     llama,
     m2m_100,
@@ -21,7 +20,7 @@ from nmt.interop.huggingface_weights import (
 from nmt.interop.many_languages import EOS_ID, PAD_ID
 from nmt.messages import show_value
 from nmt.model.contract import Model
-from nmt.vocabulary import BOS, EOS, PAD, UNK
+from nmt.vocabulary import BOS, EOS, PAD
 
 MOST_ROTARY = 4096  # what config.json names for models without a limit
 
@@ -29,15 +28,10 @@ MOST_ROTARY = 4096  # what config.json names for models without a limit
 SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
 IN_TRAINING = ("layer_drop", "dropout", "attention_dropout", "activation_dropout")
 FREE = {*SIZES, *IN_TRAINING, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
-AUTO: dict[str, str] = {
-    "encoder-decoder": "AutoModelForSeq2SeqLM",
-    "decoder-only": "AutoModelForCausalLM",
-    "encoder-only": "AutoModelForMaskedLM",
-}
+AUTO: dict[str, str] = {"encoder-decoder": "AutoModelForSeq2SeqLM", "decoder-only": "AutoModelForCausalLM"}
 OBJECTIVES: dict[str, tuple[ObjectiveName, ...]] = {
     "encoder-decoder": ("translation", "denoise"),
     "decoder-only": ("translation", "lm"),
-    "encoder-only": ("mlm",),
 }
 
 
@@ -130,11 +124,10 @@ def bart_settings(config: ModelConfig) -> dict[str, Any]:
 
 
 def llama_settings(config: ModelConfig) -> dict[str, Any]:
-    depth = config.encoder_layers + (config.decoder_layers if config.family == "decoder-only" else 0)
     return {
         "hidden_size": config.d_model,
         "intermediate_size": config.d_ff,
-        "num_hidden_layers": depth,
+        "num_hidden_layers": config.encoder_layers + config.decoder_layers,
         "num_attention_heads": config.n_heads,
         "num_key_value_heads": config.kv_heads,
         "head_dim": config.d_head,
@@ -146,7 +139,6 @@ def llama_settings(config: ModelConfig) -> dict[str, Any]:
         "mlp_bias": config.bias,
         "tie_word_embeddings": is_tied(config),
         "attention_dropout": config.attention_dropout,
-        **({"mask_token_id": UNK} if config.family == "encoder-only" else {}),
     }
 
 
@@ -154,7 +146,6 @@ POST, PRE = {"norm_position": ("post", "deepnorm")}, {"norm_position": ("pre",)}
 M2M_100 = CLASSIC | PRE | {"tied_embeddings": ("three-way",), "bias": (True,), "positions": ("fairseq",)}
 MBART = M2M_100 | {"positions": ("learned",), "embedding_norm": (True,)}
 NO_BIAS = MODERN | {"bias": (False,)}
-EUROBERT = MODERN | {"family": ("encoder-only",), "source_attention": ("bidirectional",)}
 LAYOUTS = (
     Layout("MarianMTModel", "marian", CLASSIC | POST, bart, bart_settings),
     Layout("PegasusForConditionalGeneration", "pegasus", CLASSIC | PRE, pegasus, bart_settings),
@@ -162,13 +153,12 @@ LAYOUTS = (
     Layout("MBartForConditionalGeneration", "mbart", MBART, mbart, bart_settings, languages=True),
     Layout("Qwen3ForCausalLM", "qwen3", NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
     Layout("LlamaForCausalLM", "llama", MODERN, llama, llama_settings),
-    Layout("EuroBertForMaskedLM", "eurobert", EUROBERT, eurobert, llama_settings),
 )
 
 
 def choose_layout(config: ModelConfig, objective: ObjectiveName) -> tuple[Layout, list[str]]:
-    """The class with the fewest obstacles among those of the model's family, and what these are."""
-    of_family = [layout for layout in LAYOUTS if layout.family == config.family]
+    """The class with the fewest obstacles among those of the model's family, if it has any, and what these are."""
+    of_family = [layout for layout in LAYOUTS if layout.family == config.family] or LAYOUTS
     ways = [(layout, layout.obstacles(config, objective)) for layout in of_family]
     return min(ways, key=lambda way: len(way[1]))
 

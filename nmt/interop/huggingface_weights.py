@@ -119,25 +119,19 @@ def mbart(model: Model) -> Tensors:
 
 
 def llama(model: Model) -> Tensors:
-    """Names of Llama, which Qwen3 and EuroBERT share where they have the same layers.
+    """Names of Llama, which Qwen3 shares where it has the same layers.
 
     Llama doesn't multiply embeddings: if ours are, the factor is written into them, and the output layer apart.
     """
     config, found = model.config, weights_of(model)
-    side = "decoder" if config.family == "decoder-only" else "encoder"
-    embedding = found["src_embedding.weight" if side == "encoder" else "tgt_embedding.weight"]
-    tensors = {"model.embed_tokens.weight": embedding * model.scale, "model.norm.weight": found[f"{side}_norm.weight"]}
+    tensors = {"model.embed_tokens.weight": found["tgt_embedding.weight"] * model.scale}
+    tensors["model.norm.weight"] = found["decoder_norm.weight"]
     if not is_tied(config):
         tensors["lm_head.weight"] = found["output.weight"]
-    for layer, number in enumerate(cast(Stack, model.get_submodule(side)).order):
-        rows = llama_layer(config, within(found, f"{side}.{number}"))
+    for layer, number in enumerate(cast(Stack, model.get_submodule("decoder")).order):
+        rows = llama_layer(config, within(found, f"decoder.{number}"))
         tensors |= {f"model.layers.{layer}.{name}": tensor for name, tensor in rows.items()}
     return tensors
-
-
-def eurobert(model: Model) -> Tensors:
-    """As `llama`; the output layer has a bias if others have."""
-    return llama(model) | ({"lm_head.bias": torch.zeros(model.vocab_size)} if model.config.bias else {})
 
 
 def is_tied(config: ModelConfig) -> bool:

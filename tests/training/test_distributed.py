@@ -60,7 +60,6 @@ def test_processes_skip_layers_as_one_does_and_compute_them_twice(corpus: Path) 
 KINDS = {
     "decoder-only": "--model.family decoder-only",
     "lm": "--model.family decoder-only --training.objective lm",
-    "mlm": "--model.family encoder-only --training.objective mlm",
     "pair": "--model.family encoder-only --training.objective pair",
     "denoise": "--training.objective denoise",
 }
