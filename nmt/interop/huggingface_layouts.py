@@ -6,18 +6,7 @@ from typing import Any
 
 from nmt.config import ModelConfig, ObjectiveName
 from nmt.fields import Range
-from nmt.interop.huggingface_weights import (
-    MOST_POSITIONS,
-    Weights,
-    bart,
-    is_tied,
-    llama,
-    m2m_100,
-    mbart,
-    pegasus,
-    their_order,
-)
-from nmt.interop.many_languages import EOS_ID, PAD_ID
+from nmt.interop.huggingface_weights import MOST_POSITIONS, Weights, bart, is_tied, llama, pegasus
 from nmt.messages import show_value
 from nmt.model.contract import Model
 from nmt.vocabulary import BOS, EOS, PAD
@@ -47,8 +36,6 @@ class Layout:
     weights: Weights
     settings: Callable[[ModelConfig], dict[str, Any]]
     """What config.json has besides `SHARED`, without sizes of vocabularies."""
-    languages: bool = False
-    """Whether its ids are those of M2M-100 and mBART, whose models are told languages."""
 
     @property
     def family(self) -> str:
@@ -62,7 +49,7 @@ class Layout:
     def obstacles(self, config: ModelConfig, objective: ObjectiveName) -> list[str]:
         """The settings that this class can't express, with the values that it takes."""
         found = []
-        objectives = ("translation",) if self.languages else OBJECTIVES[self.family]
+        objectives = OBJECTIVES[self.family]
         if objective not in objectives:
             found.append(f"training.objective {objective} ({self.name}: {' or '.join(objectives)})")
         ours = asdict(config)
@@ -110,7 +97,7 @@ def bart_settings(config: ModelConfig) -> dict[str, Any]:
         "decoder_ffn_dim": config.d_ff,
         "activation_function": {"silu": "swish"}.get(config.activation, config.activation),
         "scale_embedding": config.scale_embeddings,
-        "max_position_embeddings": config.max_positions if config.positions == "learned" else MOST_POSITIONS,
+        "max_position_embeddings": MOST_POSITIONS,
         "is_encoder_decoder": True,
         "decoder_start_token_id": BOS,
         "forced_eos_token_id": None,
@@ -143,14 +130,10 @@ def llama_settings(config: ModelConfig) -> dict[str, Any]:
 
 
 POST, PRE = {"norm_position": ("post", "deepnorm")}, {"norm_position": ("pre",)}
-M2M_100 = CLASSIC | PRE | {"tied_embeddings": ("three-way",), "bias": (True,), "positions": ("fairseq",)}
-MBART = M2M_100 | {"positions": ("learned",), "embedding_norm": (True,)}
 NO_BIAS = MODERN | {"bias": (False,)}
 LAYOUTS = (
     Layout("MarianMTModel", "marian", CLASSIC | POST, bart, bart_settings),
     Layout("PegasusForConditionalGeneration", "pegasus", CLASSIC | PRE, pegasus, bart_settings),
-    Layout("M2M100ForConditionalGeneration", "m2m_100", M2M_100, m2m_100, bart_settings, languages=True),
-    Layout("MBartForConditionalGeneration", "mbart", MBART, mbart, bart_settings, languages=True),
     Layout("Qwen3ForCausalLM", "qwen3", NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
     Layout("LlamaForCausalLM", "llama", MODERN, llama, llama_settings),
 )
@@ -170,13 +153,4 @@ def config_json(layout: Layout, model: Model, dtype: str) -> dict[str, Any]:
     if layout.model_type == "marian":
         sizes["decoder_vocab_size"] = model.vocab_size
     head = {"architectures": [layout.name], "model_type": layout.model_type, "dtype": dtype}
-    ids = language_ids(model) if layout.languages else {}
-    return head | sizes | SHARED | layout.settings(model.config) | ids
-
-
-def language_ids(model: Model) -> dict[str, Any]:
-    """The ids in config.json of models that are told languages (M2M-100, mBART), instead of ours."""
-    order = their_order(model)
-    start = order.index(BOS) if BOS in order else EOS_ID
-    ids = {"bos_token_id": 0, "pad_token_id": PAD_ID, "eos_token_id": EOS_ID}
-    return ids | {"decoder_start_token_id": start, "vocab_size": len(order)}
+    return head | sizes | SHARED | layout.settings(model.config)

@@ -10,12 +10,10 @@ import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig
-from nmt.fields import require
 from nmt.interop.bart import LINEAR, NORMS
 from nmt.model.blocks import Block, Stack
 from nmt.model.contract import Model
 from nmt.model.positions import sinusoids
-from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 MOST_POSITIONS = 1024  # of sinusoids, which Marian and Pegasus compute once
 
@@ -82,40 +80,6 @@ def pegasus(model: Model) -> Tensors:
         ours = weights_of(model)
         tensors |= {"model.shared.weight": ours["tgt_embedding.weight"], "lm_head.weight": ours["output.weight"]}
     return tensors
-
-
-def their_order(model: Model) -> list[int]:
-    """Our id of each piece, in the order of M2M-100 and mBART: their special pieces are <s> 0, <pad> 1, </s> 2 and
-    <unk> 3, and </s> starts the decoder. Ours begins with a copy of </s> that can't be written. It isn't there, unless
-    training has changed it: then it comes last, which only mBART, whose output layer has biases, can express."""
-    order = [4, PAD, EOS, UNK, *range(5, model.vocab_size)]
-    weight = weights_of(model)["tgt_embedding.weight"]
-    return order if torch.equal(weight[BOS], weight[EOS]) else [*order, BOS]
-
-
-def m2m_100(model: Model) -> Tensors:
-    """The weights by their names, with the embeddings in their order. ValueError if training has changed what their
-    class can't express."""
-    tensors, order = bart(model), their_order(model)
-    bias_V = tensors.pop("final_logits_bias", torch.zeros(1, model.vocab_size))[0, order]
-    advice = "train with --training.freeze [embeddings], or with LoRA"
-    message = f"training has changed {{}}, and M2M100ForConditionalGeneration has none: {advice}"
-    require(BOS not in order, message.format("the vector that starts the decoder"))
-    require(not bias_V.any(), message.format("biases of the output layer"))
-    return tensors | {"model.shared.weight": tensors["model.shared.weight"][order]}
-
-
-def mbart(model: Model) -> Tensors:
-    """As `m2m_100`, with learned positions, whose first two rows are never used, and a norm of the embeddings."""
-    tensors, order, found = bart(model), their_order(model), weights_of(model)
-    for side, ours in (("encoder", "src_positions"), ("decoder", "tgt_positions")):
-        table = found[f"{ours}.table"]
-        tensors[f"model.{side}.embed_positions.weight"] = torch.cat([torch.zeros(2, table.size(1)), table])
-        for part in ("weight", "bias"):
-            tensors[f"model.{side}.layernorm_embedding.{part}"] = found[f"{ours}.norm.{part}"]
-    bias_1V = tensors.get("final_logits_bias", torch.zeros(1, model.vocab_size))
-    shared = tensors["model.shared.weight"]
-    return tensors | {"final_logits_bias": bias_1V[:, order], "model.shared.weight": shared[order]}
 
 
 def llama(model: Model) -> Tensors:
