@@ -15,7 +15,6 @@ from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.decode.ctranslate2 import POSITIONS
-from nmt.model.contract import PromptedModel
 from nmt.model.layers import GATED
 from nmt.model.positions import SINUSOIDAL, sinusoids
 from nmt.translation.model_folder import ModelInfo
@@ -23,7 +22,7 @@ from nmt.vocabulary import BOS, EOS, SPECIAL_PIECES, UNK
 
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH", "geglu": "GELU"}
 EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
-    "family": ["encoder-decoder", "decoder-only"],
+    "family": ["encoder-decoder"],
     "qk_norm": [False],  # CTranslate2 has such norms, but gives other results (differences of 0.1 to 0.6 nats)
     "norm": ["layer", "rms"],
     "norm_position": ["post", "pre", "deepnorm"],
@@ -35,12 +34,7 @@ Array = NDArray[np.float32]
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     values = {name: getattr(info.model, name) for name in EXPRESSIBLE}
-    found = [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
-    if info.model.family == "decoder-only":
-        causal, translates = info.model.source_attention == "causal", info.objective == "translation"
-        found += [] if causal else [f"model.source_attention {info.model.source_attention}"]
-        found += [] if translates else [f"training.objective {info.objective}"]
-    return found
+    return [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
 
 
 def names_of_pieces(tokenizer: Tokenizer) -> tuple[list[str], list[str]]:
@@ -55,15 +49,11 @@ def write_model(model: Any, tokenizer: Tokenizer, info: ModelInfo, folder: Path,
 
     writer = Writer(specs, info.model, model)
     source, target = names_of_pieces(tokenizer)
-    if isinstance(model, PromptedModel):
-        spec = specs.TransformerDecoderModelSpec(writer.stack("decoder"))
-        spec.register_vocabulary(target)
-    else:
-        spec = specs.TransformerSpec(writer.stack("encoder"), writer.stack("decoder"))
-        spec.register_source_vocabulary(source)
-        spec.register_target_vocabulary(target)
-        spec.config.decoder_start_token, spec.config.add_source_eos = SPECIAL_PIECES[BOS], info.model.source_end
+    spec = specs.TransformerSpec(writer.stack("encoder"), writer.stack("decoder"))
+    spec.register_source_vocabulary(source)
+    spec.register_target_vocabulary(target)
     settings = spec.config
+    settings.decoder_start_token, settings.add_source_eos = SPECIAL_PIECES[BOS], info.model.source_end
     settings.unk_token, settings.bos_token, settings.eos_token = (SPECIAL_PIECES[i] for i in (UNK, BOS, EOS))
     settings.layer_norm_epsilon = info.model.epsilon
     spec.validate()
@@ -87,8 +77,6 @@ class Writer:
         config, specs, decodes = self.config, self.specs.transformer_spec, side == "decoder"
         kind = specs.TransformerDecoderSpec if decodes else specs.TransformerEncoderSpec
         stack = getattr(self.model, side)
-        # The attention to the source is the mean of all heads of the last layer.
-        of_decoder = {"alignment_heads": 0, "with_encoder_attention": not isinstance(self.model, PromptedModel)}
         spec = kind(
             len(stack.order),
             config.n_heads,
@@ -100,7 +88,8 @@ class Writer:
             rotary_dim=0 if config.positions == "rotary" else None,
             rotary_interleave=False,
             layernorm_embedding=config.embedding_norm,
-            **(of_decoder if decodes else {}),
+            # The attention to the source is the mean of all heads of the last layer.
+            **({"alignment_heads": 0} if decodes else {}),
         )
         spec.scale_embeddings = config.scale_embeddings
         if decodes:
