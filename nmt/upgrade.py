@@ -15,6 +15,7 @@ FLUENT = "since language models in search had no figure; leave it out, and use s
 FILTERED = "since pairs that the same quality filtered gave 0.5 BLEU more; take data.scorer and data.least_quality"
 LIKE = "since no figure showed that it pays; leave it out: cleaning.alike drops pairs that differ in case and digits"
 MASKED = "since denoise brought 7 BLEU more to a translator of 2,000 pairs that starts from it; nmt 1.0.0 reads it"
+TUNED = "since no figure showed that another value pays; leave it out"
 # Settings that were removed, by their dotted names: their values where they are not used, and why.
 REMOVED: dict[str, tuple[Any, str]] = {
     "training.subword_sampling": (0, "since it didn't raise BLEU; leave it out"),
@@ -29,6 +30,10 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "model.rotary_width": (None, LATENT),
     "model.query_latent_width": (0, LATENT),
     "training.source_loss": (False, "since Zhang et al. 2022 found that it makes translation worse; leave it out"),
+    "training.beta1": (0.9, TUNED),
+    "training.beta2": (0.98, TUNED),
+    "training.muon_rate": (2.0, TUNED),
+    "training.average_of": ("last", TUNED),
     "training.stages": ([], "since no figure showed that it pays; leave it out, and resume the run with other weights"),
     "training.shard": (
         False,

@@ -119,17 +119,8 @@ class TrainingConfig:
     """Optimizer of the weights: adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for matrices and AdamW
     for the rest. A step of Muon is a few percent slower, and fewer steps lead to the same loss."""
 
-    muon_rate: Positive = 2.0
-    """Learning rate of Muon, as a multiple of learning_rate (which is AdamW's)."""
-
     weight_decay: NotNegative = 0.01
     """Weight decay of matrices. Biases, norms and embeddings have none."""
-
-    beta1: Probability = 0.9
-    """Decay rate of AdamW's first moment."""
-
-    beta2: Probability = 0.98
-    """Decay rate of AdamW's second moment."""
 
     epsilon: Positive = 1e-9
     """Small number that AdamW adds to a divisor, for numerical stability."""
@@ -212,11 +203,9 @@ class TrainingConfig:
     and delivered. 0.999 suits schedules whose learning rate doesn't end near zero. The cosine schedule needs none."""
 
     average: Annotated[Size, MAY_CHANGE] = 1
-    """Number of checkpoints whose weights are averaged; 1 takes the best checkpoint alone. The model folder gets the
-    average if it validates better than the best checkpoint. 5 to 10 suit long runs without a cosine schedule."""
-
-    average_of: Annotated[Literal["last", "best"], MAY_CHANGE] = "last"
-    """Which checkpoints are averaged if average is above 1."""
+    """Number of the last checkpoints whose weights are averaged; 1 takes the best checkpoint alone. The model folder
+    gets the average if it validates better than the best checkpoint. 5 to 10 suit long runs without a cosine
+    schedule."""
 
     def __post_init__(self) -> None:
         check_bounds("training", self)
