@@ -25,6 +25,7 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "model.expert_balance": ("loss", LARGE),
     "training.balance_weight": (0.01, LARGE),
     "training.balance_rate": (0.001, LARGE),
+    "model.layer_drop": (0, "since no figure showed that it pays; leave it out"),
     "model.attention": ("heads", LATENT),
     "model.latent_width": (None, LATENT),
     "model.rotary_width": (None, LATENT),
@@ -58,6 +59,7 @@ REMOVED: dict[str, tuple[Any, str]] = {
 }
 REMOVED_VALUES = {  # by the dotted names of their settings, and why
     "model.positions": (("alibi", "relative"), "since no figure showed that it pays; nmt 1.0.0 reads it"),
+    "model.norm_position": (("deepnorm",), "since pre learns as much with 24 layers; nmt 1.0.0 reads it"),
     "training.objective": (("mlm",), MASKED),
 }
 REMOVED_FROM_DECODING = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
@@ -141,7 +143,8 @@ def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
     """Convert the config.json of a model folder of this format."""
     without_removed({"objective": info.get("objective")}, "training.")
     if isinstance(info["model"], dict):
-        info = {**info, "model": without_removed(info["model"], "model.")}
+        model = {name: value for name, value in info["model"].items() if name != "layer_drop"}  # of training alone
+        info = {**info, "model": without_removed(model, "model.")}
     if number > 1:
         facts = {name: value for name, value in info["facts"].items() if name != "input_ranges"}
         return {**info, "facts": facts, "search": without_removed(info["search"], "search.", past=True)}

@@ -60,9 +60,6 @@ class Config:
             advice = "tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none"
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
-        if self.model.layer_drop:
-            problem = "training.freeze names embeddings: without them, a batch that skips all layers has no gradient"
-            require("embeddings" not in self.training.freeze, f"{problem}. Set model.layer_drop to 0")
         self.lora.check(self.training, self.model)
         self.noise.check_use(objective)
         family, families = self.model.family, OBJECTIVES[objective].families

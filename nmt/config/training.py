@@ -58,8 +58,8 @@ class TrainingConfig:
 
     start_from: Folder = ""
     """Model or run folder whose weights the training starts from (fine-tuning). The settings model.* must be those of
-    that model, except dropout, layer_drop, source_attention and the numbers of layers: of a deeper model, the first
-    layers are taken; of a model of another family, the parts that fit. If tokenizer.folder is the same folder, the
+    that model, except dropout, source_attention and the numbers of layers: of a deeper model, the first layers
+    are taken; of a model of another family, the parts that fit. If tokenizer.folder is the same folder, the
     vocabulary stays; otherwise pieces that are in both vocabularies keep their embeddings."""
 
     teacher: Folder = ""

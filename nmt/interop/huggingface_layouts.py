@@ -15,7 +15,7 @@ MOST_ROTARY = 4096  # what config.json names for models without a limit
 
 # Settings that change training only, and sizes: every class has any of them. Layers that share a block are written out.
 SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
-IN_TRAINING = ("layer_drop", "dropout", "attention_dropout", "activation_dropout")
+IN_TRAINING = ("dropout", "attention_dropout", "activation_dropout")
 FREE = {*SIZES, *IN_TRAINING, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
 AUTO: dict[str, str] = {"encoder-decoder": "AutoModelForSeq2SeqLM", "decoder-only": "AutoModelForCausalLM"}
 OBJECTIVES: dict[str, tuple[ObjectiveName, ...]] = {
@@ -129,7 +129,7 @@ def llama_settings(config: ModelConfig) -> dict[str, Any]:
     }
 
 
-POST, PRE = {"norm_position": ("post", "deepnorm")}, {"norm_position": ("pre",)}
+POST, PRE = {"norm_position": ("post",)}, {"norm_position": ("pre",)}
 NO_BIAS = MODERN | {"bias": (False,)}
 LAYOUTS = (
     Layout("MarianMTModel", "marian", CLASSIC | POST, bart, bart_settings),

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from nmt.config import ModelConfig
 from nmt.interop.bart import LINEAR, NORMS
-from nmt.model.blocks import Block, Stack
+from nmt.model.blocks import Stack
 from nmt.model.contract import Model
 from nmt.model.positions import sinusoids
 
@@ -32,16 +32,14 @@ def within(tensors: Tensors, prefix: str) -> Tensors:
     return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
 
 
-def split(
-    tensors: Tensors, layer: str, names: Sequence[str], scale: float = 1.0, rows: list[int] | None = None
-) -> Tensors:
+def split(tensors: Tensors, layer: str, names: Sequence[str], rows: list[int] | None = None) -> Tensors:
     """The matrices that lie one above another in a linear layer, or a norm, by their new names. Biases come if the
-    layer has them. `scale`: divides all of them; `rows`: those of each matrix; None: all have equally many."""
+    layer has them. `rows`: those of each matrix; None: all have equally many."""
     found: Tensors = {}
     for kind in ("weight", "bias"):
         whole = tensors.get(f"{layer}.{kind}")
         if whole is not None:
-            parts = (whole if scale == 1 else whole / scale).split(rows or len(whole) // len(names))
+            parts = whole.split(rows or len(whole) // len(names))
             found |= {f"{name}.{kind}": part for name, part in zip(names, parts, strict=True)}
     return found
 
@@ -53,11 +51,9 @@ def bart(model: Model) -> Tensors:
     for side in ("encoder", "decoder"):
         stack = cast(Stack, model.get_submodule(side))
         for layer, number in enumerate(stack.order):
-            block, alpha = within(found, f"{side}.{number}"), cast(Block, stack[number]).around_self.alpha
+            block = within(found, f"{side}.{number}")
             for ours, theirs in (LINEAR | NORMS).items():
-                # DeepNorm's norm(α x + f(x)) is norm(x + f(x) / α): the last matrix of f takes the factor.
-                scale = alpha if ours.endswith((".out", ".down")) else 1.0
-                tensors |= split(block, ours, [f"model.{side}.layers.{layer}.{name}" for name in theirs], scale)
+                tensors |= split(block, ours, [f"model.{side}.layers.{layer}.{name}" for name in theirs])
         if config.norm_position == "pre":
             tensors |= split(found, f"{side}_norm", [f"model.{side}.layer_norm"])
     tensors = {name.replace("weight", "bias"): torch.zeros(len(tensor)) for name, tensor in tensors.items()} | tensors

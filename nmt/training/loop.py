@@ -121,7 +121,7 @@ class Trainer:
         if config.compile:  # after the copy above was made, which is not compiled
             for block in self.model.blocks():
                 block.compile(dynamic=True)
-        self.learner = processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
+        self.learner = processes.wrap_ddp(learner)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16, processes)
         self.validator = Validator(self.ema or self.model, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"

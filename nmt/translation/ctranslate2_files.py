@@ -1,7 +1,6 @@
 """The file format of CTranslate2: the weights of a translator flow in; its model folder flows out.
 
-The weights keep their values. Layers that share a block get copies of it (the file has them once). The factor of
-DeepNorm's residual moves into the weights: norm(α x + f(x)) is norm(x + f(x) / α), apart from the epsilon of the norm.
+The weights keep their values. Layers that share a block get copies of it (the file has them once).
 """
 
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
     "family": ["encoder-decoder"],
     "qk_norm": [False],  # CTranslate2 has such norms, but gives other results (differences of 0.1 to 0.6 nats)
     "norm": ["layer", "rms"],
-    "norm_position": ["post", "pre", "deepnorm"],
+    "norm_position": ["post", "pre"],
     "positions": ["sinusoidal", "fairseq", "learned", "rotary"],
     "activation": [*ACTIVATIONS],
 }
@@ -68,9 +67,9 @@ class Writer:
         self.specs, self.config, self.model = specs, config, model
         self.weights = {name: weight.detach() for name, weight in model.named_parameters()}
 
-    def array(self, name: str, factor: float = 1.0) -> Array:
+    def array(self, name: str) -> Array:
         """A copy of a weight: quantisation works in place."""
-        return np.array(self.weights[name].numpy() * np.float32(factor))
+        return np.array(self.weights[name].numpy())
 
     def stack(self, side: str) -> Any:
         """The encoder or the decoder."""
@@ -105,7 +104,7 @@ class Writer:
             self.norm(spec.layer_norm, f"{side}_norm")
         self.positions(spec, "tgt_positions" if decodes else "src_positions")
         for layer, number in zip(spec.layer, stack.order, strict=True):
-            self.block(layer, f"{side}.{number}", 1 / stack[number].around_self.alpha)
+            self.block(layer, f"{side}.{number}")
         return spec
 
     def positions(self, spec: Any, name: str) -> None:
@@ -117,15 +116,15 @@ class Writer:
         elif kind in SINUSOIDAL:
             spec.position_encodings.encodings = sinusoids(POSITIONS, self.config.d_model, kind).numpy()
 
-    def block(self, spec: Any, name: str, factor: float) -> None:
-        """Fill a layer with the weights of a block. `factor`: of the output of each sublayer."""
-        self.attention(spec.self_attention, f"{name}.self_attention", ["qkv"], factor)
+    def block(self, spec: Any, name: str) -> None:
+        """Fill a layer with the weights of a block."""
+        self.attention(spec.self_attention, f"{name}.self_attention", ["qkv"])
         self.norm(spec.self_attention.layer_norm, f"{name}.around_self.norm")
         if hasattr(spec, "attention"):
-            self.attention(spec.attention, f"{name}.cross_attention", ["q", "kv"], factor)
+            self.attention(spec.attention, f"{name}.cross_attention", ["q", "kv"])
             self.norm(spec.attention.layer_norm, f"{name}.around_cross.norm")
         self.norm(spec.ffn.layer_norm, f"{name}.around_feed_forward.norm")
-        self.linear(spec.ffn.linear_1, f"{name}.feed_forward.down", factor)
+        self.linear(spec.ffn.linear_1, f"{name}.feed_forward.down")
         self.linear(spec.ffn.linear_0, f"{name}.feed_forward.up")
         if self.config.activation in GATED:
             gate, beside = spec.ffn.linear_0, spec.ffn.linear_0_noact
@@ -133,14 +132,14 @@ class Writer:
                 gate.bias, beside.bias = np.split(gate.bias, 2)
             gate.weight, beside.weight = np.split(gate.weight, 2)
 
-    def attention(self, spec: Any, name: str, inputs: list[str], factor: float) -> None:
+    def attention(self, spec: Any, name: str, inputs: list[str]) -> None:
         for linear, part in zip(spec.linear, [*inputs, "out"], strict=True):
-            self.linear(linear, f"{name}.{part}", factor if part == "out" else 1.0)
+            self.linear(linear, f"{name}.{part}")
 
-    def linear(self, spec: Any, name: str, factor: float = 1.0) -> None:
-        spec.weight = self.array(f"{name}.weight", factor)
+    def linear(self, spec: Any, name: str) -> None:
+        spec.weight = self.array(f"{name}.weight")
         if self.config.bias:
-            spec.bias = self.array(f"{name}.bias", factor)
+            spec.bias = self.array(f"{name}.bias")
 
     def norm(self, spec: Any, name: str) -> None:
         spec.gamma = self.array(f"{name}.weight")

@@ -36,7 +36,7 @@ CASES: list[tuple[str, ObjectiveName, ModelConfig]] = [
     ("MarianMTModel", "translation", TINY),
     ("MarianMTModel", "translation", replace(TINY, bias=False, activation="gelu", share_layers=2)),
     ("MarianMTModel", "denoise", replace(TINY, activation="relu2", scale_embeddings=False, tied_embeddings="none")),
-    ("MarianMTModel", "translation", replace(TINY, norm_position="deepnorm", tied_embeddings="decoder")),
+    ("MarianMTModel", "translation", replace(TINY, tied_embeddings="decoder")),
     ("PegasusForConditionalGeneration", "translation", PRE),
     ("PegasusForConditionalGeneration", "translation", replace(PRE, bias=False, scale_embeddings=False)),
     ("PegasusForConditionalGeneration", "denoise", replace(PRE, tied_embeddings="decoder")),

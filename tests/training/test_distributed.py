@@ -48,15 +48,6 @@ def test_processes_see_the_same_pairs_of_mixed_corpora(corpus: Path, tmp_path: P
     assert difference(saved(main, "mixed", 4), saved(main, "mixed in two", 4)) < 1e-5
 
 
-def test_processes_skip_layers_as_one_does_and_compute_them_twice(corpus: Path) -> None:
-    """Some layers are skipped in every batch of a step, others in the batches of one process only."""
-    deep = ["--training.max_steps", "6", "--training.validate_every", "6", "--training.recompute", "true"]
-    deep += ["--model.layer_drop", "0.6", "--model.encoder_layers", "3", "--model.decoder_layers", "2"]
-    train(corpus, 0, "skipping", *deep, "--training.recompute", "false")
-    train(corpus, 2, "skipping-together", *deep)
-    assert difference(saved(corpus, "skipping", 6), saved(corpus, "skipping-together", 6)) < 1e-5
-
-
 KINDS = {
     "decoder-only": "--model.family decoder-only",
     "lm": "--model.family decoder-only --training.objective lm",
