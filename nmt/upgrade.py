@@ -15,6 +15,7 @@ FLUENT = "since language models in search had no figure; leave it out, and use s
 FILTERED = "since pairs that the same quality filtered gave 0.5 BLEU more; take data.scorer and data.least_quality"
 LIKE = "since no figure showed that it pays; leave it out: cleaning.alike drops pairs that differ in case and digits"
 MASKED = "since denoise brought 7 BLEU more to a translator of 2,000 pairs that starts from it; nmt 1.0.0 reads it"
+UNPAID = "since no figure showed that it pays; leave it out"
 TUNED = "since no figure showed that another value pays; leave it out"
 # Settings that were removed, by their dotted names: their values where they are not used, and why.
 REMOVED: dict[str, tuple[Any, str]] = {
@@ -25,7 +26,7 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "model.expert_balance": ("loss", LARGE),
     "training.balance_weight": (0.01, LARGE),
     "training.balance_rate": (0.001, LARGE),
-    "model.layer_drop": (0, "since no figure showed that it pays; leave it out"),
+    "model.layer_drop": (0, UNPAID),
     "model.attention": ("heads", LATENT),
     "model.latent_width": (None, LATENT),
     "model.rotary_width": (None, LATENT),
@@ -36,10 +37,7 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "training.muon_rate": (2.0, TUNED),
     "training.average_of": ("last", TUNED),
     "training.stages": ([], "since no figure showed that it pays; leave it out, and resume the run with other weights"),
-    "training.shard": (
-        False,
-        "since models that need it are beyond this toolkit; leave it out: each process has the model",
-    ),
+    "training.shard": (False, "since models that need it are beyond this toolkit; leave it out"),
     "data.variants": (0, "since it cost 0.8 BLEU of plain text; leave it out, or use an older nmt"),
     "data.weights": ("", FILTERED),
     "data.more.weights": ("", FILTERED),
@@ -48,10 +46,10 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "data.hints": (0, "since it cost 0.5 BLEU of plain text; leave it out, and translate with terms that must occur"),
     "noise.masked": (0.8, MASKED),
     "noise.random": (0.1, MASKED),
-    "noise.deletion": (0, "since no figure showed that it pays; leave it out"),
-    "noise.permutation": (0, "since no figure showed that it pays; leave it out"),
+    "noise.deletion": (0, UNPAID),
+    "noise.permutation": (0, UNPAID),
     "noise.kind": ("infilling", "since its spans made translators 2.4 BLEU worse than none; leave it out"),
-    "search.coverage_penalty": (0, "since no figure showed that it pays; leave it out"),
+    "search.coverage_penalty": (0, UNPAID),
     "search.lm_weight": (0, FLUENT),
     "search.lm_mode": ("fusion", FLUENT),
     "search.terms": ("must", "since hints were met in 86% of lines, and terms that must occur in all; leave it out"),
