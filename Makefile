@@ -75,7 +75,7 @@ student-%: $(CORE)
 	$(if $(PAIR),,$(error student-$*: write make student-SOURCE-TARGET TEACHER=runs/NAME, e.g. make student-de-en))
 	$(if $(wildcard $(TEACHER)/model/config.json),,$(error TEACHER is '$(TEACHER)': it must be the folder of a finished run))
 	@[ -d '$(TEACHER)-distilled' ] || $(RUN) -m nmt.augment $(LANGUAGES) --data.corpus '$(TAUGHT)' \
-		--forward '$(TEACHER)' --distil closest --output '$(TEACHER)-distilled'
+		--forward '$(TEACHER)' --distil --output '$(TEACHER)-distilled'
 	@$(RUN) -m nmt.train --resume $(LANGUAGES) --data.corpus '$(TEACHER)-distilled' --config recipes/student.yaml \
 		--name '$(STUDENT)' --tokenizer.folder '$(TEACHER)' --training.start_from '$(TEACHER)' \
 		--training.teacher '$(TEACHER)' $(ARGS)

@@ -67,7 +67,7 @@ def curves(args: argparse.Namespace) -> str:
     )
     with tempfile.TemporaryDirectory() as runs:
         prepared = prepare(None, replace(config, runs=runs), Path(runs) / "run")
-        positions: Any = ("post", "deepnorm", "pre")
+        positions: Any = ("post", "pre")
         found = {position: curve(config, prepared, position, args.steps) for position in positions}
     steps = list(found["post"])
     lines = [[position, *(f"{found[position][step]:.2f}" for step in steps)] for position in found]

@@ -118,7 +118,7 @@ def there_and_back(model: Path, back: Path) -> Row:
 def equal_beams(model: Path, exported: Path, info: ModelInfo) -> Row:
     """The row of beam search here and in transformers, on the first sentences of a test set."""
     ours = Translator.load(model, "cpu", precision="fp32")
-    theirs = TransformersModel.load(exported, choose_layout(info.model, info.objective)[0], ours.model)
+    theirs = TransformersModel.load(exported, choose_layout(info.model, info.objective)[0])
     search = replace(ours.search, guard=False, max_length=LONGEST, max_length_ratio=100.0)
     file = next((model.parent / "data").glob("test*.src"))
     found = ours.translate_n_best(file.read_text(encoding="utf8").splitlines()[:BEAMS], search, markup="none")

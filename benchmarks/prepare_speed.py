@@ -140,7 +140,7 @@ def load(run: Path, seconds: float) -> dict[str, Any]:
     model: Any = SimpleNamespace(sequence_lengths=lambda *lengths: list(lengths))  # an encoder–decoder's
     settings = TrainingConfig(batch_tokens=BATCH_TOKENS)
     feed = Feed(TrainingData.load(Prepared.load(run)), model, settings, SINGLE_PROCESS, in_threads=False)
-    feed.go_to((0, 0), 0)
+    feed.go_to((0, 0))
     feed.make(next(feed.planned))
     first, loaded, ended = time.perf_counter(), 0, 0.0
     for planned in feed.planned:

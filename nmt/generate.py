@@ -4,7 +4,6 @@ Input is bytes, and only LF ends a line. Lines are answered as they come: those 
 together. A line that comes alone is answered piece by piece.
 """
 
-import json
 import sys
 from contextlib import ExitStack
 
@@ -53,9 +52,6 @@ def make_generate_parser() -> Parser:
     text = "File with prompts (or .gz of it). Without a file, or for -, standard input is read."
     parser.add("files", "FILE...", text)
     parser.begin("Input and output")
-    text = """Format of input and output. jsonl: an input line is a string, or an object with "text"; the output is the
-    object, with the continuation or the scores, and the log-probability of each piece."""
-    parser.add("--format", "{text,jsonl}", " ".join(text.split()), default="text")
     parser.add_table(OUTPUT)
     parser.begin("Model and device")
     parser.add_table(MODEL)
@@ -91,11 +87,10 @@ def command(options: Options) -> int:
             print(f"{folder}: {lm.describe()}", file=sys.stderr)
         job = make_job(options, lm)
         output = stack.enter_context(open_output(options.get("output"), inputs))
-        prompt = options.get("prompt", "")
-        line = (json.dumps(prompt) if options.format == "jsonl" else prompt).encode("utf-8", "surrogateescape")
+        prompt = options.get("prompt", "").encode("utf-8", "surrogateescape")
         size = job.search.batch_size * BYTES_AHEAD
         texts = [(name, read_chunks(file, size)) for name, file in zip(names, inputs, strict=True)]
-        for name, chunks in texts or [("", iter([[line]]))]:
+        for name, chunks in texts or [("", iter([[prompt]]))]:
             if len(names) > 1:
                 job.remarks.enter(name, job.lines)
             for part in (part for chunk in chunks for part in job.answer(chunk)):

@@ -1,10 +1,9 @@
-"""Command: a model folder or a recipe in; its weights, costs and settings out, as tables or JSON, alone or compared."""
+"""Command: a model folder or a recipe in; its weights, costs and settings out, as tables or JSON."""
 
 import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from nmt.commands.options import Options, Parser, run_command
 from nmt.extras import package
@@ -13,13 +12,10 @@ from nmt.messages import say
 
 EXAMPLES = """
 python -m nmt.inspect runs/de-en-phrasebook
-python -m nmt.inspect recipes/modern.yaml --compare recipes/paper-base.yaml
+python -m nmt.inspect recipes/modern.yaml --json
 python -m nmt.inspect runs/de-en-phrasebook --sentence "Wo ist der Bahnhof?" --picture attention.png
 """
-OUTPUT = {
-    "--compare": ("OTHER", "Model folder or recipe to show beside the first, with ratios; ≠ marks what differs."),
-    "--json": ("", "Print JSON instead of tables."),
-}
+OUTPUT = {"--json": ("", "Print JSON instead of tables.")}
 ATTENTION = {
     "--sentence": ("TEXT", "Source sentence whose attention is drawn. It needs --picture and a model folder."),
     "--translation": ("TEXT", "Translation of the sentence. Without it, the model translates the sentence."),
@@ -44,26 +40,20 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Options) -> int:
-    from nmt.commands.inspection_tables import differences, print_comparison, print_report
+    from nmt.commands.inspection_tables import print_report
     from nmt.translation.inspection import inspect
     from nmt.translation.translator import find_model
 
     require(("sentence" in options) == ("picture" in options), "--sentence and --picture belong together: give both")
     require("sentence" in options or "translation" not in options, "--translation needs --sentence")
-    others = [options.compare] if "compare" in options else []
-    paths = [find_model(name, None) for name in (options.get("model"), *others)]
+    path = find_model(options.get("model"), None)
     if "sentence" in options:
-        draw(paths[0], options)
-    reports = [inspect(path) for path in paths]
+        draw(path, options)
+    report = inspect(path)
     if options.json:
-        value: Any = asdict(reports[0])
-        if len(reports) == 2:
-            value = {"first": value, "second": asdict(reports[1]), "rows": differences(reports[0], reports[1])}
-        print(json.dumps(value, indent=2, ensure_ascii=False))
-    elif len(reports) == 2:
-        print_comparison(reports[0], reports[1])
+        print(json.dumps(asdict(report), indent=2, ensure_ascii=False))
     else:
-        print_report(reports[0])
+        print_report(report)
     return 0
 
 

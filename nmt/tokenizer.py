@@ -18,13 +18,13 @@ SHOWN = {n for n in setting_types() if n.startswith(("data.", "tokenizer."))} - 
 NAME = "NAME is a folder in tokenizers/ or, with a / in it, the path of any folder."
 TEXTS = {
     "": f"Train a tokenizer with a name, or use it. {NAME} train, encode and decode have a --help of their own.",
-    "train": f"Train a tokenizer as nmt.prepare does, on a corpus or text files, for --tokenizer.folder. {NAME}",
+    "train": f"Train a tokenizer as nmt.prepare does, for --tokenizer.folder. {NAME}",
     "encode": f"Turn lines of text into lines of pieces, with spaces between the pieces. {NAME}",
     "decode": f"Turn lines of pieces, with spaces between the pieces, into lines of text. {NAME}",
 }
 TRAIN = """
 python -m nmt.tokenizer train mine --data.corpus phrasebook --tokenizer.vocab_size 3000
-python -m nmt.tokenizer train german --tokenizer.kind bpe first.de second.de
+python -m nmt.tokenizer train german --tokenizer.kind bpe --data.corpus text.de --data.text source
 """
 USE = """
 python -m nmt.tokenizer encode mine --ids --output output.ids input.de
@@ -40,15 +40,11 @@ OPTIONS = {
 def make_tokenizer_parser(action: str) -> Parser:
     if action == "":
         return Parser("nmt.tokenizer", TEXTS[action], TRAIN + USE.lstrip(), "{train,encode,decode} NAME ...")
-    prog, usage = f"nmt.tokenizer {action}", "NAME [options] [FILE ...]"
     if action == "train":
-        parser = make_run_parser(prog, TEXTS[action], TRAIN, usage, SHOWN)
-        text = "Text file to train on instead of a corpus, with a sentence in each line (or .gz of it)."
-    else:
-        parser = Parser(prog, TEXTS[action], USE, usage)
-        text = "File to read. Without a file, or for -, standard input is read."
-        parser.add_table(OPTIONS)
-    parser.add("files", "FILE...", text)
+        return make_run_parser("nmt.tokenizer train", TEXTS[action], TRAIN, "NAME [options]", SHOWN)
+    parser = Parser(f"nmt.tokenizer {action}", TEXTS[action], USE, "NAME [options] [FILE ...]")
+    parser.add_table(OPTIONS)
+    parser.add("files", "FILE...", "File to read. Without a file, or for -, standard input is read.")
     return parser
 
 

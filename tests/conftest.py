@@ -26,7 +26,7 @@ from tests.tiny import SHORT, make_model, make_tokenizer, save_scorer, save_tiny
 NOT_QUICK = (
     *("interop", "data/corpora/test_hub.py", "data/phrasebook/test_phrasebook.py", "data/test_resolve.py"),
     *("data/store/test_prepared_accidents.py", "translation/test_exported.py", "model/test_cost.py"),
-    *("data/store/test_many_shards.py", "data/cleaning/test_near.py", "translation/test_pair_scorer.py"),
+    *("data/store/test_many_shards.py", "translation/test_pair_scorer.py"),
     *("decode/test_beam.py", "decode/test_graphs.py", "decode/test_phrase_search.py"),
     *("translation/test_jobs.py", "training/test_checkpoint.py", "training/test_lora.py", "training/test_teacher.py"),
     *("model/test_combinations.py", "model/test_device.py", "training/test_counts.py"),

@@ -13,7 +13,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from nmt.augment import main
 from nmt.commands import augmentation
-from nmt.commands.augmentation import Distil, distil, key_of, new_pairs
+from nmt.commands.augmentation import distil, key_of, new_pairs
 from nmt.commands.pieces import Pieces, load_once
 from nmt.config import DataConfig, SearchConfig
 from nmt.data.batches import Pairs
@@ -237,16 +237,11 @@ def test_a_part_that_comes_second_leaves_the_output_to_the_other(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["processes", "ray"])
-def test_several_workers_make_the_same_bytes(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
-) -> None:
-    if engine == "ray":
-        pytest.importorskip("ray")
+def test_several_workers_make_the_same_bytes(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(augmentation, "PIECE", 2)
     monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))  # new processes take seconds to start
     assert main(arguments(home, tmp_path / "one", *both(home))) == 0
-    assert main(arguments(home, tmp_path / "two", *both(home), "--engine", engine, "--workers", "2")) == 0
+    assert main(arguments(home, tmp_path / "two", *both(home), "--workers", "2")) == 0
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
 
 
@@ -314,37 +309,31 @@ def test_each_sample_is_a_pair_and_none_is_too_unsure(home: Path, tmp_path: Path
 
 
 def test_distilled_pairs_replace_those_of_the_corpus(home: Path, tmp_path: Path) -> None:
-    """The best of a beam, or the hypothesis that sacreBLEU's chrF finds closest to the target of the pair."""
+    """The hypothesis that sacreBLEU's chrF finds closest to the target of the pair."""
     forth = Translator.load(home / "forth" / "model", "cpu", precision="fp32")
     sources = [source for source, _ in PAIRS]
     n_best = forth.translate_n_best(sources, replace(SEARCH, beam_size=4, n_best=4))
     beams = [[hypothesis.text for hypothesis in beam if hypothesis.text] for beam in n_best]
     chrf = CHRF()
-    expected = {
-        "best": [beam[0] for beam in beams],
-        "closest": [
-            max(beam, key=lambda text: chrf.sentence_score(text, [target]).score)
-            for beam, (_, target) in zip(beams, PAIRS, strict=True)
-        ],
-    }
-    assert expected["best"] != expected["closest"]
-    for choice, targets in expected.items():
-        options = ["--forward", str(home / "forth"), "--beam-size", "4", "--distil", choice]
-        assert main(arguments(home, tmp_path / choice, *options)) == 0
-        assert read(tmp_path / choice / "train.de") == sources
-        assert read(tmp_path / choice / "train.en") == targets
-        assert read(tmp_path / choice / "val.en") == ["A child laughs."]
+    expected = [
+        max(beam, key=lambda text: chrf.sentence_score(text, [target]).score)
+        for beam, (_, target) in zip(beams, PAIRS, strict=True)
+    ]
+    assert expected != [beam[0] for beam in beams]
+    options = ["--forward", str(home / "forth"), "--beam-size", "4", "--distil"]
+    assert main(arguments(home, tmp_path / "out", *options)) == 0
+    assert read(tmp_path / "out" / "train.de") == sources
+    assert read(tmp_path / "out" / "train.en") == expected
+    assert read(tmp_path / "out" / "val.en") == ["A child laughs."]
 
 
 def test_a_pair_without_a_usable_translation_stays() -> None:
     translations = {"a": ["\tflagged: loop", "x y"], "b": ["\tno translation"], "c": ["\tflagged: loop"], "d": ["z"]}
     wanted = [("a", "x"), ("b", "kept"), ("c", ""), ("d", "")]  # c and d are further text, without a target
-    choices: list[Distil] = ["best", "closest"]
-    for choice in choices:
-        pairs, ledger = distil(wanted, translations, choice)
-        assert pairs == [("a", "x y"), ("b", "kept"), ("d", "z")]
-        assert ledger.read == 4
-        assert ledger.dropped == {"no translation": 1, "flagged: loop": 1}
+    pairs, ledger = distil(wanted, translations)
+    assert pairs == [("a", "x y"), ("b", "kept"), ("d", "z")]
+    assert ledger.read == 4
+    assert ledger.dropped == {"no translation": 1, "flagged: loop": 1}
 
 
 def test_what_is_unusable_or_known_is_dropped_and_counted_by_cause() -> None:
@@ -417,11 +406,9 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
         (["--forward", "forth", "--more-source", "nothing"], "nothing: No such file"),
         (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),
         (["--forward", "forth", "--data.text", "both"], "data.text is both, but only pairs can be added to"),
-        (["--forward", "forth", "--distil", "worst"], "--distil is worst: it must be best or closest"),
-        (["--forward", "forth", "--backward", "back", "--distil", "best"], "give --forward DIR once"),
-        (["--forward", "forth", "--distil", "best", "--only-new"], "give one of them"),
+        (["--forward", "forth", "--backward", "back", "--distil"], "give --forward DIR once"),
+        (["--forward", "forth", "--distil", "--only-new"], "give one of them"),
         (["--forward", "forth", "--part", "3/2"], "--part is 3/2: it must be I/N"),
-        (["--forward", "forth", "--engine", "spark"], "--engine is 'spark': it must be processes or ray"),
         (["--forward", "forth", "--data.corups", "x"], "did you mean data.corpus"),
     ],
 )

@@ -27,7 +27,6 @@ from benchmarks import (
     dirty_corpus,
     document_files,
     documents,
-    near_pairs,
     pair_scorer,
     picture_data,
     pictures,
@@ -521,19 +520,3 @@ def test_texts_of_packages_become_pairs(tmp_path: Path, monkeypatch: pytest.Monk
     rows = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()]
     of_help, of_dictionary = ["Hilfe & mehr", "Help & more"], [["Hund {m}", "dog"], ["Hunde {pl}", "dogs"]]
     assert rows == [["de", "en"], ["Datei öffnen", "Open file"], of_help, *of_dictionary]
-
-
-def test_pairs_with_other_words_are_found_by_their_similarity(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    letters = str.maketrans("0123456789", "abcdefghij")
-    for language in ("de", "en"):
-        lines = (" ".join(f"{n * m * 7919}".translate(letters) for m in range(1, 13)) for n in range(1, 61))
-        (tmp_path / f"train.{language}").write_text("".join(f"{line}\n" for line in lines))
-    monkeypatch.setattr(sys, "argv", ["near_pairs", str(tmp_path / "train")])
-    assert near_pairs.main() == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [row[:2] for row in rows[1:5]] == [[f"{a}", f"{b}"] for a, b in near_pairs.REPLACED]
-    shares = [[float(share) for share in row[3:]] for row in rows[1:5]]
-    assert all(row == sorted(row) for row in shares), "more by a lower setting"
-    assert shares[0][2] > 90 > 10 > shares[3][2]

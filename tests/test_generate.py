@@ -1,7 +1,6 @@
 """The command answers every line in order, writes text as it is sampled, and tells a mistake in one line."""
 
 import io
-import json
 import math
 import re
 import subprocess
@@ -91,29 +90,6 @@ def test_a_stop_string_ends_a_prompt_s_continuation(
     assert capfd.readouterr().out == one_line(whole.text.partition(stop)[0]) + "\n"
 
 
-def test_jsonl_has_the_object_with_log_probabilities_or_an_error(
-    folder: Path, lm: LanguageModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "in").write_text('{"text": "The", "id": 7}\n"Two men"\n\n{"id": 8}\n[1]\n{"text": "x\\ud800"}\n')
-    assert run(folder, str(tmp_path / "in"), "--format", "jsonl") == 0
-    captured = capfd.readouterr()
-    first, second, blank, *bad, odd = map(json.loads, lines_of(captured.out))
-    [[expected]] = lm.generate(["The"])
-    assert first["id"] == 7
-    assert first["continuation"] == expected.text
-    assert first["ending"] == expected.ending
-    assert first["token_log_probs"] == pytest.approx(expected.token_log_probs, abs=1e-4)
-    assert len(first["tokens"]) == len(first["token_log_probs"])
-    assert second["text"] == "Two men"
-    assert blank["text"] == ""
-    assert all("must be an object with" in answer["error"] for answer in bad)
-    assert bad[0]["id"] == 8
-    assert odd["text"] == "x\\ud800" or odd["text"] == "x\ud800"
-    assert "line 4: a line must be an object" in captured.err
-    assert run(folder, "--prompt", "The", "--format", "jsonl") == 0
-    assert json.loads(capfd.readouterr().out)["continuation"] == expected.text
-
-
 def test_a_byte_order_mark_is_no_part_of_a_prompt_and_invalid_utf8_is_told(
     folder: Path, lm: LanguageModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,22 +136,6 @@ def test_scores_are_lines_of_figures_and_a_summary(
     assert [*map(float, told.groups())] == pytest.approx(
         [math.exp(-total / n_pieces), -total / math.log(2) / 25], abs=1e-3
     )
-
-
-def test_scores_as_jsonl_name_the_pieces(
-    folder: Path, lm: LanguageModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "in").write_text('{"text": "The dog", "id": 1}\n""\n3\n')
-    assert run(folder, str(tmp_path / "in"), "--score", "--format", "jsonl") == 0
-    first, blank, bad = map(json.loads, lines_of(capfd.readouterr().out))
-    [score] = lm.score(["The dog"])
-    assert score is not None
-    assert first["id"] == 1
-    assert first["tokens"] == [*lm.tokenizer.target_pieces(score.ids), "</s>"]
-    assert first["log_prob"] == pytest.approx(score.log_prob, abs=1e-3)
-    assert sum(first["token_log_probs"]) == pytest.approx(score.log_prob, abs=1e-3)
-    assert "log_prob" not in blank
-    assert "must be an object" in bad["error"]
 
 
 @pytest.mark.parametrize(

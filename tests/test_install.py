@@ -84,8 +84,8 @@ def test_the_doctor_knows_the_packages_of_each_extra() -> None:
         assert wanted <= declared
         assert declared - wanted <= {"eldc", "py3langid"}
     everything = {name for line in PROJECT["optional-dependencies"]["all"] for name in re.findall(r"\w+", line)}
-    alone = {"ray", "ja", "ko", "pictures", "langid"}
-    assert doctor.EXTRAS.keys() - everything == alone, "ray and dictionaries are large; others contain the rest"
+    alone = {"ja", "ko", "pictures", "langid"}
+    assert doctor.EXTRAS.keys() - everything == alone, "dictionaries are large; others contain the rest"
 
 
 def test_the_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,8 +38,6 @@ from nmt.translation.model_folder import read_info
 STATE = "state.json"
 # Lines of a piece: enough to sort by length, few enough to translate again.
 PIECE = 1 << 13
-Distil = Literal["", "best", "closest"]
-"""Which translation takes the place of a pair's target (see `distil`); empty: pairs are added, and none is replaced."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class Plan:
     models: tuple[Model, ...]
     more: dict[bool, list[Path]]
     """Files in one language alone, a sentence a line, for the forward (False) and the backward (True) models."""
-    distil: Distil = ""
-    """Not empty, if the pairs of the only model, a forward one, replace those of the corpus."""
+    distil: bool = False
+    """Whether the pairs of the only model, a forward one, replace those of the corpus."""
     only_new: bool = False
     """Whether the output has the made pairs alone. Then only `more` is translated, where there is any."""
 
@@ -101,10 +99,9 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
         pieces, ledgers = begin(plan, work)
         if in_parts:
             stack.close()  # others may work in the folder meanwhile
-        workers, on_gpu = engine.workers or usable_cores(), any(model.on_gpu for model in pieces.models)
-        is_alone = engine.kind != "ray" and workers == 1
-        sent = pieces if is_alone else pieces.for_workers(max(1, usable_cores() // workers))
-        replace(engine, gpus=int(on_gpu)).run(sent.translate, engine.share(sent.missing()), "Translating")
+        workers = engine.workers or usable_cores()
+        sent = pieces if workers == 1 else pieces.for_workers(max(1, usable_cores() // workers))
+        engine.run(sent.translate, engine.share(sent.missing()), "Translating")
         if in_parts and not lock_again(stack, work, output):
             say(f"{output} is made by another part")
             return None
@@ -210,7 +207,7 @@ def finish(plan: Plan, pieces: Pieces, ledgers: dict[str, Ledger], output: Path)
             pairs, made = list(read_pairs(train)), dict(pieces.translations(model))
             sources = {source for source, _ in pairs}
             wanted = [*pairs, *((line, "") for line in made if line not in sources)]
-            new, ledgers[model.name] = distil(wanted, made, plan.distil)
+            new, ledgers[model.name] = distil(wanted, made)
             size = write_pairs(drafts, new, "w")
         else:
             known = {key_of(pair) for pair in read_pairs(train)}
@@ -267,13 +264,11 @@ def new_pairs(known: set[bytes], pairs: Iterable[Pair], ledger: Ledger) -> Itera
             yield pair
 
 
-def distil(
-    pairs: Iterable[Pair], translations: Mapping[str, Sequence[str]], choice: Distil
-) -> tuple[list[Pair], Ledger]:
+def distil(pairs: Iterable[Pair], translations: Mapping[str, Sequence[str]]) -> tuple[list[Pair], Ledger]:
     """The pairs with translations in place of their targets, and the ledger of the translations.
 
-    The translation is the best one, or (closest) the one whose chrF with the target is the highest (Kim and Rush 2016,
-    section 3.3, with BLEU). A pair without a usable translation stays as it is, if it has a target.
+    The translation is the one whose chrF with the target is the highest (Kim and Rush 2016, section 3.3, with BLEU) or,
+    of a source without a target, the best one. A pair without a usable translation stays as it is, if it has a target.
     """
     new, ledger = [], Ledger()
     for source, target in pairs:
@@ -281,7 +276,7 @@ def distil(
         texts = [text for text in translations[source] if not text.startswith("\t")]
         if not texts:
             ledger.drop(translations[source][0][1:])
-        elif choice == "closest" and target:
+        elif target:
             likeness = pairwise_chrf([target, *texts])[0, 1:]
             target = texts[int(likeness.argmax())]
         else:

@@ -1,4 +1,4 @@
-"""Reports of models as tables: one report alone, or two side by side."""
+"""The report of a model as tables."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -65,7 +65,8 @@ def weights_table(report: Report) -> Table:
             table.add_row("  a block", "", f"{sum(weight.parameters for weight in part.weights):,}")
         together = f"{len(part.blocks)} blocks" if len(part.blocks) > 1 else "together"
         table.add_row(f"  {together}", "", f"{part.parameters:,}")
-    table.add_row("all", f"embeddings are {share(report):.1%}", f"{report.parameters:,}")
+    embeddings = report.embedding_parameters / report.parameters
+    table.add_row("all", f"embeddings are {embeddings:.1%}", f"{report.parameters:,}")
     return table
 
 
@@ -75,11 +76,6 @@ def layers(part: Part) -> Iterator[tuple[str, list[Weight]]]:
         part.weights, lambda weight: weight.name.removesuffix(".weight").removesuffix(".bias")
     ):
         yield name, list(weights)
-
-
-def share(report: Report) -> float:
-    """The share of embeddings in all parameters."""
-    return report.embedding_parameters / report.parameters
 
 
 def legend(report: Report) -> str:
@@ -123,41 +119,3 @@ def facts(report: Report) -> dict[str, Any]:
 
 def shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else show_value(value)
-
-
-def figures(report: Report) -> dict[str, Any]:
-    """Every figure and fact of a report by its name: what two reports are compared by."""
-    rows = {name: value for name, value in facts(report).items() if name != "model"}
-    for part in report.parts:
-        kind = f"{part.name} blocks" if part.blocks else part.name
-        rows[kind] = rows.get(kind, 0) + len(part.blocks)
-        rows[f"parameters of {kind}"] = rows.get(f"parameters of {kind}", 0) + part.parameters
-    rows = {name: value for name, value in rows.items() if value != 0}
-    rows |= {"parameters": report.parameters, "share of embeddings": round(share(report), 3)}
-    return rows | {f"FLOPs of {name}": flops for name, flops in report.flops.items()}
-
-
-def differences(first: Report, second: Report) -> list[dict[str, Any]]:
-    """The rows of a comparison: name, both values (None: there is none), whether they differ, and the ratio of figures.
-    Of settings, those that differ between the two, or from the defaults."""
-    figures_of, settings = (figures(first), figures(second)), (first.settings, second.settings)
-    changed = dict.fromkeys([*first.changed, *second.changed])
-    changed = {name: None for name in changed if name not in ("search.beam_size", "search.length_penalty")}
-    names = [(name, figures_of) for name in dict.fromkeys([*figures_of[0], *figures_of[1]])]
-    names += [(name, settings) for name in changed if all(name in values for values in settings)]
-    return [row(name, *(values.get(name) for values in both)) for name, both in names]
-
-
-def row(name: str, first: Any, second: Any) -> dict[str, Any]:
-    are_figures = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (first, second))
-    ratio = second / first if are_figures and first else None
-    return {"name": name, "first": first, "second": second, "differs": first != second, "ratio": ratio}
-
-
-def print_comparison(first: Report, second: Report) -> None:
-    """Print both reports side by side; rows that differ have the mark ≠."""
-    table = plain_table("", "", first.model, second.model, "ratio", right=3)
-    for line in differences(first, second):
-        ratio = "" if line["ratio"] in (None, 1) else f"{line['ratio']:.3g}"
-        table.add_row("≠" if line["differs"] else "", line["name"], shown(line["first"]), shown(line["second"]), ratio)
-    Console(markup=False, highlight=False).print(table)

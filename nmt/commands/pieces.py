@@ -42,10 +42,6 @@ class Model:
     def translator(self) -> Translator:
         return self.loaded or load_once(self.folder, self.device, self.precision)
 
-    @property
-    def on_gpu(self) -> bool:
-        return self.loaded is not None and self.loaded.device.type == "cuda"
-
 
 @cache
 def load_once(folder: Path, device: str, precision: DecodingPrecision) -> Translator:

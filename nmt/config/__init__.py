@@ -50,13 +50,9 @@ class Config:
             require(objective == "translation", problem)
             require(self.tokenizer.joint, "data.many_to_many needs one vocabulary: set tokenizer.joint to true")
             problem = "data.many_to_many doesn't go with training.teacher: a teacher knows one pair of languages"
-            require(not self.training.teachers, problem)
+            require(not self.training.teacher, problem)
         if self.data.text == "auto":
             object.__setattr__(self, "data", replace(self.data, text=OBJECTIVES[objective].text))
-        known = self.data.corpus_names
-        for name in (name for stage in self.training.stages for name in stage.weights):
-            problem = f"training.stages gives a weight to {name}, but the corpora are called {', '.join(known)}"
-            require(name in known, f"{problem}: take one of these names")
         one_vocabulary = f"data.text is {self.data.text}, which needs tokenizer.joint true"
         require(self.tokenizer.joint or self.data.unit == "pair", one_vocabulary)
         if self.model.one_vocabulary and not self.tokenizer.joint:
@@ -64,9 +60,6 @@ class Config:
             advice = "tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none"
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
-        if self.model.layer_drop:
-            problem = "training.freeze names embeddings: without them, a batch that skips all layers has no gradient"
-            require("embeddings" not in self.training.freeze, f"{problem}. Set model.layer_drop to 0")
         self.lora.check(self.training, self.model)
         self.noise.check_use(objective)
         family, families = self.model.family, OBJECTIVES[objective].families

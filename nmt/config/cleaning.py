@@ -62,10 +62,6 @@ class CleaningConfig:
     alike: bool | None = None
     """Whether pairs are dropped that are the same as an earlier one but for case, digits and punctuation."""
 
-    near: Annotated[float | None, Range(0.7, 1)] = None
-    """Similarity from which a pair of longer sentences is dropped as nearly the same as another one, such as 0.9. No
-    profile has it."""
-
     contamination: bool | None = None
     """Whether pairs are dropped of which a side is the same as in val or test text but for case, digits and
     punctuation, or has 13 words in a row of it."""

@@ -10,7 +10,7 @@ from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
 # Not of nmt.augment and nmt.tokenizer:
-ONLY_OF_RUNS = {"data.many_to_many", "data.more", "data.licence", "data.max_pieces", "cleaning.near"}
+ONLY_OF_RUNS = {"data.many_to_many", "data.more", "data.licence", "data.max_pieces"}
 ONLY_OF_RUNS |= {"data.scorer", "data.least_quality", "data.typos", "data.placeholders"}
 
 
@@ -45,9 +45,6 @@ class CorpusConfig:
     def __post_init__(self) -> None:
         check_bounds("data.more", self)
         require(self.corpus not in ("", "auto"), "an entry of data.more has no corpus: name one, such as a folder")
-        problem = f"an entry of data.more has cleaning.near {self.cleaning and self.cleaning.near}"
-        whole = self.cleaning is None or self.cleaning.near is None
-        require(whole, f"{problem}: it holds for all corpora, so set it in the section cleaning")
         is_tag = re.fullmatch(r"[a-z][a-z_-]+|", self.tag) and f"<{self.tag}>" not in SPECIAL_PIECES
         problem = f"an entry of data.more has the tag {self.tag!r}: it must be a word of small letters, such as bt"
         require(bool(is_tag), problem)

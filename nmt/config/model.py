@@ -15,8 +15,8 @@ class ModelConfig:
     family: Literal["encoder-decoder", "decoder-only", "encoder-only"] = "encoder-decoder"
     """Family of the model. encoder-decoder has two stacks of layers, joined by cross-attention. decoder-only reads
     source and target as one sequence; language models are of this family too. encoder-only can't translate: it learns
-    to predict hidden pieces, or to tell true pairs from false ones. The last two need tokenizer.joint. Without a value,
-    training.objective chooses: lm takes decoder-only, and mlm and pair take encoder-only."""
+    to tell true pairs from false ones. The last two need tokenizer.joint. Without a value, training.objective chooses:
+    lm takes decoder-only, and pair takes encoder-only."""
 
     source_attention: Literal["bidirectional", "causal"] = "bidirectional"
     """Attention over the source in a decoder-only model: bidirectional (each source piece sees all others, Liu et al.
@@ -50,10 +50,6 @@ class ModelConfig:
     """Which layers share a block if share_layers is above 1 (Takase and Kiyono 2021). With 6 layers and share_layers 2,
     sequence has the blocks 1 1 2 2 3 3, and cycle has 1 2 3 1 2 3."""
 
-    layer_drop: Probability = 0.0
-    """Probability with which each layer is skipped in training (LayerDrop, Fan et al. 2020). It is for deep models and
-    makes a step faster."""
-
     d_ff: Size = 2048
     """Inner width of the feed-forward layers."""
 
@@ -64,10 +60,9 @@ class ModelConfig:
     """Number that is added to the variance before a state is divided by its root. Without a value, it is 1e-5 for norm
     layer, and 1e-6 for norm rms. Models of other libraries have their own."""
 
-    norm_position: Literal["post", "pre", "deepnorm"] = "post"
-    """Place of the normalisation: post (after the residual sum, Vaswani et al. 2017), pre (before each sublayer,
-    Xiong et al. 2020) or deepnorm (post, for deep models). pre needs less warm-up. deepnorm gives the residual more
-    weight, and some initial weights less (Wang et al. 2022)."""
+    norm_position: Literal["post", "pre"] = "post"
+    """Place of the normalisation: post (after the residual sum, Vaswani et al. 2017) or pre (before each sublayer,
+    Xiong et al. 2020). pre needs less warm-up, and many layers need pre."""
 
     bias: bool = True
     """Whether linear layers and norms have a bias."""

@@ -1,7 +1,6 @@
 """Settings of training, of adapters that are trained, and of the noise of pretraining."""
 
-from dataclasses import dataclass, fields
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 from nmt.config.model import ModelConfig
@@ -21,7 +20,7 @@ from nmt.fields import (
 )
 
 Precision = Literal["auto", "fp32", "bf16"]
-ObjectiveName = Literal["translation", "lm", "mlm", "denoise", "pair"]
+ObjectiveName = Literal["translation", "lm", "denoise", "pair"]
 
 
 class ObjectiveTraits(NamedTuple):
@@ -41,28 +40,9 @@ LOSSES = ("loss", "nll", "perplexity")
 OBJECTIVES: dict[ObjectiveName, ObjectiveTraits] = {
     "translation": ObjectiveTraits(("encoder-decoder", "decoder-only"), "pairs", (*LOSSES, "bleu", "chrf"), 0.1),
     "lm": ObjectiveTraits(("decoder-only",), "target", LOSSES, 0.0),
-    "mlm": ObjectiveTraits(("encoder-only",), "both", (*LOSSES, "accuracy"), 0.0),
     "denoise": ObjectiveTraits(("encoder-decoder",), "both", LOSSES, 0.1),
     "pair": ObjectiveTraits(("encoder-only",), "pairs", (*LOSSES, "accuracy"), 0.0),
 }
-USUAL_SHARE = {"mlm": 0.15, "denoise": 0.35}
-
-
-@dataclass(frozen=True, kw_only=True)
-class StageConfig:
-    """Weights of corpora from a step on: an entry of training.stages."""
-
-    step: Size
-    """Number of steps before the stage."""
-
-    weights: dict[str, float]
-    """The new weight of each corpus that is named as in ledgers: 0 leaves it out. Others keep theirs."""
-
-    def __post_init__(self) -> None:
-        check_bounds("training.stages", self)
-        for name, weight in self.weights.items():
-            problem = f"training.stages gives {name} the weight {weight}: it must be at least 0, and finite"
-            require(weight in Range(0), problem)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,22 +50,21 @@ class TrainingConfig:
     """How the weights are learned, and how often the model is validated."""
 
     objective: ObjectiveName = "translation"
-    """What the model learns to predict: translation (the target from the source), lm (each next piece of a text), mlm
-    (hidden pieces), denoise (a text from its noised copy), or pair (whether two sentences translate each other)."""
+    """What the model learns to predict: translation (the target from the source), lm (each next piece of a text),
+    denoise (a text from its noised copy), or pair (whether two sentences translate each other)."""
 
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
     """Seed of the initial weights, of dropout and of the order of batches."""
 
     start_from: Folder = ""
     """Model or run folder whose weights the training starts from (fine-tuning). The settings model.* must be those of
-    that model, except dropout, layer_drop, source_attention and the numbers of layers: of a deeper model, the first
-    layers are taken; of a model of another family, the parts that fit. If tokenizer.folder is the same folder, the
+    that model, except dropout, source_attention and the numbers of layers: of a deeper model, the first layers
+    are taken; of a model of another family, the parts that fit. If tokenizer.folder is the same folder, the
     vocabulary stays; otherwise pieces that are in both vocabularies keep their embeddings."""
 
-    teacher: Annotated[str | tuple[str, ...], Metavar("DIR|[DIR,...]")] = ()
-    """Model or run folder of a teacher, or a list of them, whose probabilities the model learns (distillation: Hinton
-    et al. 2015). Several teachers are taken as one: the mean of their probabilities. They may have any size and family,
-    and need the tokenizer of the run: give tokenizer.folder too."""
+    teacher: Folder = ""
+    """Model or run folder of a teacher, whose probabilities the model learns (distillation: Hinton et al. 2015). It may
+    have any size and family, and needs the tokenizer of the run: give tokenizer.folder too."""
 
     teacher_weight: Annotated[float, Range(0, 1, open="least")] = 0.8
     """Share of the loss that is the cross entropy with the probabilities of training.teacher. The rest is the usual
@@ -99,11 +78,6 @@ class TrainingConfig:
     """How evenly the directions of several languages are learned: the share of a direction is its number of pairs to
     the power of 1 / temperature (Arivazhagan et al. 2019). 1 keeps the sizes, and a high temperature makes all shares
     equal. auto is 5 with three or more languages, and 1 with two."""
-
-    stages: Annotated[tuple[StageConfig, ...], MAY_CHANGE] = ()
-    """Weights of corpora that change during training: '[{step: 2000, weights: {crawl: 0.1}}]'. After that step, the
-    corpora that are named have these weights instead of those in data.more. data.corpus has 1, and can be named too.
-    See StageConfig."""
 
     max_steps: Annotated[Count, MAY_CHANGE] = 100_000
     """Number of optimizer steps. With 0, nothing is trained. Schedules that fall to min_learning_rate end at this
@@ -145,17 +119,8 @@ class TrainingConfig:
     """Optimizer of the weights: adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for matrices and AdamW
     for the rest. A step of Muon is a few percent slower, and fewer steps lead to the same loss."""
 
-    muon_rate: Positive = 2.0
-    """Learning rate of Muon, as a multiple of learning_rate (which is AdamW's)."""
-
     weight_decay: NotNegative = 0.01
     """Weight decay of matrices. Biases, norms and embeddings have none."""
-
-    beta1: Probability = 0.9
-    """Decay rate of AdamW's first moment."""
-
-    beta2: Probability = 0.98
-    """Decay rate of AdamW's second moment."""
 
     epsilon: Positive = 1e-9
     """Small number that AdamW adds to a divisor, for numerical stability."""
@@ -223,7 +188,7 @@ class TrainingConfig:
 
     best_metric: Literal["auto", "bleu", "chrf", "loss", "nll", "perplexity", "accuracy"] = "auto"
     """Validation score that decides which checkpoint is the best, and when training stops early. auto is bleu for
-    translation and nll for other objectives; accuracy is for mlm and pair."""
+    translation and nll for other objectives; accuracy is for pair."""
 
     patience: Annotated[Count, MAY_CHANGE] = 0
     """Number of validations without a better best_metric after which training stops; 0 never stops early. It is for a
@@ -238,19 +203,14 @@ class TrainingConfig:
     and delivered. 0.999 suits schedules whose learning rate doesn't end near zero. The cosine schedule needs none."""
 
     average: Annotated[Size, MAY_CHANGE] = 1
-    """Number of checkpoints whose weights are averaged; 1 takes the best checkpoint alone. The model folder gets the
-    average if it validates better than the best checkpoint. 5 to 10 suit long runs without a cosine schedule."""
-
-    average_of: Annotated[Literal["last", "best"], MAY_CHANGE] = "last"
-    """Which checkpoints are averaged if average is above 1."""
+    """Number of the last checkpoints whose weights are averaged; 1 takes the best checkpoint alone. The model folder
+    gets the average if it validates better than the best checkpoint. 5 to 10 suit long runs without a cosine
+    schedule."""
 
     def __post_init__(self) -> None:
         check_bounds("training", self)
         check_use("training", self, self.schedule == "wsd", "training.schedule wsd", ["decay_share"])
         check_use("training", self, bool(self.teacher), "training.teacher", ["teacher_weight"])
-        steps = [stage.step for stage in self.stages]
-        problem = f"training.stages begin after the steps {', '.join(map(str, steps))}: each must be above the last one"
-        require(all(before < now for before, now in pairwise(steps)), problem)
         metrics, label_smoothing = OBJECTIVES[self.objective][2:]
         usual = {"best_metric": "bleu" if "bleu" in metrics else "nll", "label_smoothing": label_smoothing}
         for name in (name for name in usual if getattr(self, name) == "auto"):
@@ -258,11 +218,6 @@ class TrainingConfig:
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
         require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
-
-    @property
-    def teachers(self) -> tuple[str, ...]:
-        """The folders in `teacher`."""
-        return (self.teacher,) if isinstance(self.teacher, str) else self.teacher
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,49 +250,22 @@ class LoraConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseConfig:
-    """Noise of training.objective mlm, denoise and pair; other objectives have none."""
+    """Noise of training.objective denoise and pair; other objectives have none."""
 
-    share: Annotated[float | None, Range(0.01, 0.99)] = None
-    """Share of the pieces of each text that are hidden, and at least one piece. Without a value, it is 0.15 for mlm and
-    0.35 for denoise."""
-
-    masked: Annotated[float, Range(0, 1)] = 0.8
-    """Share of the pieces hidden by mlm that are replaced by the mask piece, which is unk (Devlin et al. 2019, section
-    3.1)."""
-
-    random: Annotated[float, Range(0, 1)] = 0.1
-    """Share of the pieces hidden by mlm that are replaced by random pieces. The rest stay as they are."""
+    share: Annotated[float, Range(0.01, 0.99)] = 0.35
+    """Share of the pieces of each text that denoise hides, and at least one piece."""
 
     mean_span: Annotated[float, Range(1, 100)] = 3.0
     """Mean number of pieces in a hidden span of denoise, which replaces each span by one mask piece (text infilling,
     Lewis et al. 2020, section 2.2). The lengths have a Poisson distribution, and an empty span adds a mask piece."""
-
-    deletion: Probability = 0.0
-    """Probability with which denoise deletes each visible piece, without a mask piece in its place."""
-
-    permutation: Count = 0
-    """Number of places that denoise may move a piece at most (Lample et al. 2018, section 2.3); 0 keeps the order,
-    and 3 is usual. Pieces are moved before spans are hidden."""
 
     false_pairs: Annotated[float, Range(0.01, 0.99)] = 0.5
     """Share of the pairs that objective pair spoils, to teach the model to tell them from true pairs."""
 
     def __post_init__(self) -> None:
         check_bounds("noise", self)
-        total = self.masked + self.random
-        require(total <= 1, f"noise.masked and noise.random are {total:g} together: they can be 1 at most")
 
     def check_use(self, objective: str) -> None:
         """Raise ValueError for a setting that is used only with another objective."""
-        names = {
-            "mlm": ("share", "masked", "random"),
-            "denoise": ("share", "mean_span", "deletion", "permutation"),
-            "pair": ("false_pairs",),
-        }
-        for f in fields(self):
-            users = [name for name in names if f.name in names[name]]
-            check_use("noise", self, objective in users, f"training.objective {' or '.join(users)}", [f.name])
-
-    def share_of(self, objective: str) -> float:
-        """The share of hidden pieces for objective mlm or denoise."""
-        return self.share or USUAL_SHARE[objective]
+        for user, names in {"denoise": ("share", "mean_span"), "pair": ("false_pairs",)}.items():
+            check_use("noise", self, objective == user, f"training.objective {user}", names)

@@ -94,5 +94,5 @@ def mixture_of(pairs: Pairs | StoredPairs, sections: Sequence[Section], temperat
     wanted = dict(zip(totals, even_out(list(totals.values()), temperature), strict=True))
     shares = [wanted[d] * amount / totals[d] if amount else 0.0 for d, amount in zip(directions, amounts, strict=True)]
     numbers = whole_numbers(shares)
-    require(sum(numbers) > 0, "the weights leave no pair for an epoch: raise those of data.more and training.stages")
+    require(sum(numbers) > 0, "the weights leave no pair for an epoch: raise those of data.more")
     return None if numbers == sizes else Mixture(pairs, sizes, numbers)

@@ -5,18 +5,19 @@ The program is `translate_alone.py`, which needs neither nmt nor PyTorch; `trans
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import SOURCE, TARGET
 from nmt.decode.ctranslate2 import longest_sequence
 from nmt.fields import require
 from nmt.files import whole_file, write_json, write_text
 from nmt.interop import ctranslate2
+from nmt.interop.ctranslate2 import check as check
+from nmt.interop.ctranslate2 import obstacles as obstacles
 from nmt.interop.export import About, Export, Parity
 from nmt.translation.model_folder import ModelInfo, licence_sentence
 
@@ -28,11 +29,6 @@ LICENCE = """{program}: Apache License 2.0, https://www.apache.org/licenses/LICE
 The model learned from {corpus}. {licence}
 The terms of that text may limit what may be done with the model: README.md has what is known of them.
 """
-
-
-def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
-    other = [] if info.model.family == "encoder-decoder" else [f"model.family {info.model.family}"]
-    return ctranslate2.obstacles(info, tokenizer) + other
 
 
 def write(export: Export, folder: Path) -> None:
@@ -51,10 +47,6 @@ def write(export: Export, folder: Path) -> None:
     write_json(folder / "translate.json", about)
     shutil.copyfile(Path(__file__).with_name("translate_alone.py"), folder / "translate.py")
     write_text(folder / "LICENCE.txt", licence_text("translate.py", info))
-
-
-def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
-    return ctranslate2.check(export, folder, lines)
 
 
 def about(export: Export) -> About:

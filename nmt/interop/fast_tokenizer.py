@@ -10,7 +10,6 @@ import json
 import re
 import struct
 import unicodedata
-from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.text.characters import AFTER_DIGIT, JOINERS, SIMILAR, USES_JOINERS, WORDY, Characters
 from nmt.text.characters import INVISIBLE as UNSEEN
 from nmt.text.normalise import REPLACEMENTS
-from nmt.vocabulary import EOS, SPACE, SPECIAL_PIECES, UNK
+from nmt.vocabulary import SPACE, SPECIAL_PIECES, UNK
 
 # SentencePiece's numbers of kinds of pieces, and of algorithms.
 NORMAL, USER_DEFINED, BPE = 1, 4, 2
@@ -82,41 +81,18 @@ def write_fast_tokenizer(folder: Path, tokenizer: Tokenizer, template: str) -> N
 
 def tokenizer_json(tokenizer: Tokenizer, template: str) -> dict[str, Any]:
     """The contents of tokenizer.json. `template`: what a model reads, such as "<s> $A </s>", where $A is the text."""
-    proto, special = tokenizer.source.serialized_model_proto(), {name: i for i, name in enumerate(SPECIAL_PIECES)}
-    before, after = (words.split() for words in template.split(CONTENT))
-    names = [piece.text for piece in read_pieces(proto)[0]]
-    processor = post_processor(before, after, special, type_of_second=1)
-    return contents(proto, names, special, normalizers(tokenizer.characters[0]), processor)
-
-
-def mapped_json(proto: bytes, names: list[str], special: list[str], before: list[str]) -> dict[str, Any]:
-    """The contents of tokenizer.json for a SentencePiece model of another library, which has its own rules for
-    characters. `names`: the pieces by their ids; `special`: those of them that stand for no text; `before`: those that
-    a text begins with."""
-    numbers = {name: i for i, name in enumerate(names)}
-    ids = {name: numbers[name] for name in special}
-    charsmap = next((dict(read_proto(value)).get(2, b"") for number, value in read_proto(proto) if number == 3), b"")
-    rules = [{"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap).decode()}] if charsmap else []
-    processor = post_processor(before, [SPECIAL_PIECES[EOS]], ids, type_of_second=0)
-    return contents(proto, names, ids, [*rules, STRIP, ONE_SPACE], processor)
-
-
-def contents(
-    proto: bytes, names: list[str], special: dict[str, int], rules: list[dict[str, Any]], processor: dict[str, Any]
-) -> dict[str, Any]:
-    """`names`: all pieces by their ids; `special`: the ids of those that stand for no text; `rules`: what is done with
-    characters; `processor`: puts special pieces around a text."""
-    pieces, is_bpe = read_pieces(proto)
+    pieces, is_bpe = read_pieces(tokenizer.source.serialized_model_proto())
+    special = [{"id": i, "content": name, "special": True, **PLAIN} for i, name in enumerate(SPECIAL_PIECES)]
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": i, "content": name, "special": True, **PLAIN} for name, i in special.items()],
-        "normalizer": {"type": "Sequence", "normalizers": rules},
+        "added_tokens": special,
+        "normalizer": {"type": "Sequence", "normalizers": normalizers(tokenizer.characters[0])},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": pre_tokenizers(pieces)},
-        "post_processor": processor,
+        "post_processor": post_processor(*(words.split() for words in template.split(CONTENT))),
         "decoder": {"type": "Sequence", "decoders": DECODERS},
-        "model": (bpe if is_bpe else unigram)(pieces, names),
+        "model": (bpe if is_bpe else unigram)(pieces),
     }
 
 
@@ -134,17 +110,14 @@ def has_bytes(pieces: list[Piece]) -> bool:
     return any(piece.text == "<0x00>" for piece in pieces)
 
 
-def unigram(pieces: list[Piece], names: list[str]) -> dict[str, Any]:
-    found = {piece.text: piece for piece in pieces}
-    listed = [found.get(name, Piece(name, 0.0, 0)) for name in names]
+def unigram(pieces: list[Piece]) -> dict[str, Any]:
     # A character without a piece costs the lowest score less 10, in both libraries: special pieces must not lower it.
-    least = min(piece.score for piece in listed if piece.kind == NORMAL)
-    vocab = [[p.text, p.score if p.kind in (NORMAL, USER_DEFINED) else least] for p in listed]
-    unk = names.index(SPECIAL_PIECES[UNK])
-    return {"type": "Unigram", "unk_id": unk, "vocab": vocab, "byte_fallback": has_bytes(pieces)}
+    least = min(piece.score for piece in pieces if piece.kind == NORMAL)
+    vocab = [[p.text, p.score if p.kind in (NORMAL, USER_DEFINED) else least] for p in pieces]
+    return {"type": "Unigram", "unk_id": UNK, "vocab": vocab, "byte_fallback": has_bytes(pieces)}
 
 
-def bpe(pieces: list[Piece], names: list[str]) -> dict[str, Any]:
+def bpe(pieces: list[Piece]) -> dict[str, Any]:
     """The merges are all pairs of pieces that make a piece, the piece with the highest score first."""
     ids = {piece.text: i for i, piece in enumerate(pieces)}
     ranked = sorted((p for p in pieces if p.kind == NORMAL and len(p.text) > 1), key=lambda p: -p.score)
@@ -164,7 +137,7 @@ def bpe(pieces: list[Piece], names: list[str]) -> dict[str, Any]:
         "fuse_unk": True,
         "byte_fallback": has_bytes(pieces),
         "ignore_merges": any(piece.kind == USER_DEFINED for piece in pieces),  # these have no merges
-        "vocab": {name: i for i, name in enumerate(names)},
+        "vocab": ids,
         "merges": merges,
     }
 
@@ -220,13 +193,14 @@ def split(pattern: str, behavior: str) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": False}
 
 
-def post_processor(before: list[str], after: list[str], ids: dict[str, int], type_of_second: int) -> dict[str, Any]:
+def post_processor(before: list[str], after: list[str]) -> dict[str, Any]:
     """Puts special pieces around a text. Those after it are one entry: llama.cpp's converter takes the first piece of
-    the last entry for EOS. `type_of_second`: the type of the pieces of the second text of a pair."""
+    the last entry for EOS."""
+    ids = {name: i for i, name in enumerate(SPECIAL_PIECES)}
     entries = [*([word] for word in before), *([after] if after else [])]
     known = {names[0]: {"id": names[0], "ids": [ids[name] for name in names], "tokens": names} for names in entries}
     first = [{"SpecialToken": {"id": word, "type_id": 0}} for word in before]
     last = [{"SpecialToken": {"id": word, "type_id": 0}} for word in after[:1]]
     single = [*first, {"Sequence": {"id": "A", "type_id": 0}}, *last]
-    pair = [*single, {"Sequence": {"id": "B", "type_id": type_of_second}}, *last]
+    pair = [*single, {"Sequence": {"id": "B", "type_id": 1}}, *last]
     return {"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": known}

@@ -30,7 +30,6 @@ from nmt.interop.archive import licence_text, pack_into
 from nmt.interop.export import About, Export, Parity
 from nmt.interop.fast_tokenizer import normalizers, read_pieces
 from nmt.interop.parity import GREEDY, compare
-from nmt.model.blocks import Residual
 from nmt.model.layers import GATED
 from nmt.text.characters import Characters
 from nmt.text.edges import quotes_of
@@ -116,8 +115,6 @@ def settings_of(export: Export) -> dict[str, Any]:
 def model_settings(export: Export) -> dict[str, Any]:
     model: Any = export.model
     config, (source, target) = model.config, longest(export)
-    stacks = model.encoder, model.decoder
-    alphas = [next(m.alpha for m in stack.modules() if isinstance(m, Residual)) for stack in stacks]
     return {
         "width": config.d_model,
         "heads": config.n_heads,
@@ -127,7 +124,6 @@ def model_settings(export: Export) -> dict[str, Any]:
         "normKind": config.norm,
         "epsilon": config.epsilon,
         "isPreNorm": config.norm_position == "pre",
-        "alphas": alphas,
         "activation": config.activation,
         "isGated": config.activation in GATED,
         "encoder": model.encoder.order,

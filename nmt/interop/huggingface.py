@@ -5,7 +5,6 @@ the check needs.
 """
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,9 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.files import write_json
 from nmt.interop.export import About, Export, Parity
-from nmt.interop.fast_tokenizer import CONTENT, mapped_json, read_pieces, write_fast_tokenizer
+from nmt.interop.fast_tokenizer import CONTENT, read_pieces, write_fast_tokenizer
 from nmt.interop.huggingface_check import compare
-from nmt.interop.huggingface_layouts import SHARED, Layout, choose_layout, config_json, language_ids
-from nmt.interop.huggingface_weights import their_order
-from nmt.interop.many_languages import PATTERNS, SENTENCEPIECE, SPECIAL
+from nmt.interop.huggingface_layouts import SHARED, Layout, choose_layout, config_json
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 
@@ -32,10 +29,8 @@ TEMPLATES = {  # what a model reads, by its family and what it was trained for
     ("encoder-decoder", "denoise"): f"{CONTENT} </s>",
     ("decoder-only", "translation"): f"<s> {CONTENT} </s> <s>",
     ("decoder-only", "lm"): f"<s> {CONTENT}",
-    ("encoder-only", "mlm"): f"<s> {CONTENT} </s>",
 }
-LANGUAGE_TOKENIZERS = {"M2M-100": "M2M100Tokenizer", "NLLB": "PreTrainedTokenizerFast", "mBART-50": "MBart50Tokenizer"}
-TASKS = {"translation": "translation", "denoise": "text2text-generation", "lm": "text-generation", "mlm": "fill-mask"}
+TASKS = {"translation": "translation", "denoise": "text2text-generation", "lm": "text-generation"}
 
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
@@ -45,8 +40,6 @@ def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     sizes = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
     if sizes[0] != sizes[1] and layout.name != "MarianMTModel":
         found.append(f"vocabularies of {sizes[0]} and {sizes[1]} pieces ({layout.name}: of equal size)")
-    if layout.languages and not tokenizer.languages.before_target:
-        found.append(f"a tokenizer without languages ({layout.name}: with languages)")
     if not tokenizer.mapped and tokenizer.languages.before_target:
         found.append("languages that are told by pieces before the source (export it for ctranslate2)")
     return found
@@ -60,10 +53,7 @@ def write(export: Export, folder: Path) -> None:
     save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "model.safetensors").chmod(folder.stat().st_mode & 0o666)
     write_json(folder / "config.json", config_json(layout, export.model, export.quantization))
-    if layout.family != "encoder-only":
-        generation = generation_json(layout, export.info)
-        generation |= generation_ids(export, generation) if layout.languages else {}
-        write_json(folder / "generation_config.json", generation)
+    write_json(folder / "generation_config.json", generation_json(layout, export.info))
     write_tokenizer(export, layout, folder)
 
 
@@ -82,14 +72,6 @@ def generation_json(layout: Layout, info: ModelInfo) -> dict[str, Any]:
     return common | (beams if search.beam_size > 1 else {})
 
 
-def generation_ids(export: Export, ours: dict[str, Any]) -> dict[str, Any]:
-    """What generation_config.json of a model that is told languages has instead of `ours`."""
-    order, [language] = their_order(export.model), export.tokenizer.starts()[1]
-    never = [order.index(i) for i in ours["suppress_tokens"] if i in order]
-    ids = {name: i for name, i in language_ids(export.model).items() if name != "vocab_size"}
-    return {**ids, "forced_bos_token_id": order.index(language), "suppress_tokens": never}
-
-
 def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
     """tokenizer.json, and its settings. An encoder–decoder also has the files of Marian's tokenizer, which is the one
     that is used if both languages have their own."""
@@ -97,14 +79,10 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
     names = {f"{name}_token": SPECIAL_PIECES[i] for name, i in (("unk", UNK), ("eos", EOS), ("pad", PAD))}
     longest = layout.settings(export.model.config)["max_position_embeddings"]
     common = {**names, "clean_up_tokenization_spaces": False, "model_max_length": longest}
-    if layout.languages:
-        write_json(folder / "tokenizer_config.json", common | write_languages(tokenizer, folder))
-        return
     if tokenizer.joint and not tokenizer.mapped:
         write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.family, objective])
         common |= {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": SPECIAL_PIECES[BOS]}
-        # A literal </s> in a text is text; but of a masked language model, a literal <unk> is the mask piece.
-        common |= {"mask_token": SPECIAL_PIECES[UNK]} if objective == "mlm" else {"split_special_tokens": True}
+        common |= {"split_special_tokens": True}  # a literal </s> in a text is text
         common |= {"padding_side": "left"} if layout.family == "decoder-only" else {}
         common |= {"model_input_names": ["input_ids", "attention_mask"]}
     else:
@@ -128,29 +106,6 @@ def write_marian_tokenizer(tokenizer: Tokenizer, folder: Path, *, shared: bool) 
         write_json(folder / f"{name}.json", {piece: i for i, piece in enumerate(names)})
 
 
-def write_languages(tokenizer: Tokenizer, folder: Path) -> dict[str, Any]:
-    """Write the SentencePiece model, and for M2M-100 the ids of its pieces; return the settings of the tokenizer."""
-    assert tokenizer.mapped
-    known, source = tokenizer.languages, tokenizer.mapped.source
-    codes, [language] = list(known.before_target.values()), known.starts()[1]
-    kind = next(kind for kind, pattern in PATTERNS.items() if re.fullmatch(pattern, language))
-    (folder / SENTENCEPIECE).write_bytes(source.proto)
-    if kind == "M2M-100":
-        names = [*SPECIAL, *source.pieces[5:]]
-        first = min(map(names.index, codes))
-        ids = json.dumps({piece: i for i, piece in enumerate(names[:first])}, ensure_ascii=False)
-        (folder / "vocab.json").write_text(ids, encoding="utf8")
-    if kind == "NLLB":
-        # NllbTokenizer of transformers 5 gives pieces other ids than this model was trained with.
-        names = [*SPECIAL, *unique_names(source.pieces)[5:]]
-        special = [name for name in names if name in {*SPECIAL, *codes, "<mask>"}]
-        text = mapped_json(source.proto, names, special, known.starts()[0])
-        (folder / "tokenizer.json").write_text(json.dumps(text, ensure_ascii=False, indent=1), encoding="utf8")
-    languages = {"src_lang": known.source, "tgt_lang": known.target, "additional_special_tokens": codes}
-    whole = {"split_special_tokens": True} if kind == "NLLB" else {}  # a literal </s> in a text is text
-    return {"tokenizer_class": LANGUAGE_TOKENIZERS[kind], **whole, **languages}
-
-
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
     layout, _ = choose_layout(export.model.config, export.info.objective)
     return compare(export, folder, layout, TEMPLATES[layout.family, export.info.objective], lines)
@@ -165,8 +120,7 @@ def about(export: Export) -> About:
     if not export.tokenizer.joint or export.tokenizer.mapped:
         notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
     new = "[:, batch['input_ids'].size(1) :]" if layout.family == "decoder-only" else ""  # without the prompt
-    usage = FILL if layout.family == "encoder-only" else GENERATE.format(auto=layout.auto, new=new)
-    return About("transformers 5", usage, tuple(notes), header(export))
+    return About("transformers 5", GENERATE.format(auto=layout.auto, new=new), tuple(notes), header(export))
 
 
 GENERATE = """
@@ -177,13 +131,6 @@ tokenizer, model = AutoTokenizer.from_pretrained("."), {auto}.from_pretrained(".
 batch = tokenizer(sys.stdin.read().splitlines(), return_tensors="pt", padding=True)
 ids = model.generate(**batch){new}
 print(*tokenizer.batch_decode(ids, skip_special_tokens=True), sep="\\n")
-"""
-FILL = """
-import sys
-from transformers import pipeline
-
-# In each line, <unk> stands for a hidden piece.
-print(*pipeline("fill-mask", model=".")(sys.stdin.read().splitlines()), sep="\\n")
 """
 
 

@@ -5,7 +5,6 @@ Shapes: T length of a sequence, V vocabulary.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,13 @@ from nmt.fields import require
 from nmt.interop.export import Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT
 from nmt.interop.huggingface_layouts import Layout
-from nmt.interop.huggingface_weights import their_order
-from nmt.model.contract import GenerativeModel, Model, PromptedModel, without_sources
+from nmt.model.contract import GenerativeModel, PromptedModel, without_sources
 from nmt.text.normalise import tidy
-from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
+from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES
 
 MOST_DIFFERENCE = 1e-4  # of logits, with float32 weights
 MOST_PIECES = 60  # that greedy search writes
 BATCH = 16
-REFUSED = "it would misread texts, so nothing was exported"
-MASK_EVERY = 5  # pieces of a text, for a masked language model
 
 Ids = list[int]
 
@@ -41,13 +37,10 @@ class TransformersModel:
 
     model: Any
     tokenizer: Any
-    order: list[int]
-    """Our id of each piece, in the order of theirs."""
 
     @classmethod
-    def load(cls, folder: Path, layout: Layout, ours: Model) -> "TransformersModel":
-        """`ours`: the model that was exported. Raises ValueError if transformers finds weights missing, or more than it
-        knows."""
+    def load(cls, folder: Path, layout: Layout) -> "TransformersModel":
+        """Raises ValueError if transformers finds weights missing, or more than it knows."""
         transformers = package("transformers", "transformers")
         logging, kind = transformers.utils.logging, getattr(transformers, layout.auto)
         bars = logging.is_progress_bar_enabled()
@@ -60,43 +53,30 @@ class TransformersModel:
         wrong = {name: sorted(keys) for name, keys in found.items() if keys}
         require(not wrong, f"transformers doesn't load the exported weights as they are: {wrong}")
         require(type(model).__name__ == layout.name, f"transformers took {type(model).__name__}, not {layout.name}")
-        order = their_order(ours) if layout.languages else [*range(ours.vocab_size)]
-        return cls(model.eval(), transformers.AutoTokenizer.from_pretrained(folder), order)
-
-    @cached_property
-    def number(self) -> dict[int, int]:
-        """Their id of each piece of ours."""
-        number = {piece: i for i, piece in enumerate(self.order)}
-        return number if BOS in number else {**number, BOS: self.model.config.decoder_start_token_id}
-
-    def ids(self, ids: Ids) -> Ids:
-        """Their ids of our pieces. A vocabulary of sources may have more pieces, whose ids are the same."""
-        return [self.number.get(i, i) for i in ids]
+        return cls(model.eval(), transformers.AutoTokenizer.from_pretrained(folder))
 
     @torch.inference_mode()
     def write(self, inputs: Sequence[Ids], most: int, beams: int = 1) -> list[Ids]:
-        """What `generate` writes, at most so many pieces, without EOS, and without the piece of a language."""
-        written, language = list[Ids](), self.model.generation_config.forced_bos_token_id is not None
+        """What `generate` writes, at most so many pieces, without EOS."""
+        written = list[Ids]()
         for start in range(0, len(inputs), BATCH):
             batch = self.padded(inputs[start : start + BATCH])
             options = {"num_beams": beams, "do_sample": False, "no_repeat_ngram_size": 0}
-            output = self.model.generate(**batch, **options, max_new_tokens=most + language)
-            first = 1 + language if self.model.config.is_encoder_decoder else batch["input_ids"].size(1)
-            rows = [row[: row.index(EOS)] if EOS in row else row for row in output[:, first:].tolist()]
-            written += [[self.order[i] for i in row] for row in rows]
+            output = self.model.generate(**batch, **options, max_new_tokens=most)
+            first = 1 if self.model.config.is_encoder_decoder else batch["input_ids"].size(1)
+            written += [row[: row.index(EOS)] if EOS in row else row for row in output[:, first:].tolist()]
         return written
 
     def padded(self, inputs: Sequence[Ids]) -> dict[str, Tensor]:
         """Ids and the mask of real positions, with padding on the side that the tokenizer names."""
-        side, rows = self.tokenizer.padding_side, [torch.tensor(self.ids(ids)) for ids in inputs]
-        ids = pad_sequence(rows, batch_first=True, padding_value=self.number[PAD], padding_side=side)
+        side, rows = self.tokenizer.padding_side, [torch.tensor(ids) for ids in inputs]
+        ids = pad_sequence(rows, batch_first=True, padding_value=PAD, padding_side=side)
         masks = [torch.ones_like(row) for row in rows]
         return {"input_ids": ids, "attention_mask": pad_sequence(masks, batch_first=True, padding_side=side)}
 
     def logits(self, ids: Ids, target: Ids) -> Tensor:
         """The logits (T, V) of the pieces after each piece of `target`, which `ids` come before: as a source, or in the
-        same sequence. V: the pieces of `order`."""
-        ids, target = self.ids(ids), self.ids(target)
+        same sequence."""
         if self.model.config.is_encoder_decoder:
             output = self.model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([target]))
         else:
@@ -108,7 +88,7 @@ class TransformersModel:
 def compare(export: Export, folder: Path, layout: Layout, template: str, lines: Sequence[str]) -> Parity:
     """The largest difference of logits, and whether greedy search writes the same. ValueError if float32 weights give
     anything else than the model does. `template`: a text, which is $A, and the pieces around it."""
-    exported = TransformersModel.load(folder, layout, export.model)
+    exported = TransformersModel.load(folder, layout)
     before, after = (list(map(SPECIAL_PIECES.index, names.split())) for names in template.split(CONTENT))
     before = [*before, *export.tokenizer.starts()[0]]
     texts = export.tokenizer.encode_source([tidy(line)[0] for line in lines])
@@ -117,20 +97,13 @@ def compare(export: Export, folder: Path, layout: Layout, template: str, lines: 
     require(bool(kept), f"none of the {len(lines)} lines fits into the {longest} pieces that can be compared")
     inputs = [[*before, *texts[n], *after] for n in kept]
     # Marian's tokenizer takes the piece of a language from the text.
-    tags = [] if layout.languages else export.tokenizer.languages.starts()[0]
+    tags = export.tokenizer.languages.starts()[0]
     found = [exported.tokenizer(" ".join([*tags, lines[n]]))["input_ids"] for n in kept]
-    alike = sum(ids == exported.ids(given) for ids, given in zip(found, inputs, strict=True))
-    problem = f"the tokenizer of transformers divides {alike:,} of {len(kept):,} sentences as ours does: {REFUSED}"
-    require(not layout.languages or alike > len(kept) // 2, problem)
-    if export.info.objective == "mlm":
-        same = "The most probable hidden pieces are the same"
-        largest, equal = compare_hidden(export, exported, inputs)
-    else:
-        same = "Greedy search writes the same"
-        write = write_continuations if export.info.objective == "lm" else write_translations
-        largest, written = write(export, exported, [texts[n] for n in kept], inputs)
-        equal = sum(a == b for a, b in zip(written, exported.write(inputs, MOST_PIECES), strict=True))
-    same = f"{same} for {equal:,} of {len(kept):,} sentences"
+    alike = sum(ids == given for ids, given in zip(found, inputs, strict=True))
+    write = write_continuations if export.info.objective == "lm" else write_translations
+    largest, written = write(export, exported, [texts[n] for n in kept], inputs)
+    equal = sum(a == b for a, b in zip(written, exported.write(inputs, MOST_PIECES), strict=True))
+    same = f"Greedy search writes the same for {equal:,} of {len(kept):,} sentences"
     if export.quantization == "float32":
         problem = f"{same}, and logits differ by up to {largest:.1e}"
         advice = f"equality for all, and at most {MOST_DIFFERENCE:.0e}, is needed"
@@ -147,7 +120,7 @@ def write_translations(
     special pieces around them."""
     assert isinstance(export.model, GenerativeModel)
     engine = TorchEngine.make([export.model]).begun(*export.tokenizer.starts())
-    model, language = engine.readers[0], export.tokenizer.starts()[1]
+    model = engine.readers[0]
     allow_unk = export.info.search.allow_unk
     options = SearchConfig(beam_size=1, max_length=MOST_PIECES, max_length_ratio=100, allow_unk=allow_unk)
     batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
@@ -158,8 +131,7 @@ def write_translations(
         our_TV = model(source, real, torch.tensor([[BOS, *target]]))[0]
         # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
         shared = ids if exported.model.config.is_encoder_decoder else ids[:-1]
-        their_TV = exported.logits(shared, [BOS, *language, *target])[len(language) :]
-        largest = max(largest, float((our_TV[:, exported.order] - their_TV).abs().max()))
+        largest = max(largest, float((our_TV - exported.logits(shared, [BOS, *target])).abs().max()))
     return largest, written
 
 
@@ -179,18 +151,3 @@ def write_continuations(
         our_TV = model(*without_sources(1, model.device), torch.tensor([ids]))[0]
         largest = max(largest, float((our_TV - exported.logits([], ids)).abs().max()))
     return largest, written
-
-
-def compare_hidden(export: Export, exported: TransformersModel, inputs: Sequence[Ids]) -> tuple[float, int]:
-    """The largest difference of logits, and the number of texts whose most probable pieces are the same wherever one is
-    hidden."""
-    largest, equal = 0.0, 0
-    for ids in inputs:
-        hidden = [n for n in range(1, len(ids) - 1) if n % MASK_EVERY == 1]
-        masked = [UNK if n in hidden else i for n, i in enumerate(ids)]
-        source, real = torch.tensor([masked]), torch.ones(1, len(ids), dtype=torch.bool)
-        our_TV = export.model.output(export.model.target_states(source, real, source, real))
-        their_TV = exported.logits([], masked)
-        largest = max(largest, float((our_TV - their_TV).abs().max()))
-        equal += our_TV[hidden].argmax(1).equal(their_TV[hidden].argmax(1))
-    return largest, equal

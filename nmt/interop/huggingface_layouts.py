@@ -6,38 +6,21 @@ from typing import Any
 
 from nmt.config import ModelConfig, ObjectiveName
 from nmt.fields import Range
-from nmt.interop.huggingface_weights import (
-    MOST_POSITIONS,
-    Weights,
-    bart,
-    eurobert,
-    is_tied,
-    llama,
-    m2m_100,
-    mbart,
-    pegasus,
-    their_order,
-)
-from nmt.interop.many_languages import EOS_ID, PAD_ID
+from nmt.interop.huggingface_weights import MOST_POSITIONS, Weights, bart, is_tied, llama, pegasus
 from nmt.messages import show_value
 from nmt.model.contract import Model
-from nmt.vocabulary import BOS, EOS, PAD, UNK
+from nmt.vocabulary import BOS, EOS, PAD
 
 MOST_ROTARY = 4096  # what config.json names for models without a limit
 
 # Settings that change training only, and sizes: every class has any of them. Layers that share a block are written out.
 SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
-IN_TRAINING = ("layer_drop", "dropout", "attention_dropout", "activation_dropout")
+IN_TRAINING = ("dropout", "attention_dropout", "activation_dropout")
 FREE = {*SIZES, *IN_TRAINING, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
-AUTO: dict[str, str] = {
-    "encoder-decoder": "AutoModelForSeq2SeqLM",
-    "decoder-only": "AutoModelForCausalLM",
-    "encoder-only": "AutoModelForMaskedLM",
-}
+AUTO: dict[str, str] = {"encoder-decoder": "AutoModelForSeq2SeqLM", "decoder-only": "AutoModelForCausalLM"}
 OBJECTIVES: dict[str, tuple[ObjectiveName, ...]] = {
     "encoder-decoder": ("translation", "denoise"),
     "decoder-only": ("translation", "lm"),
-    "encoder-only": ("mlm",),
 }
 
 
@@ -53,8 +36,6 @@ class Layout:
     weights: Weights
     settings: Callable[[ModelConfig], dict[str, Any]]
     """What config.json has besides `SHARED`, without sizes of vocabularies."""
-    languages: bool = False
-    """Whether its ids are those of M2M-100 and mBART, whose models are told languages."""
 
     @property
     def family(self) -> str:
@@ -68,7 +49,7 @@ class Layout:
     def obstacles(self, config: ModelConfig, objective: ObjectiveName) -> list[str]:
         """The settings that this class can't express, with the values that it takes."""
         found = []
-        objectives = ("translation",) if self.languages else OBJECTIVES[self.family]
+        objectives = OBJECTIVES[self.family]
         if objective not in objectives:
             found.append(f"training.objective {objective} ({self.name}: {' or '.join(objectives)})")
         ours = asdict(config)
@@ -116,7 +97,7 @@ def bart_settings(config: ModelConfig) -> dict[str, Any]:
         "decoder_ffn_dim": config.d_ff,
         "activation_function": {"silu": "swish"}.get(config.activation, config.activation),
         "scale_embedding": config.scale_embeddings,
-        "max_position_embeddings": config.max_positions if config.positions == "learned" else MOST_POSITIONS,
+        "max_position_embeddings": MOST_POSITIONS,
         "is_encoder_decoder": True,
         "decoder_start_token_id": BOS,
         "forced_eos_token_id": None,
@@ -130,11 +111,10 @@ def bart_settings(config: ModelConfig) -> dict[str, Any]:
 
 
 def llama_settings(config: ModelConfig) -> dict[str, Any]:
-    depth = config.encoder_layers + (config.decoder_layers if config.family == "decoder-only" else 0)
     return {
         "hidden_size": config.d_model,
         "intermediate_size": config.d_ff,
-        "num_hidden_layers": depth,
+        "num_hidden_layers": config.encoder_layers + config.decoder_layers,
         "num_attention_heads": config.n_heads,
         "num_key_value_heads": config.kv_heads,
         "head_dim": config.d_head,
@@ -146,29 +126,22 @@ def llama_settings(config: ModelConfig) -> dict[str, Any]:
         "mlp_bias": config.bias,
         "tie_word_embeddings": is_tied(config),
         "attention_dropout": config.attention_dropout,
-        **({"mask_token_id": UNK} if config.family == "encoder-only" else {}),
     }
 
 
-POST, PRE = {"norm_position": ("post", "deepnorm")}, {"norm_position": ("pre",)}
-M2M_100 = CLASSIC | PRE | {"tied_embeddings": ("three-way",), "bias": (True,), "positions": ("fairseq",)}
-MBART = M2M_100 | {"positions": ("learned",), "embedding_norm": (True,)}
+POST, PRE = {"norm_position": ("post",)}, {"norm_position": ("pre",)}
 NO_BIAS = MODERN | {"bias": (False,)}
-EUROBERT = MODERN | {"family": ("encoder-only",), "source_attention": ("bidirectional",)}
 LAYOUTS = (
     Layout("MarianMTModel", "marian", CLASSIC | POST, bart, bart_settings),
     Layout("PegasusForConditionalGeneration", "pegasus", CLASSIC | PRE, pegasus, bart_settings),
-    Layout("M2M100ForConditionalGeneration", "m2m_100", M2M_100, m2m_100, bart_settings, languages=True),
-    Layout("MBartForConditionalGeneration", "mbart", MBART, mbart, bart_settings, languages=True),
     Layout("Qwen3ForCausalLM", "qwen3", NO_BIAS | {"qk_norm": (True,)}, llama, llama_settings),
     Layout("LlamaForCausalLM", "llama", MODERN, llama, llama_settings),
-    Layout("EuroBertForMaskedLM", "eurobert", EUROBERT, eurobert, llama_settings),
 )
 
 
 def choose_layout(config: ModelConfig, objective: ObjectiveName) -> tuple[Layout, list[str]]:
-    """The class with the fewest obstacles among those of the model's family, and what these are."""
-    of_family = [layout for layout in LAYOUTS if layout.family == config.family]
+    """The class with the fewest obstacles among those of the model's family, if it has any, and what these are."""
+    of_family = [layout for layout in LAYOUTS if layout.family == config.family] or LAYOUTS
     ways = [(layout, layout.obstacles(config, objective)) for layout in of_family]
     return min(ways, key=lambda way: len(way[1]))
 
@@ -180,13 +153,4 @@ def config_json(layout: Layout, model: Model, dtype: str) -> dict[str, Any]:
     if layout.model_type == "marian":
         sizes["decoder_vocab_size"] = model.vocab_size
     head = {"architectures": [layout.name], "model_type": layout.model_type, "dtype": dtype}
-    ids = language_ids(model) if layout.languages else {}
-    return head | sizes | SHARED | layout.settings(model.config) | ids
-
-
-def language_ids(model: Model) -> dict[str, Any]:
-    """The ids in config.json of models that are told languages (M2M-100, mBART), instead of ours."""
-    order = their_order(model)
-    start = order.index(BOS) if BOS in order else EOS_ID
-    ids = {"bos_token_id": 0, "pad_token_id": PAD_ID, "eos_token_id": EOS_ID}
-    return ids | {"decoder_start_token_id": start, "vocab_size": len(order)}
+    return head | sizes | SHARED | layout.settings(model.config)

@@ -10,12 +10,10 @@ import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig
-from nmt.fields import require
 from nmt.interop.bart import LINEAR, NORMS
-from nmt.model.blocks import Block, Stack
+from nmt.model.blocks import Stack
 from nmt.model.contract import Model
 from nmt.model.positions import sinusoids
-from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 MOST_POSITIONS = 1024  # of sinusoids, which Marian and Pegasus compute once
 
@@ -34,16 +32,14 @@ def within(tensors: Tensors, prefix: str) -> Tensors:
     return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
 
 
-def split(
-    tensors: Tensors, layer: str, names: Sequence[str], scale: float = 1.0, rows: list[int] | None = None
-) -> Tensors:
+def split(tensors: Tensors, layer: str, names: Sequence[str], rows: list[int] | None = None) -> Tensors:
     """The matrices that lie one above another in a linear layer, or a norm, by their new names. Biases come if the
-    layer has them. `scale`: divides all of them; `rows`: those of each matrix; None: all have equally many."""
+    layer has them. `rows`: those of each matrix; None: all have equally many."""
     found: Tensors = {}
     for kind in ("weight", "bias"):
         whole = tensors.get(f"{layer}.{kind}")
         if whole is not None:
-            parts = (whole if scale == 1 else whole / scale).split(rows or len(whole) // len(names))
+            parts = whole.split(rows or len(whole) // len(names))
             found |= {f"{name}.{kind}": part for name, part in zip(names, parts, strict=True)}
     return found
 
@@ -55,11 +51,9 @@ def bart(model: Model) -> Tensors:
     for side in ("encoder", "decoder"):
         stack = cast(Stack, model.get_submodule(side))
         for layer, number in enumerate(stack.order):
-            block, alpha = within(found, f"{side}.{number}"), cast(Block, stack[number]).around_self.alpha
+            block = within(found, f"{side}.{number}")
             for ours, theirs in (LINEAR | NORMS).items():
-                # DeepNorm's norm(α x + f(x)) is norm(x + f(x) / α): the last matrix of f takes the factor.
-                scale = alpha if ours.endswith((".out", ".down")) else 1.0
-                tensors |= split(block, ours, [f"model.{side}.layers.{layer}.{name}" for name in theirs], scale)
+                tensors |= split(block, ours, [f"model.{side}.layers.{layer}.{name}" for name in theirs])
         if config.norm_position == "pre":
             tensors |= split(found, f"{side}_norm", [f"model.{side}.layer_norm"])
     tensors = {name.replace("weight", "bias"): torch.zeros(len(tensor)) for name, tensor in tensors.items()} | tensors
@@ -84,60 +78,20 @@ def pegasus(model: Model) -> Tensors:
     return tensors
 
 
-def their_order(model: Model) -> list[int]:
-    """Our id of each piece, in the order of M2M-100 and mBART: their special pieces are <s> 0, <pad> 1, </s> 2 and
-    <unk> 3, and </s> starts the decoder. Ours begins with a copy of </s> that can't be written. It isn't there, unless
-    training has changed it: then it comes last, which only mBART, whose output layer has biases, can express."""
-    order = [4, PAD, EOS, UNK, *range(5, model.vocab_size)]
-    weight = weights_of(model)["tgt_embedding.weight"]
-    return order if torch.equal(weight[BOS], weight[EOS]) else [*order, BOS]
-
-
-def m2m_100(model: Model) -> Tensors:
-    """The weights by their names, with the embeddings in their order. ValueError if training has changed what their
-    class can't express."""
-    tensors, order = bart(model), their_order(model)
-    bias_V = tensors.pop("final_logits_bias", torch.zeros(1, model.vocab_size))[0, order]
-    advice = "train with --training.freeze [embeddings], or with LoRA"
-    message = f"training has changed {{}}, and M2M100ForConditionalGeneration has none: {advice}"
-    require(BOS not in order, message.format("the vector that starts the decoder"))
-    require(not bias_V.any(), message.format("biases of the output layer"))
-    return tensors | {"model.shared.weight": tensors["model.shared.weight"][order]}
-
-
-def mbart(model: Model) -> Tensors:
-    """As `m2m_100`, with learned positions, whose first two rows are never used, and a norm of the embeddings."""
-    tensors, order, found = bart(model), their_order(model), weights_of(model)
-    for side, ours in (("encoder", "src_positions"), ("decoder", "tgt_positions")):
-        table = found[f"{ours}.table"]
-        tensors[f"model.{side}.embed_positions.weight"] = torch.cat([torch.zeros(2, table.size(1)), table])
-        for part in ("weight", "bias"):
-            tensors[f"model.{side}.layernorm_embedding.{part}"] = found[f"{ours}.norm.{part}"]
-    bias_1V = tensors.get("final_logits_bias", torch.zeros(1, model.vocab_size))
-    shared = tensors["model.shared.weight"]
-    return tensors | {"final_logits_bias": bias_1V[:, order], "model.shared.weight": shared[order]}
-
-
 def llama(model: Model) -> Tensors:
-    """Names of Llama, which Qwen3 and EuroBERT share where they have the same layers.
+    """Names of Llama, which Qwen3 shares where it has the same layers.
 
     Llama doesn't multiply embeddings: if ours are, the factor is written into them, and the output layer apart.
     """
     config, found = model.config, weights_of(model)
-    side = "decoder" if config.family == "decoder-only" else "encoder"
-    embedding = found["src_embedding.weight" if side == "encoder" else "tgt_embedding.weight"]
-    tensors = {"model.embed_tokens.weight": embedding * model.scale, "model.norm.weight": found[f"{side}_norm.weight"]}
+    tensors = {"model.embed_tokens.weight": found["tgt_embedding.weight"] * model.scale}
+    tensors["model.norm.weight"] = found["decoder_norm.weight"]
     if not is_tied(config):
         tensors["lm_head.weight"] = found["output.weight"]
-    for layer, number in enumerate(cast(Stack, model.get_submodule(side)).order):
-        rows = llama_layer(config, within(found, f"{side}.{number}"))
+    for layer, number in enumerate(cast(Stack, model.get_submodule("decoder")).order):
+        rows = llama_layer(config, within(found, f"decoder.{number}"))
         tensors |= {f"model.layers.{layer}.{name}": tensor for name, tensor in rows.items()}
     return tensors
-
-
-def eurobert(model: Model) -> Tensors:
-    """As `llama`; the output layer has a bias if others have."""
-    return llama(model) | ({"lm_head.bias": torch.zeros(model.vocab_size)} if model.config.bias else {})
 
 
 def is_tied(config: ModelConfig) -> bool:

@@ -6,10 +6,9 @@ dropout and with the same parameters.
 Shapes: B batch, T target length, S source length, M model width, R rows of a cache.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -18,15 +17,9 @@ from nmt.model.attention import CrossAttention, Seen, SelfAttention
 from nmt.model.cache import DecoderCache, Mask, SourceWeights
 from nmt.model.layers import Dropout, FeedForward, apply, make_norm
 
-# The weights that DeepNorm scales: those of fused matrices hold the values, or a gate and the layer beside it.
-SCALED = ("qkv.weight", "kv.weight", "out.weight", "up.weight", "down.weight")
-
 
 class Residual(nn.Module):
-    """The connection around a sublayer f: x + f(norm(x)) if pre-norm, norm(α x + f(x)) if post-norm."""
-
-    alpha: float = 1
-    """1 unless the stack sets it, for DeepNorm."""
+    """The connection around a sublayer f: x + f(norm(x)) if pre-norm, norm(x + f(x)) if post-norm."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -36,13 +29,13 @@ class Residual(nn.Module):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre_norm:
             return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(self.dropout(sublayer(x)).add(x, alpha=self.alpha))
+        return self.norm(self.dropout(sublayer(x)) + x)
 
     def step(self, x_RM: Tensor, sublayer: Callable[..., Tensor], *arguments: Any) -> Tensor:
         norm = self._modules["norm"]
         if self.pre_norm:
             return sublayer(apply(norm, x_RM), *arguments).add_(x_RM)
-        return apply(norm, sublayer(x_RM, *arguments).add_(x_RM, alpha=self.alpha))
+        return apply(norm, sublayer(x_RM, *arguments).add_(x_RM))
 
 
 class Block(nn.Module):
@@ -98,16 +91,8 @@ class Stack(nn.ModuleList):
         cycle = config.sharing == "cycle"
         self.order = [layer % n_blocks if cycle else layer // config.share_layers for layer in range(depth)]
         """The number of each layer's block."""
-        self.p_skip = config.layer_drop
         self.recompute = False
         """Whether training stores only the input of each layer, and computes the layer again in the backward pass."""
-        self.beta = 1.0
-        """Factor of some initial weights."""
-        if config.norm_position == "deepnorm":
-            alpha, self.beta = deepnorm(config, depth, kind)
-            for module in self.modules():
-                if isinstance(module, Residual):
-                    module.alpha = alpha
 
     def layers(self) -> list[Any]:
         """The block of each layer, in order."""
@@ -115,13 +100,8 @@ class Stack(nn.ModuleList):
         return [blocks[number] for number in self.order]
 
     def forward(self, x_BTM: Tensor, *arguments: Any) -> Tensor:
-        """The output of the last layer. `arguments`: those of the blocks after x.
-
-        In training each layer is skipped with the probability `model.layer_drop` (LayerDrop, Fan et al. 2020).
-        """
+        """The output of the last layer. `arguments`: those of the blocks after x."""
         for block in self.layers():
-            if self.training and self.p_skip and float(torch.rand(())) < self.p_skip:
-                continue
             if self.training and self.recompute:
                 x_BTM = checkpoint(block, x_BTM, *arguments, use_reentrant=False)
             else:
@@ -133,22 +113,3 @@ class Stack(nn.ModuleList):
         for layer, block in enumerate(self.layers()):
             x_RM = block.step(x_RM, cache, layer)
         return x_RM
-
-    def scale_weights(self, last: Mapping[int, int]) -> None:
-        """Scale the initial weights of values, attention output and feed-forward layers for DeepNorm. `last`: for a
-        fused weight, by its id, the rows of its last matrix; this is that of the values, or the one beside the gate."""
-        if self.beta != 1.0:
-            for name, weight in self.named_parameters():
-                if name.endswith(SCALED):
-                    weight[-last.get(id(weight), len(weight)) :] *= self.beta
-
-
-def deepnorm(config: ModelConfig, depth: int, kind: type[Block | DecoderBlock]) -> tuple[float, float]:
-    """The factors of DeepNorm for a stack: α of the residual, and β of the initial weights of values, attention output
-    and feed-forward layers (Wang et al. 2022, figure 2)."""
-    if config.family != "encoder-decoder":
-        return (2 * depth) ** 0.25, (8 * depth) ** -0.25
-    if kind is DecoderBlock:
-        return (3 * depth) ** 0.25, (12 * depth) ** -0.25
-    both = (depth**4 * config.decoder_layers) ** (1 / 16)
-    return 0.81 * both, 0.87 / both

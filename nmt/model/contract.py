@@ -168,7 +168,7 @@ class Model(nn.Module):
     @torch.no_grad()
     def initialise(self) -> None:
         """Set the initial weights. Matrices: Xavier uniform (Glorot and Bengio 2010), separately for q, k, v and for
-        the halves of gated layers (DeepNorm scales some of them); embeddings: normal with standard deviation 1/√M;
+        the halves of gated layers; embeddings: normal with standard deviation 1/√M;
         biases: 0; norms: 1 (by PyTorch). On the device "meta" there are none."""
         if on_meta():
             return
@@ -181,8 +181,6 @@ class Model(nn.Module):
         for fused, rows in self.fused_matrices():
             for part in fused.split(rows):
                 nn.init.xavier_uniform_(part)
-        for stack in self.stacks():
-            stack.scale_weights({id(fused): rows[-1] for fused, rows in self.fused_matrices()})
         # A dict, not a set: tied matrices come once, and in the same order in every process.
         named = dict(self.named_parameters())
         of_pieces = (named[name] for name in self.vocabularies() if name in named and name != "output.bias")

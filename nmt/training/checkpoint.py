@@ -203,11 +203,9 @@ def value_at(progress: Progress, step: int) -> float:
 
 
 def choose_average(checkpoints: Sequence[Path], progress: Progress, config: TrainingConfig) -> list[Path]:
-    """The checkpoints to average: the best or the last validated ones. (A run also saves when it is stopped.)"""
-    steps = sorted(map(int, progress.validated))
-    if config.average_of == "best":
-        steps.sort(key=lambda step: value_at(progress, step))
-    return [checkpoint for checkpoint in checkpoints if step_of(checkpoint) in steps[-config.average :]]
+    """The checkpoints to average: the last validated ones. (A run also saves when it is stopped.)"""
+    steps = sorted(map(int, progress.validated))[-config.average :]
+    return [checkpoint for checkpoint in checkpoints if step_of(checkpoint) in steps]
 
 
 def prune(folder: Path, progress: Progress, config: TrainingConfig) -> None:

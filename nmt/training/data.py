@@ -54,8 +54,6 @@ class TrainingData:
     """The sets of validation pairs that follow one another, if there are several."""
     mixture: Mixture | None = None
     """How the portions are mixed; None: each epoch takes each pair once."""
-    stages: Sequence[tuple[int, Mixture | None]] = ()
-    """How the portions are mixed after later steps, with these."""
     commits: Mapping[str, str] = field(default_factory=dict)
     """The commit of each data set of the hub whose text this is."""
 
@@ -87,7 +85,7 @@ class TrainingData:
         return cls(tokenizer, encoded, encode_pairs(tokenizer, validation), validation, facts)
 
     def as_read(self, config: Config) -> "TrainingData":
-        """The data for a model that learns `training.objective`: validation pairs as it reads them, and mixtures."""
+        """The data for a model that learns `training.objective`: validation pairs as it reads them, and a mixture."""
         objective = make_objective(config, self.tokenizer)
         read = replace(self, validation=objective.pairs(self.validation), objective=objective)
         if next(self.train.columns()).portion_N is None or len(self.portions) < 2:
@@ -95,16 +93,7 @@ class TrainingData:
         usual = 5.0 if len(config.data.many_to_many) > 2 else 1.0
         temperature = config.training.mixing_temperature
         temperature = usual if temperature == "auto" else temperature
-        portions, mixtures = self.portions, list[Mixture | None]()
-        for weights in ({}, *(stage.weights for stage in config.training.stages)):
-            portions = [replace(p, weight=weights.get(p.corpus, p.weight)) for p in portions]
-            mixtures.append(mixture_of(self.train, portions, temperature))
-        steps = (stage.step for stage in config.training.stages)
-        return replace(read, mixture=mixtures[0], stages=list(zip(steps, mixtures[1:], strict=True)))
-
-    def mixture_after(self, step: int) -> Mixture | None:
-        """How the portions are mixed in the stage of the steps after this one."""
-        return [self.mixture, *(mixture for first, mixture in self.stages if first <= step)][-1]
+        return replace(read, mixture=mixture_of(self.train, self.portions, temperature))
 
     def lengths(self) -> Iterator[tuple[Tensor, Tensor]]:
         """As `Pairs.lengths`, of the training pairs as a model reads them, in parts."""
@@ -161,9 +150,9 @@ class Feed:
         self.planner, self.maker = (ThreadPoolExecutor(1) if in_threads else None for _ in range(2))
         self.started: dict[Place, Future[Batch]] = {}
 
-    def go_to(self, place: Place, step: int) -> None:
-        """Go on with the batch at this place, mixed as the stage of the step after `step` says."""
-        self.planned = self.plan(place, self.data.mixture_after(step))
+    def go_to(self, place: Place) -> None:
+        """Go on with the batch at this place."""
+        self.planned = self.plan(place)
         self.following: list[PlannedBatch] = []
         self.started = {}
 
@@ -187,9 +176,9 @@ class Feed:
         """The batch, which depends on its place in the run alone."""
         return self.data.objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
 
-    def plan(self, place: Place, mixture: Mixture | None) -> Iterator[PlannedBatch]:
+    def plan(self, place: Place) -> Iterator[PlannedBatch]:
         """The batches from this place on."""
-        for window in ahead(self.windows(place, mixture), self.planner):
+        for window in ahead(self.windows(place), self.planner):
             epoch, pairs, rows_N = window.epoch, window.pairs, window.rows_N
             for number, index_B in enumerate(window.plan, start=window.first):
                 if (epoch, number) >= place:
@@ -197,9 +186,9 @@ class Feed:
                     after = (epoch + 1, 0) if ends else (epoch, number + 1)
                     yield PlannedBatch(pairs, index_B, epoch, number, after=after, rows_N=rows_N)
 
-    def windows(self, place: Place, mixture: Mixture | None) -> Iterator[Window]:
+    def windows(self, place: Place) -> Iterator[Window]:
         """The windows from that of this place on."""
-        epoch, number = place
+        (epoch, number), mixture = place, self.data.mixture
         while True:
             times_N = mixture.times(self.config.seed, epoch) if mixture else None
             n = len(self.data.train) if times_N is None else int(times_N.sum())

@@ -132,18 +132,15 @@ class Processes:
         if self.size > 1:
             dist.barrier(group=self.control)
 
-    def wrap_ddp(self, learner: nn.Module, may_skip: bool) -> nn.Module:
-        """Wrap a learner in DDP: all processes get rank 0's weights, and backward passes sum gradients over them.
-        `may_skip`: the learner skips layers, so that DDP must look for the parameters without a gradient."""
+    def wrap_ddp(self, learner: nn.Module) -> nn.Module:
+        """Wrap a learner in DDP: all processes get rank 0's weights, and backward passes sum gradients over them."""
         if self.size == 1:
             return learner
         with warnings.catch_warnings():
             # broadcast_buffers is off, since buffers are tables of positions, which each process enlarges when it meets
             # a longer sentence. PyTorch warns of a new name, but under that name it broadcasts buffers once.
             warnings.simplefilter("ignore", FutureWarning)
-            ddp = DistributedDataParallel(
-                learner, broadcast_buffers=False, gradient_as_bucket_view=True, find_unused_parameters=may_skip
-            )
+            ddp = DistributedDataParallel(learner, broadcast_buffers=False, gradient_as_bucket_view=True)
         ddp.register_comm_hook(None, sum_bucket)
         return ddp
 

@@ -16,7 +16,7 @@ from nmt.translation.model_folder import load_model, read_info, require_model
 
 # Settings that may differ: they change what a layer sees or when it runs, not what its weights mean. Of stacks of
 # unequal depth, the first layers are taken, as many as both have (Shleifer and Rush 2020: "shrink and fine-tune").
-ANY_START = {"source_attention", "layer_drop", "encoder_layers", "decoder_layers"}
+ANY_START = {"source_attention", "encoder_layers", "decoder_layers"}
 # If the models are of different families, also these: of each stack, the parts that both models have are taken.
 OTHER_FAMILY = ANY_START | {"family", "tied_embeddings", "output_bias", "max_positions"}
 
@@ -25,8 +25,8 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     """Copy the weights of a model folder into a new model; return a message for the user.
 
     Rows of embeddings are copied by piece: a piece that the old vocabulary lacks keeps its random embedding. From a
-    model of another family, the weights of the same name and shape are taken: a translator starts with the encoder of
-    an encoder-only model, for example.
+    model of another family, the weights of the same name and shape are taken: a translator starts with the encoder
+    of a pair scorer, for example.
 
     Raises:
         ValueError: the folder is not a model folder, or the settings of the models differ (dropout may).
@@ -43,8 +43,6 @@ def check_start(config: ModelConfig, folder: Path) -> None:
     """Raise ValueError if a model of these settings can't start from the weights of a model folder."""
     old = read_info(require_model(folder) / "config.json")[0].model
     may_differ = ANY_START if config.family == old.family else OTHER_FAMILY
-    if config.norm_position == "deepnorm":  # its factors depend on family and depth
-        may_differ = may_differ & {"source_attention"}
     different = differences(config, old, may_differ)
     shown = "; ".join(f"model.{name} is {value!r}, there {getattr(old, name)!r}" for name, value in different.items())
     require(not different, f"the model in {folder} was trained with other settings, use these: {shown}")
@@ -111,7 +109,7 @@ def require_same_model(config: ModelConfig, tokenizer: Tokenizer, folder: Path) 
     """Raise ValueError if the new model isn't the one in the folder, besides dropout: an adapter can't be learned for
     weights that are random."""
     info, _ = read_info(require_model(folder) / "config.json")
-    different = ", ".join(f"model.{name}" for name in differences(config, info.model, ["layer_drop"]))
+    different = ", ".join(f"model.{name}" for name in differences(config, info.model, ()))
     require(not different, f"lora.rank needs the settings of the model in {folder}: {different} must be the same")
     problem = "lora.rank needs the vocabulary of the model that it adapts"
     same = tokenizer.same_as(Tokenizer.load(require_model(folder)))

@@ -82,7 +82,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
         trainer.threads.start(trainer.progress.threads)
-    trainer.feed.go_to(trainer.progress.place, trainer.progress.step)
+    trainer.feed.go_to(trainer.progress.place)
     return trainer
 
 
@@ -121,7 +121,7 @@ class Trainer:
         if config.compile:  # after the copy above was made, which is not compiled
             for block in self.model.blocks():
                 block.compile(dynamic=True)
-        self.learner = processes.wrap_ddp(learner, self.model.config.layer_drop > 0)
+        self.learner = processes.wrap_ddp(learner)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16, processes)
         self.validator = Validator(self.ema or self.model, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
@@ -219,10 +219,6 @@ class Trainer:
             self.progress.place = group[-1].after
             self.optimizer.zero_grad()
         self.progress.step, self.progress.place = self.progress.step + 1, group[-1].after
-        if any(first == self.progress.step for first, _ in self.data.stages):
-            if self.progress.batch:  # a stage ends the epoch
-                self.progress.place = self.progress.epoch + 1, 0
-            self.feed.go_to(self.progress.place, self.progress.step)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.optimizer.step()

@@ -43,7 +43,7 @@ class Terms(NamedTuple):
 
     @property
     def hard(self) -> float:
-        """The share of the targets in the target distribution; the rest is the teachers'."""
+        """The share of the targets in the target distribution; the rest is the teacher's."""
         return 1.0 - self.lesson.weight if self.lesson else 1.0
 
 
@@ -53,7 +53,7 @@ def cross_entropy(states_PNM: Tensor, weight_VM: Tensor, targets_N: Tensor, term
     The target distribution is (1 − ε) on the target id plus ε / V on every id (Szegedy et al. 2016, section 7). With
     two passes, `r_drop` / 4 × (KL(1‖2) + KL(2‖1)) is added to the loss: half of Wu et al. 2021, equation 4, whose loss
     is the sum of the passes. With a lesson of weight w, the target distribution is (1 − w) times the one above plus w
-    times the teachers' probabilities (Kim and Rush 2016, section 3.1). Only `smoothed` has a gradient; it is computed
+    times the teacher's probabilities (Kim and Rush 2016, section 3.1). Only `smoothed` has a gradient; it is computed
     in the forward pass, while the logits are in memory.
     """
     if not torch.is_grad_enabled():  # in forward, PyTorch says nothing of this mode

@@ -10,7 +10,8 @@ from nmt.config import TrainingConfig
 from nmt.model.contract import Model
 from nmt.training.distributed import SINGLE_PROCESS, Processes
 
-MUON_MOMENTUM = 0.95
+BETAS = 0.9, 0.98  # decay rates of AdamW's moments (Vaswani et al. 2017, section 5.3)
+MUON_MOMENTUM, MUON_RATE = 0.95, 2.0  # the rate is a multiple of AdamW's
 FusedMatrix = tuple[Tensor, list[int]]
 """A weight, and how many of its rows belong to each matrix that is fused in it."""
 
@@ -51,9 +52,7 @@ def make_optimizer(
     decaying = [p for p in matrices if not muon or id(p) in of_vocabulary]
     matrices = [p for p in matrices if id(p) not in of_vocabulary]
     groups = [{"params": decaying, "weight_decay": config.weight_decay}] if decaying else []
-    adamw = AdamW(
-        [*groups, vectors], lr=config.learning_rate, betas=(config.beta1, config.beta2), eps=config.epsilon, fused=True
-    )
+    adamw = AdamW([*groups, vectors], lr=config.learning_rate, betas=BETAS, eps=config.epsilon, fused=True)
     if not (muon and matrices):
         return adamw
     parts = {id(weight): rows for weight, rows in model.fused_matrices()}
@@ -64,7 +63,7 @@ class Muon(torch.optim.Optimizer):
     """Momentum, orthogonalised for each matrix (Jordan et al. 2024), with AdamW for the other parameters.
 
     A step is scaled to the size of AdamW's steps, 0.2 √(longer side) (Liu et al. 2025, section 2.2), so that learning
-    rates of the same size suit both; `muon_rate` is their ratio. Unlike torch.optim.Muon, it batches matrices of equal
+    rates of the same size suit both; MUON_RATE is their ratio. Unlike torch.optim.Muon, it batches matrices of equal
     shape, splits fused matrices, and can multiply in bfloat16. Of several processes, each does its
     share of the matrices.
     """
@@ -82,7 +81,7 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         self.adamw.step()
-        rate = self.param_groups[0]["lr"] * self.config.muon_rate
+        rate = self.param_groups[0]["lr"] * MUON_RATE
         same_shape: dict[tuple[int, ...], list[tuple[Tensor, Tensor]]] = {}
         for p, rows in self.matrices:
             if p.grad is None:

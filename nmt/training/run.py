@@ -38,7 +38,7 @@ from nmt.training.distributed import Processes, process_group
 from nmt.training.finetuning import check_start
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.monitor import Monitor, validation_at
-from nmt.training.teacher import check_teachers
+from nmt.training.teacher import check_teacher
 from nmt.translation.pair_scorer import load_scorer
 from nmt.version import __version__
 
@@ -163,10 +163,10 @@ class Run:
             return
         if self.config.training.start_from:
             check_start(self.config.model, Path(self.config.training.start_from))
-        if self.config.training.teachers:
+        if self.config.training.teacher:
             problem = "training.teacher needs the vocabulary of the teacher"
             require(bool(self.config.tokenizer.folder), f"{problem}: give its folder as tokenizer.folder too")
-            check_teachers(self.config, take_tokenizer(self.config))
+            check_teacher(self.config, take_tokenizer(self.config))
 
     @contextlib.contextmanager
     def timed(self, stage: str) -> Iterator[None]:

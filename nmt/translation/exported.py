@@ -73,7 +73,7 @@ def plain_engine(
 ) -> CTranslate2Engine | None:
     """CTranslate2's engine, on the CPU, for a model folder of ours; None if it can't run it in this precision. The
     first call for a folder writes a copy in CTranslate2's format into the user's cache."""
-    if precision == "bf16" or info.model.family != "encoder-decoder" or obstacles(info):
+    if precision == "bf16" or obstacles(info):
         return None
     sums = (folder / SUMS).read_text(encoding="utf8")
     key = hashlib.sha256(f"{sums} {version('ctranslate2')} {__version__}".encode()).hexdigest()

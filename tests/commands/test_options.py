@@ -17,7 +17,6 @@ from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchCo
 from nmt.config.data import CorpusConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types, short_help
 from nmt.config.recipes import dump_config, load_config, make_config
-from nmt.config.training import StageConfig
 from nmt.convert import make_convert_parser
 from nmt.doctor import make_doctor_parser
 from nmt.evaluate import make_evaluate_parser
@@ -93,14 +92,14 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--name", "../elsewhere"], "name is '../elsewhere': it must be a plain name"),
         (["--name", "/tmp/x"], "name is '/tmp/x': it must be a plain name"),
         (["--training.seed", "99999999999999"], "training.seed is 99999999999999"),
-        (["--training.beta2", "1.0"], "training.beta2 is 1.0: it must be at least 0 and below 1"),
+        (["--training.ema", "1.0"], "training.ema is 1.0: it must be at least 0 and below 1"),
         (["--training.epsilon", "0"], "training.epsilon is 0.0: it must be above 0"),
         (["--tokenizer.joint", "false"], "three-way"),
         (["train.de", "train.en"], "unexpected words on the command line: train.de train.en; see --help"),
         (["--model.sharing", "cycle"], "model.sharing is cycle: it is used only with model.share_layers above 1"),
         (["--model.source_attention", "causal"], "it is used only with model.family decoder-only"),
         (["--noise.mean_span", "2"], "noise.mean_span is 2.0: it is used only with training.objective denoise"),
-        (["--noise.share", "0.2"], "it is used only with training.objective mlm or denoise"),
+        (["--noise.share", "0.2"], "it is used only with training.objective denoise"),
         (["--config", "/no/such.yaml"], "/no/such.yaml"),
         (["--cleaning.copies", "maybe"], "cleaning.copies is maybe: it must be keep, long, all or null"),
         (["--cleaning.language", "maybe"], "cleaning.language is maybe: it must be true, false or null"),
@@ -117,9 +116,6 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--data.more", "[{corpus: x, cleaning: gentle}]"], "gentle: it must be {profile: ...} or null"),
         (["--data.more", "[{corpus: x, cleaning: {word: 9}}]"], "entry of data.more has no word: it may have profile,"),
         (["--data.more", "[{corpus: x, cleaning: {words: y}}]"], "words of cleaning of an entry of data.more is y: "),
-        (["--training.stages", "[{step: 2, a: 3}]"], "has no a: write it as {step: ..., weights: ...}"),
-        (["--training.stages", "[{step: 2}]"], "lacks weights: write it as {step: ..., weights: ...}"),
-        (["--training.stages", "[{step: 2, weights: {a: b}}]"], "is {'a': 'b'}: it must be names with numbers"),
         (["--data.more+", "x"], "there is no setting data.more+: did you mean data.more?"),
         (["--data", "recipe.yaml"], "there is no setting data: did you mean data."),
     ],
@@ -158,11 +154,9 @@ def test_numbers_of_entries_are_written_as_those_of_settings(tmp_path: Path) -> 
     """YAML reads 1e-1 as text, and 2 as a whole number."""
     (tmp_path / "recipe.yaml").write_text(
         "data: {corpus: main, more: [{corpus: x, weight: 1e-1, cleaning: {letters: 2e-1}}]}\n"
-        "training: {stages: [{step: 2, weights: {x: 2}}]}\n"
     )
     config = load_config(tmp_path / "recipe.yaml")
     assert config.data.more == (CorpusConfig(corpus="x", weight=0.1, cleaning=CleaningConfig(letters=0.2)),)
-    assert config.training.stages == (StageConfig(step=2, weights={"x": 2.0}),)
 
 
 def test_a_typo_in_a_recipe_names_the_nearest_setting(tmp_path: Path) -> None:
@@ -239,7 +233,7 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert len(OFTEN_CHANGED) == 25
     kept = {name for name in settings if name.startswith(("--data", "--tokenizer", "--name", "--runs"))}
     kept -= {"--data.many_to_many", "--data.more", "--data.licence"}  # for recipes
-    more = "--config --help-all --model.tied_embeddings --cleaning.profile --explain --workers --part --engine"
+    more = "--config --help-all --model.tied_embeddings --cleaning.profile --explain --workers"
     assert shown_options(texts["nmt.prepare"]) == kept | {*more.split()}
     assert "--training" not in texts["nmt.prepare"]
     assert len(texts["nmt.prepare"].splitlines()) < 110
@@ -332,7 +326,7 @@ def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> No
         ("training: {max_steps: x}", "training.max_steps is x: it must be a whole number"),
         ("training: {max_steps: }", "training.max_steps is null: it must be a whole number"),
         ("data: {more: }", "data.more is null: it must be a list"),
-        ("training: {teacher: [[a]]}", "training.teacher is [['a']]: it must be text or a list, such as"),
+        ("training: {teacher: [a, b]}", "training.teacher is a list of 2 folders: several teachers were removed"),
         ("trainin: {}", "there is no setting trainin"),
         ("3: 4", "there is no setting 3"),
     ],
@@ -348,7 +342,9 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
     ("section", "name", "unused", "used"),
     [
         ("training", "shard", False, True),
+        ("training", "stages", [], ["{step: 5, weights: {crawl: 0}}"]),
         ("training", "source_loss", False, True),
+        ("training", "beta2", 0.98, 0.999),
         ("data", "variants", 0.0, 0.1),
         ("data", "hints", 0.0, 0.3),
         ("search", "terms", "must", "hint"),
@@ -357,6 +353,8 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
         ("model", "attention", "heads", "latent"),
         ("training", "balance_weight", 0.01, 0.1),
         ("noise", "kind", "infilling", "spans"),
+        ("noise", "deletion", 0.0, 0.1),
+        ("cleaning", "near", "null", 0.9),
     ],
 )
 def test_a_setting_that_was_removed_is_refused_where_it_was_used(
@@ -374,7 +372,7 @@ def test_a_setting_that_was_removed_is_refused_where_it_was_used(
             make_train_parser().parse([f"--{option}", str(used)])
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "corpus.json").touch()  # a run, whose text is prepared
-    if section not in ("data", "search"):
+    if section not in ("data", "cleaning", "search"):
         with pytest.raises(ValueError, match=reason):
             load_config(recipe)
     else:

@@ -30,7 +30,7 @@ SETTINGS: list[dict[str, Any]] = [
     {},
     {"positions": "rotary", "n_kv_heads": 1, "qk_norm": True},
     {"positions": "learned", "max_positions": 60},
-    {"norm_position": "deepnorm", "share_layers": 2},
+    {"share_layers": 2},
 ]
 many = settings(max_examples=15, deadline=None, derandomize=True)
 

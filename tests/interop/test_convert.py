@@ -10,7 +10,6 @@ import pytest
 from nmt import convert, evaluate, train, translate
 from nmt.data.tokenizer import Tokenizer
 from nmt.extras import typed
-from nmt.interop.export import export
 from nmt.interop.foreign import licence_in
 from nmt.translation.model_folder import load_model, read_info
 from nmt.translation.translator import Translator
@@ -42,17 +41,6 @@ def test_a_converted_model_is_trained_further_saved_and_loaded(
     assert tokenizer.same_as(Tokenizer.load(folder / "ours"))
     changed = {n for n, p in new.named_parameters() if not p.equal(dict(old.named_parameters())[n])}
     assert {"output.bias", "tgt_embedding.weight", "encoder.0.feed_forward.up.bias"} <= changed
-
-
-def test_with_frozen_embeddings_a_converted_model_can_go_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    m2m(folder / "m2m")
-    assert convert.main(["m2m", "ours", "--source", "de", "--target", "en"]) == 0
-    words = ["--config", "ours/recipe.yaml", *FURTHER.split(), "--training.freeze", "[embeddings]"]
-    assert train.main(words) == 0, capsys.readouterr().err
-    # The export compares logits and greedy translations.
-    parity = export(folder / "runs" / "further", folder / "out", "hf")
-    assert parity.largest < 1e-4
-    assert type(transformers.AutoModel.from_pretrained(folder / "out")).__name__ == "M2M100Model"
 
 
 def test_the_commands_take_languages(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

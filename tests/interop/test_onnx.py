@@ -39,7 +39,6 @@ CONFIG = ModelConfig(
     share_layers=2,
     d_ff=24,
     norm="rms",
-    norm_position="deepnorm",
     positions="rotary",
     activation="swiglu",
     bias=False,

@@ -20,7 +20,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "source_attention": ("bidirectional", "causal"),
     "norm": ("layer", "rms"),
     "norm_epsilon": (None, 1e-3),
-    "norm_position": ("pre", "post", "deepnorm"),
+    "norm_position": ("pre", "post"),
     "bias": (True, False),
     "positions": ("sinusoidal", "fairseq", "learned", "rotary"),
     "activation": ("relu", "gelu", "silu", "relu2", "swiglu", "geglu"),

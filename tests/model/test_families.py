@@ -1,7 +1,6 @@
 """All models that write, in any combination of their settings: masks, steps, gradients, the contract."""
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -224,7 +223,7 @@ def test_attention_to_the_source_is_given_on_request_and_changes_nothing(
 
 @pytest.mark.parametrize("config", some_combinations(30))
 def test_each_part_of_a_fused_matrix_has_initial_weights_of_its_own_size(config: ModelConfig) -> None:
-    for fused, rows in make(replace(config, norm_position="pre"), 1).fused_matrices():  # DeepNorm scales some of them
+    for fused, rows in make(config, 1).fused_matrices():
         for part in fused.detach().flatten(0, -2).split(rows):
             bound = (6 / sum(part.shape)) ** 0.5
             assert 0.7 * bound < float(part.abs().max()) <= bound

@@ -146,14 +146,14 @@ def test_batches_are_those_of_earlier_versions_so_that_their_runs_resume(
     assert isinstance(train, StoredPairs if in_store else Pairs)
     found = []
     for epoch, number in ((0, 0), (3, 0), (3, 130)):
-        feed.go_to((epoch, number), 0)
+        feed.go_to((epoch, number))
         found.append(digest(takewhile(lambda batch, epoch=epoch: batch.epoch == epoch, feed.planned)))  # type: ignore[misc]
     assert found == PLANS[kind, in_store]
-    feed.go_to((0, 0), 0)
+    feed.go_to((0, 0))
     planned = list(islice(feed.planned, 300))
     assert {batch.epoch for batch in planned} > {0, 1}
     for before, now in pairwise(planned):
-        feed.go_to(before.after, 0)
+        feed.go_to(before.after)
         if now.number % 50 == 0 or before.epoch < now.epoch:  # going on takes a plan
             assert digest([next(feed.planned)]) == digest([now])
 
@@ -283,7 +283,7 @@ def first_batch(shards: int, kind: str, file: Path) -> None:
     model: Any = SimpleNamespace(sequence_lengths=lambda *lengths: list(lengths))
     data.longest(model)
     feed = Feed(data, model, TrainingConfig(), SINGLE_PROCESS, in_threads=False)
-    feed.go_to((1, 0), 0)
+    feed.go_to((1, 0))
     feed.make(next(feed.planned))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 

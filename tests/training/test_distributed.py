@@ -39,30 +39,18 @@ def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -
 
 
 def test_processes_see_the_same_pairs_of_mixed_corpora(corpus: Path, tmp_path: Path) -> None:
-    """Of two corpora with weights, and a stage that begins within an epoch: each process must plan the same batches, of
-    which it takes its own."""
+    """Of two corpora with weights: each process must plan the same batches, of which it takes its own."""
     more, main = write_numbers(tmp_path / "more"), write_numbers(tmp_path / "mixed")
     steps = ["--training.max_steps", "4", "--training.validate_every", "4"]
     steps += ["--data.more", f"[{{corpus: {more}, weight: 0.5}}]", "--data.max_pieces", "600"]
-    steps += ["--training.stages", "[{step: 2, weights: {more: 2}}]"]
     train(main, 0, "mixed", *steps)
     train(main, 2, "mixed in two", *steps)
     assert difference(saved(main, "mixed", 4), saved(main, "mixed in two", 4)) < 1e-5
 
 
-def test_processes_skip_layers_as_one_does_and_compute_them_twice(corpus: Path) -> None:
-    """Some layers are skipped in every batch of a step, others in the batches of one process only."""
-    deep = ["--training.max_steps", "6", "--training.validate_every", "6", "--training.recompute", "true"]
-    deep += ["--model.layer_drop", "0.6", "--model.encoder_layers", "3", "--model.decoder_layers", "2"]
-    train(corpus, 0, "skipping", *deep, "--training.recompute", "false")
-    train(corpus, 2, "skipping-together", *deep)
-    assert difference(saved(corpus, "skipping", 6), saved(corpus, "skipping-together", 6)) < 1e-5
-
-
 KINDS = {
     "decoder-only": "--model.family decoder-only",
     "lm": "--model.family decoder-only --training.objective lm",
-    "mlm": "--model.family encoder-only --training.objective mlm",
     "pair": "--model.family encoder-only --training.objective pair",
     "denoise": "--training.objective denoise",
 }

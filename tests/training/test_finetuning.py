@@ -55,7 +55,7 @@ def test_with_the_same_vocabulary_the_new_model_is_the_old(tmp_path: Path, tied:
     config = replace(CONFIG, tied_embeddings=tied)  # type: ignore[arg-type]
     old = new_model(config, words, 1)
     folder = folder_of(old, words, tmp_path / "model")
-    model = new_model(replace(config, dropout=0.3, layer_drop=0.1), words, 2)
+    model = new_model(replace(config, dropout=0.3), words, 2)
     start_from(model, words, folder)
     batch = make_batch(Pairs(Sequences.of([[5, 6]]), Sequences.of([[7, 8, 9]])), torch.tensor([0]))
     expected, logits = (m(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT) for m in (old, model))

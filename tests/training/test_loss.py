@@ -23,20 +23,20 @@ from tests.training.reversal import NO_DROPOUT, new_trainer
     n=st.integers(1, 40),
     label_smoothing=st.sampled_from([0.0, 0.1, 0.5]),
     r_drop=st.sampled_from([0.0, 5.0]),
-    k=st.integers(0, 3),
+    taught=st.booleans(),
     bias=st.booleans(),
     seed=st.integers(0, 99),
     chunk=st.sampled_from([7, 64, 1 << 21]),
 )
 def test_value_and_gradients_are_those_of_the_formulas(
-    n: int, label_smoothing: float, r_drop: float, k: int, bias: bool, seed: int, chunk: int
+    n: int, label_smoothing: float, r_drop: float, taught: bool, bias: bool, seed: int, chunk: int
 ) -> None:
-    """PyTorch's cross entropy, R-Drop (of two passes), k teachers, and an output layer with a bias or without."""
+    """PyTorch's cross entropy, R-Drop (of two passes), a teacher, and an output layer with a bias or without."""
     torch.manual_seed(seed)
     states, output = torch.randn(2 if r_drop else 1, n, 6, requires_grad=True), torch.nn.Linear(6, 31, bias)
-    targets, share = torch.randint(31, (n,)), 0.7 if k else 0.0
-    teachers = [(torch.randn(n, 4), torch.randn(31, 4)) for _ in range(k)]  # of another width
-    terms = Terms(label_smoothing, r_drop, Lesson(share, teachers) if k else None)
+    targets, share = torch.randint(31, (n,)), 0.7 if taught else 0.0
+    lesson = Lesson(share, torch.randn(n, 4), torch.randn(31, 4))  # of another width
+    terms = Terms(label_smoothing, r_drop, lesson if taught else None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(module.CHUNK_LOGITS, "cpu", chunk)
         ours = cross_entropy(*with_bias(states, output), targets, terms)
@@ -45,9 +45,9 @@ def test_value_and_gradients_are_those_of_the_formulas(
     logits = [output(part) for part in states]
     hard = [F.cross_entropy(part, targets, label_smoothing=label_smoothing, reduction="sum") for part in logits]
     theirs = (1 - share) * torch.stack(hard).mean()
-    if k:
-        taught = torch.stack([torch.softmax(s @ w.T, -1) for s, w in teachers]).mean(0)
-        soft = [F.cross_entropy(part, taught, reduction="sum") for part in logits]
+    if taught:
+        probabilities = torch.softmax(lesson.states_NM @ lesson.weight_VM.T, -1)
+        soft = [F.cross_entropy(part, probabilities, reduction="sum") for part in logits]
         theirs = theirs + share * torch.stack(soft).mean()
     passes = [part.log_softmax(-1) for part in logits]
     for a, b in (passes, passes[::-1]) if r_drop else ():

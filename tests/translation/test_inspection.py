@@ -9,16 +9,15 @@ import pytest
 from torch import nn
 
 from nmt import __version__
-from nmt.commands.inspection_tables import differences
 from nmt.config import ModelConfig
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.translation.inspection import Report, inspect, list_parts
+from nmt.translation.inspection import inspect, list_parts
 from nmt.upgrade import FORMAT
 from tests.model.settings import VOCAB, config, make, some_combinations
 from tests.tiny import SHORT, TINY
 
-FAMILIES = {"encoder-decoder": "translation", "decoder-only": "lm", "encoder-only": "mlm"}
+FAMILIES = {"encoder-decoder": "translation", "decoder-only": "lm", "encoder-only": "pair"}
 
 
 def settings(family: str, **changes: object) -> str:
@@ -104,31 +103,3 @@ def test_a_pair_is_shorter_if_learned_positions_have_no_room(family: str, tmp_pa
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text(settings(family, positions="learned", max_positions=12))
     assert inspect(recipe).positions == (0 if family == "decoder-only" else 5, 5)
-
-
-def compared(first: Report, second: Report) -> dict[str, tuple[object, object, bool, float | None]]:
-    return {
-        row["name"]: (row["first"], row["second"], row["differs"], row["ratio"]) for row in differences(first, second)
-    }
-
-
-def test_a_comparison_marks_what_differs_and_has_ratios_of_figures(tmp_path: Path, model_folder: Path) -> None:
-    reports = []
-    for family, layers in (("encoder-decoder", 2), ("decoder-only", 3)):
-        (tmp_path / "recipe.yaml").write_text(settings(family, d_model=64, decoder_layers=layers))
-        reports.append(inspect(tmp_path / "recipe.yaml"))
-    rows = compared(*reports)
-    assert rows["decoder blocks"] == (2, 4, True, 2.0)
-    assert rows["encoder blocks"] == (1, None, True, None)
-    first, second = (report.parameters for report in reports)
-    assert rows["parameters"] == (first, second, True, second / first)
-    assert rows["source language"] == ("de", None, True, None)
-    assert rows["languages"] == (None, "en", True, None)
-    assert rows["objective"] == ("translation", "lm", True, None)
-    assert rows["model.family"] == ("encoder-decoder", "decoder-only", True, None)
-    assert rows["model.d_model"] == (64, 64, False, 1.0)
-    assert rows["FLOPs of decoding, a target position"][2]
-    assert "model.norm" not in rows
-    with_folder = compared(reports[0], inspect(model_folder))
-    assert with_folder["longest training source"] == (None, 200, True, None)
-    assert "tokenizer.vocab_size" not in with_folder

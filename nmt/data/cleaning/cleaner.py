@@ -2,9 +2,9 @@
 
 A text without a translation is a pair whose source is empty.
 
-`nmt.data.cleaning.filters` has the filters that read the text of a pair; to add one, see there. Four others need more
-than a pair: `drop_doubtful` (a pair scorer) and `Draft.encode` (pieces) in `nmt.data.store.shards`,
-`nmt.data.cleaning.near` (all other pairs), and `nmt.data.corpora.files.read_sentences` (one language).
+`nmt.data.cleaning.filters` has the filters that read the text of a pair; to add one, see there. Three others need more
+than a pair: `drop_doubtful` (a pair scorer) and `Draft.encode` (pieces) in `nmt.data.store.shards`, and
+`nmt.data.corpora.files.read_sentences` (one language).
 """
 
 from bisect import insort

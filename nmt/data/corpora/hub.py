@@ -15,8 +15,7 @@ from nmt.extras import package
 from nmt.fields import require
 
 MULTI30K = "bentrevett/multi30k"
-HUB = ("hub:", "hub-stream:")  # what the names of data sets begin with
-NOT_STREAMED = "If it is streamed (hub-stream:), take hub: in place of that"
+HUB = "hub:"  # what the names of data sets begin with
 PROBE_SECONDS = 10.0  # longest wait for the hub: with the imports before and after it, `auto` takes 15 seconds at most
 
 
@@ -27,8 +26,6 @@ class Place(NamedTuple):
     revision: str = ""
     """A branch, tag or commit; empty for the newest commit of the main branch."""
     configuration: str = ""
-    streamed: bool = False
-    """Whether rows are read while they come, without a copy on the disk."""
 
     def __str__(self) -> str:
         return f"{self.dataset}@{self.revision}" if self.revision else self.dataset
@@ -69,16 +66,15 @@ def read_place(place: Place, config: DataConfig, name: str, test: str) -> Corpus
 
 
 def parse_hub(config: DataConfig) -> Place:
-    """The parts of hub:NAME[@REVISION][:CONFIGURATION], or of the same with hub-stream; missing ones are empty."""
-    kind, _, rest = config.corpus.partition(":")
-    named, _, configuration = rest.partition(":")
+    """The parts of hub:NAME[@REVISION][:CONFIGURATION]; missing ones are empty."""
+    named, _, configuration = config.corpus.removeprefix(HUB).partition(":")
     dataset, mark, revision = (named, "", "") if local_folder(named) else named.partition("@")
     problem = f"the corpus {config.corpus!r} lacks"
     require(dataset != "", f"{problem} the data set's name, as in hub:wmt/wmt14:de-en")
     require(bool(revision or not mark), f"{problem} a revision after @, which is a branch, a tag or a commit")
     local = f"the corpus {config.corpus!r}: {dataset} is a local folder, which has no revisions"
     require(not (revision and local_folder(dataset)), f"{local}: leave @{revision} out")
-    return Place(dataset, revision, configuration, kind == "hub-stream")
+    return Place(dataset, revision, configuration)
 
 
 def hub_name(config: DataConfig) -> str:
@@ -95,12 +91,12 @@ def local_folder(dataset: str) -> Path | None:
 
 
 def tables(rows: Any) -> Iterator[Any]:
-    """The rows as tables of Arrow. The columns of a stream may be known only from its first table."""
+    """The rows as tables of Arrow."""
     try:
         for table in rows.with_format("arrow").iter(batch_size=10_000):
             yield table.flatten()
     except Exception as error:  # of the network, or of any reader below `datasets`
-        raise ValueError(f"the data set can't be read: {first_line(error)}. {NOT_STREAMED}") from error
+        raise ValueError(f"the data set can't be read: {first_line(error)}") from error
 
 
 def load_dataset(place: Place) -> tuple[Any, str]:
@@ -116,15 +112,15 @@ def load_dataset(place: Place) -> tuple[Any, str]:
     require(not answer.lacks_revision, f"{unknown}: name a branch, a tag or a commit that the hub shows for it")
     # Without a revision none is named, since `datasets` takes the types of columns from the hub only then.
     revision = (answer.commit or place.revision) if place.revision else None
-    name, streaming = str(local or place.dataset), place.streamed and not answer.unreachable
     try:
         with offline(datasets.config, answer.unreachable != ""):
-            rows = datasets.load_dataset(name, place.configuration or None, revision=revision, streaming=streaming)
+            name = str(local or place.dataset)
+            rows = datasets.load_dataset(name, place.configuration or None, revision=revision)
     except Exception as error:  # the libraries below `datasets` raise errors of many types
         if answer.unreachable:
             raise ConnectionError(answer.unreachable) from error
         raise ValueError(f"{place} can't be loaded: {first_line(error)}") from error
-    commit = answer.commit if streaming else commit_of(rows) or answer.commit
+    commit = commit_of(rows) or answer.commit
     if answer.unreachable and not commit.startswith(place.revision):  # the cache knows no branches and tags
         copy = f"the copy in the cache is of commit {commit}" if commit else "the commit of the copy isn't known"
         raise ConnectionError(f"{answer.unreachable}, and {copy}, which may not be {place.revision}")

@@ -1,4 +1,4 @@
-"""Engines: a task that is done for each of many numbers, in this process, in a pool of processes, or by Ray.
+"""Engines: a task that is done for each of many numbers, in this process or in a pool of processes.
 
 A task writes what it makes to the disk, so that nothing is lost if a process ends: see `nmt.data.store.shards`.
 """
@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from threading import Thread
-from typing import Literal
 
-from nmt.extras import package
 from nmt.fields import require
 from nmt.messages import say
 
 Task = Callable[[int], None]
-RETRIES = 3  # by Ray, of a task whose worker was killed
 
 
 class WorkerKilledError(ValueError):
@@ -32,28 +29,17 @@ class Engine:
     workers: int = 0
     """Number of processes; 0 is one for each core."""
 
-    kind: Literal["processes", "ray"] = "processes"
-
     part: tuple[int, int] = (1, 1)
     """(i, n): do the i-th of n parts of the tasks that can be done by machines side by side."""
 
-    gpus: int = 0
-    """GPUs that Ray gives each task; without any it hides them."""
-
-    def __post_init__(self) -> None:
-        i, n = self.part
-        require(self.workers >= 0, f"--workers is {self.workers}: it must be at least 0 (one for each core)")
-        require(1 <= i <= n, f"--part is {i}/{n}: it must be I/N, with I from 1 to N")
-
     @classmethod
-    def parse(cls, workers: str, kind: str, part: str) -> "Engine":
+    def parse(cls, workers: str, part: str = "1/1") -> "Engine":
         """From the values of options. ValueError if one is wrong."""
         i, _, n = part.partition("/")
-        require(i.isdecimal() and n.isdecimal(), f"--part is {part!r}: it must be I/N, such as 1/4")
+        is_part = i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)
+        require(is_part, f"--part is {part}: it must be I/N, with I from 1 to N, such as 1/4")
         require(workers.isdecimal(), f"--workers is {workers!r}: it must be a whole number, 0 or more")
-        if kind not in ("processes", "ray"):
-            raise ValueError(f"--engine is {kind!r}: it must be processes or ray")
-        return cls(int(workers), "ray" if kind == "ray" else "processes", (int(i), int(n)))
+        return cls(int(workers), (int(i), int(n)))
 
     def share(self, numbers: Sequence[int]) -> list[int]:
         """Those of the numbers that belong to this part."""
@@ -64,9 +50,7 @@ class Engine:
         """Do the task for each number; `name`: what a task makes, for messages. Raises the error of a task that fails,
         and WorkerKilledError."""
         workers = min(self.workers or usable_cores(), len(numbers))
-        if self.kind == "ray" and numbers:
-            run_by_ray(task, numbers, self.workers, self.gpus)
-        elif workers > 1:
+        if workers > 1:
             run_in_pool(task, numbers, name, workers)
         else:
             for number in numbers:
@@ -103,22 +87,3 @@ def end_with_parent() -> None:
 
     if parent := parent_process():
         Thread(target=wait, args=[parent], daemon=True).start()
-
-
-def run_by_ray(task: Task, numbers: Sequence[int], workers: int, gpus: int) -> None:
-    """As tasks of Ray, which does a task again if its worker was killed. Without a cluster (RAY_ADDRESS) Ray is started
-    on this machine. The run folder must be on a file system that all machines share."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray sends statistics otherwise
-    ray = package("ray", "ray")
-    started = not ray.is_initialized()
-    if started:
-        cluster = "RAY_ADDRESS" in os.environ
-        options = {} if cluster else {"num_cpus": workers or usable_cores(), "include_dashboard": False}
-        ray.init(log_to_driver=False, **options)
-    try:
-        work = ray.remote(max_retries=RETRIES, num_gpus=gpus)
-        remote = work(lambda number: task(number))  # a method can't be a task itself
-        ray.get([remote.remote(number) for number in numbers])
-    finally:
-        if started:
-            ray.shutdown()

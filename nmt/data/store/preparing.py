@@ -32,7 +32,6 @@ from nmt.fields import require
 from nmt.files import (
     SUMS,
     flush_to_disk,
-    locked,
     mark,
     model_in,
     naming,
@@ -81,37 +80,6 @@ def prepare(
             tidy(draft.folder, stages)
         finish(draft, folder)
     return Prepared.load(folder, check=False)
-
-
-def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
-    """Do one part of a preparation that several machines share: of cleaning and encoding, the shards of this part; of
-    the other stages, what the first process that comes to it finds undone. Returns whether all is prepared now: if not,
-    other parts are missing, or this part must be called again after them."""
-    require(not config.data.scorer, "--part doesn't go with data.scorer: prepare without --part")
-    require_own_run_folder(config, folder)
-    with explaining_stops(folder / DRAFT):
-        with locked(folder, wait=True):
-            if read_record(folder):
-                return True
-            draft, stages = begin(None, config, folder)
-        for stage in stages:
-            if stage.where == "parts" and draft.folder.exists():  # it is gone if another part has finished all
-                stage.do(draft.folder, engine)
-            with locked(folder, wait=True):
-                if read_record(folder):
-                    return True
-                if stage.where != "parts":
-                    stage.do(draft.folder, engine)
-                elif missing := stage.missing(draft.folder):
-                    done = {"clean": "cleaned", "data": "encoded"}[stage.name]
-                    advice = "after the other parts are done, call this part again, or nmt.prepare without --part"
-                    say(f"{len(missing):,} of {stage.size:,} shards are not {done} yet: {advice}")
-                    return False
-                tidy(draft.folder, stages)
-        with locked(folder, wait=True):
-            if not read_record(folder):
-                finish(draft, folder)
-    return True
 
 
 @contextlib.contextmanager
@@ -194,16 +162,12 @@ def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> 
         stages.append(Stage("parts", ("buckets",), draft.divide_bucket, draft.buckets, verb="Dividing again"))
     inputs, cleaning = (stages[-1].name,), of("cleaning.") | of(*(f"data.{name}" for name in OF_CLEANING.split()))
     if scorer:
-        stages.append(Stage("clean", inputs, partial(draft.clean, scorer=scorer), size, cleaning, "here"))
+        stages.append(Stage("clean", inputs, partial(draft.clean, scorer=scorer), size, cleaning, here=True))
     else:
-        stages.append(Stage("clean", inputs, draft.clean, size, cleaning, "parts", "Cleaning"))
-    if config.cleaning.near:
-        stages.append(Stage("near", ("clean",), draft.find_near, size, verb="Comparing"))
-        stages.append(Stage("distinct", ("clean", "near"), draft.drop_near, size, verb="Dropping"))
-    train = partial(make_tokenizer, draft)
-    stages.append(Stage("tokenizer", (draft.cleaned,), train, 1, of("tokenizer."), "here"))
+        stages.append(Stage("clean", inputs, draft.clean, size, cleaning, verb="Cleaning"))
+    stages.append(Stage("tokenizer", ("clean",), partial(make_tokenizer, draft), 1, of("tokenizer."), here=True))
     encoding = of(f"data.{OF_ENCODING}")
-    return [*stages, Stage("data", (draft.cleaned, "tokenizer"), draft.encode, size, encoding, "parts", "Encoding")]
+    return [*stages, Stage("data", ("clean", "tokenizer"), draft.encode, size, encoding, verb="Encoding")]
 
 
 def make_tokenizer(draft: Draft, n: int) -> None:
@@ -213,7 +177,7 @@ def make_tokenizer(draft: Draft, n: int) -> None:
     ledger = cleaned(draft, state)
     require_pairs(ledger)
     if not config.data.many_to_many:
-        require_sides(least_pairs(draft.files(draft.cleaned), COMPARED), draft.held_out.splits)
+        require_sides(least_pairs(draft.files("clean"), COMPARED), draft.held_out.splits)
     with task(draft.folder, "tokenizer", n) as (folder, report):
         mark(folder)
         if config.tokenizer.folder:
@@ -222,7 +186,7 @@ def make_tokenizer(draft: Draft, n: int) -> None:
             say(f"Training the tokenizer on {ledger.kept:,} {ledger.unit}s of {state['corpus']}")
             marks = ITEMS if config.data.placeholders else ()
             settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
-            pairs = least_pairs(draft.files(draft.cleaned), settings.sample_characters)
+            pairs = least_pairs(draft.files("clean"), settings.sample_characters)
             known = Languages.among(config.data.many_to_many)
             tags = [*known.before_target.values(), *dict.fromkeys(s.tag for s in draft.sections if s.tag)]
             tokenizer = train_tokenizer(pairs, settings, folder, *config.data.languages, tags=tags)
@@ -259,8 +223,6 @@ def cleaned(draft: Draft, state: dict[str, Any]) -> Ledger:
     ledger, _ = total(reports(draft.folder, "clean"))
     for report in reports(draft.folder, "buckets"):
         ledger.repaired += Counter(report["repaired"])
-    if later := reports(draft.folder, "distinct"):
-        ledger = ledger.then(total(later)[0])
     return Ledger.from_dict(state["ledgers"]["train"]).then(ledger)
 
 
@@ -285,7 +247,7 @@ def write_draft(draft: Draft) -> None:
     of_data = reports(draft.folder, "data")
     ledger = cleaned(draft, state).then(total(of_data)[0])
     require_pairs(ledger)
-    _, examples = total([*reports(draft.folder, "clean"), *reports(draft.folder, "distinct"), *of_data])
+    _, examples = total([*reports(draft.folder, "clean"), *of_data])
     sizes = [report["pairs"] for report in of_data]
     if sum(sizes) > ledger.kept:
         say(f"With {sum(sizes) - ledger.kept:,} changed copies: {sum(sizes):,} training pairs")

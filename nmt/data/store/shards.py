@@ -9,9 +9,7 @@ The folder of a preparation that is not finished yet has a folder for each of it
     read/       the pairs as they were read, in files of equal size; text/ has val and the tests
     buckets/    the pairs divided: files by task, and by shard or, of many shards, by several shards together
     parts/      of many shards: the files of each several divided again, by shard
-    clean/      the pairs of each shard that its cleaning kept; with cleaning.near also their hashes
-    near/       the places of pairs that are nearly the same as another one, for each part of the hashes
-    distinct/   the pairs of each shard that are left
+    clean/      the pairs of each shard that its cleaning kept
     tokenizer/
     data/       ids and text of each shard
 """
@@ -30,7 +28,6 @@ import numpy as np
 from nmt.config import Config
 from nmt.data.cleaning import EXAMPLES, Examples, Ledger, Pair
 from nmt.data.cleaning.filters import HeldOut, alike_key
-from nmt.data.cleaning.near import CAUSE, find_near, rows_in, sketch
 from nmt.data.copies.typos import make_typos
 from nmt.data.sections import Section, Tally, cleaners_for, starts_of
 from nmt.data.store.ids import Shard, Side, small
@@ -89,11 +86,6 @@ class Draft:
     """Number of tasks that divide what was read."""
 
     @property
-    def cleaned(self) -> str:
-        """The stage whose pairs have passed all cleaning."""
-        return "distinct" if self.config.cleaning.near else "clean"
-
-    @property
     def buckets(self) -> int:
         """Number of files that each task of `divide` makes: one for each shard or, of more than MOST_FILES shards,
         as many as each has shards, or twice as many. So about 5 S files are opened for S shards; if each shard read the
@@ -115,8 +107,8 @@ class Draft:
         """The text of val and the tests."""
         return held_out_in(self.folder, (self.folder / STATE).stat().st_mtime_ns)
 
-    def files(self, stage: str, ending: str = "parquet") -> list[Path]:
-        return [self.file(stage, n, ending) for n in range(self.size)]
+    def files(self, stage: str) -> list[Path]:
+        return [self.file(stage, n) for n in range(self.size)]
 
     def divided(self, n: int) -> list[Path]:
         """The files that have the pairs of a shard, in the order in which they were read."""
@@ -157,8 +149,8 @@ class Draft:
             divide_rows(rows, lambda row: row.key % self.size - first, places)
 
     def clean(self, n: int, scorer: Scorer | None = None) -> None:
-        """Clean the pairs of a shard, add changed copies (with cleaning.near, `drop_near` does), and sort all."""
-        data, near = self.config.data, self.config.cleaning.near
+        """Clean the pairs of a shard, add changed copies, and sort all."""
+        data = self.config.data
         cleaners = cleaners_for(data, self.sections, self.config.cleaning, self.held_out)
         tally, rows = Tally(self.sections, data.unit), list[Row]()
         for row in (row for file in self.divided(n) for row in read_rows(file)):
@@ -171,36 +163,7 @@ class Draft:
             rows = drop_doubtful(rows, scorer, data.least_quality, tally)
         rows.sort(key=row_order)
         with task(self.folder, "clean", n) as (working, report):
-            if near:
-                directions = [data.directions.index(section.direction) for section in self.sections]
-                bands, signatures = sketch(rows, n, directions, near)
-                np.save(working / self.file("clean", n, "bands.npy").name, bands)
-                np.save(working / self.file("clean", n, "signatures.npy").name, signatures)
-            else:
-                rows = sorted(rows + self.copies(rows), key=row_order)
-            self.write(working, "clean", n, rows)
-            report |= tally.as_dict()
-
-    def find_near(self, n: int) -> None:
-        """Find pairs that are nearly the same as another one by one part of the hashes of all shards."""
-        near = self.config.cleaning.near
-        assert near
-        with task(self.folder, "near", n) as (working, _):
-            hashes = self.files("clean", "bands.npy"), self.files("clean", "signatures.npy")
-            np.save(working / self.file("near", n, "npy").name, find_near(*hashes, n, near))
-
-    def drop_near(self, n: int) -> None:
-        """Drop the pairs of a shard that `find_near` found, add changed copies, and sort all."""
-        tally, kept = Tally(self.sections, self.config.data.unit), list[Row]()
-        dropped = set(rows_in(self.files("near", "npy"), n))
-        for place, row in enumerate(read_rows(self.file("clean", n))):
-            tally.count(row)
-            if place in dropped:
-                tally.drop(row, CAUSE)
-            else:
-                kept.append(row)
-        with task(self.folder, "distinct", n) as (working, report):
-            self.write(working, "distinct", n, sorted(kept + self.copies(kept), key=row_order))
+            self.write(working, "clean", n, sorted(rows + self.copies(rows), key=row_order))
             report |= tally.as_dict()
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
@@ -222,7 +185,7 @@ class Draft:
         tokenizer, most = Tokenizer.load(self.folder / "tokenizer"), self.config.data.max_pieces
         tally, starts = Tally(self.sections, self.config.data.unit), starts_of(tokenizer, self.sections)
         source, target, kept = Side(), Side(), list[Row]()
-        for rows in chunks(read_rows(self.file(self.cleaned, n)), AT_ONCE):
+        for rows in chunks(read_rows(self.file("clean", n)), AT_ONCE):
             first = [starts[row.corpus] for row in rows]
             sides = [encode_side(tokenizer, side, [row.pair[side] for row in rows], first) for side in (0, 1)]
             fits = [max(map(len, pair)) <= most for pair in zip(*sides, strict=True)]

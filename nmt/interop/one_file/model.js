@@ -37,10 +37,10 @@ class Model {
     return y;
   }
 
-  /** The connection around a sublayer: x + f(norm(x)), or norm(α x + f(x)). */
-  around(x, name, alpha, sublayer) {
+  /** The connection around a sublayer: x + f(norm(x)), or norm(x + f(x)). */
+  around(x, name, sublayer) {
     const y = sublayer(this.isPreNorm ? this.norm(x, name) : x);
-    for (let i = 0; i < x.length; i += 1) y[i] += x[i] * alpha;
+    for (let i = 0; i < x.length; i += 1) y[i] += x[i];
     return this.isPreNorm ? y : this.norm(y, name);
   }
 
@@ -128,10 +128,10 @@ class Model {
     const n = ids.length;
     let x = this.embedded(ids, "src");
     for (const layer of this.encoder) {
-      const [name, alpha] = [`encoder.${layer}`, this.alphas[0]];
+      const name = `encoder.${layer}`;
       const attend = (y) => this.selfAttention(y, `${name}.self_attention`, n, this.room(n), 0);
-      x = this.around(x, `${name}.around_self.norm`, alpha, attend);
-      x = this.around(x, `${name}.around_feed_forward.norm`, alpha, (y) =>
+      x = this.around(x, `${name}.around_self.norm`, attend);
+      x = this.around(x, `${name}.around_feed_forward.norm`, (y) =>
         this.feedForward(y, `${name}.feed_forward`, n),
       );
       yield;
@@ -154,7 +154,6 @@ class Model {
   /** The logits after one more target id; `cache.attention` becomes that of the last layer to the source. */
   step(id, cache) {
     let x = this.embedded([id], "tgt", cache.position);
-    const alpha = this.alphas[1];
     this.decoder.forEach((layer, number) => {
       const name = `decoder.${layer}`;
       cache.attention = new Float32Array(cache.n);
@@ -170,9 +169,9 @@ class Model {
         const found = this.attended(query, cache.sources.get(layer), 1, cache.n, cache.attention);
         return this.linear(found, `${name}.cross_attention.out`);
       };
-      x = this.around(x, `${name}.around_self.norm`, alpha, attend);
-      x = this.around(x, `${name}.around_cross.norm`, alpha, look);
-      x = this.around(x, `${name}.around_feed_forward.norm`, alpha, (y) =>
+      x = this.around(x, `${name}.around_self.norm`, attend);
+      x = this.around(x, `${name}.around_cross.norm`, look);
+      x = this.around(x, `${name}.around_feed_forward.norm`, (y) =>
         this.feedForward(y, `${name}.feed_forward`, 1),
       );
     });

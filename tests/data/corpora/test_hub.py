@@ -74,7 +74,7 @@ def test_a_data_set_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Pat
         ("hub:wmt/wmt14", hub.Place("wmt/wmt14")),
         ("hub:wmt/wmt14:de-en", hub.Place("wmt/wmt14", "", "de-en")),
         ("hub:wmt/wmt14@v1.2:de-en", hub.Place("wmt/wmt14", "v1.2", "de-en")),
-        ("hub-stream:wmt/wmt14@refs/pr/1", hub.Place("wmt/wmt14", "refs/pr/1", streamed=True)),
+        ("hub:wmt/wmt14@refs/pr/1", hub.Place("wmt/wmt14", "refs/pr/1")),
     ],
 )
 def test_a_name_may_have_a_revision_and_a_configuration(corpus: str, place: hub.Place) -> None:
@@ -90,34 +90,6 @@ def test_a_revision_is_named_and_not_of_a_local_folder(tmp_path: Path) -> None:
         load(f"hub:{tmp_path / 'talks'}@v1")
     (tmp_path / "talks@v1").mkdir()
     assert hub.parse_hub(DataConfig(corpus=f"hub:{tmp_path}/talks@v1")).dataset == f"{tmp_path}/talks@v1"
-
-
-@pytest.mark.parametrize("form", ["parquet", "jsonl", "csv"])
-def test_a_stream_has_the_rows_of_the_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    import datasets
-
-    rows = [{"id": 1, "de": de, "en": en} for de, en in pairs_of("train", 12_000)]
-    rows = rows if form == "csv" else [{"translation": row} for row in rows]
-    dataset = datasets.Dataset.from_list(rows)
-    (folder := tmp_path / "talks").mkdir()
-    {"parquet": dataset.to_parquet, "jsonl": dataset.to_json, "csv": dataset.to_csv}[form](folder / f"train.{form}")
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    streamed = load(f"hub-stream:{folder}")
-    assert not [*tmp_path.rglob("*.arrow")]
-    whole = load(f"hub:{folder}")
-    assert (streamed.name, streamed.tests, streamed.val) == (whole.name, whole.tests, whole.val)
-    assert [*streamed.train] == [*whole.train]
-    assert len(whole.train) == 10_800
-    with pytest.raises(ValueError, match="no columns for de and cs"):
-        load(f"hub-stream:{folder}", "de", "cs")
-
-
-def test_a_stream_that_breaks_is_an_error_with_advice(tmp_path: Path) -> None:
-    lines = [json.dumps({"de": None, "en": "one"}), json.dumps({"de": "eins", "en": "one", "more": 1})]
-    for n, line in enumerate(lines):
-        (tmp_path / f"train-{n}.jsonl").write_text(f"{line}\n")
-    with pytest.raises(ValueError, match=r"the data set can't be read: .*take hub: in place of that"):
-        load(f"hub-stream:{tmp_path}")
 
 
 class StandIn(BaseHTTPRequestHandler):
@@ -226,14 +198,6 @@ def test_a_revision_is_read_and_its_commit_recorded(server: ThreadingHTTPServer,
     )
     assert len(train) == 3
     assert f"the copy in the cache is of commit {StandIn.commit}, which may not be v1" in problem
-
-
-def test_a_stream_from_the_hub_leaves_no_copy(server: ThreadingHTTPServer, tmp_path: Path) -> None:
-    endpoint = f"http://127.0.0.1:{server.server_port}"
-    [(name, train, _, _, commits)] = load_in_a_new_process(tmp_path, endpoint, f"hub-stream:{hub.MULTI30K}")
-    assert (name, train) == ("multi30k", [list(pair) for pair in pairs_of("train")])
-    assert commits == {hub.MULTI30K: StandIn.commit}
-    assert not [*tmp_path.rglob("*.arrow")]
 
 
 def test_auto_takes_the_phrasebook_and_says_so_when_the_hub_is_not_there(tmp_path: Path) -> None:

@@ -5,20 +5,16 @@ import signal
 import time
 from collections.abc import Callable
 from functools import partial, partialmethod
-from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Literal
 
 import pytest
 
 from nmt.config import Config
-from nmt.data.cleaning.near import CAUSE
-from nmt.data.store import engines, preparing, shards
+from nmt.data.store import preparing, shards
 from nmt.data.store.engines import Engine, WorkerKilledError
 from nmt.data.store.prepared import DRAFT, Prepared
-from nmt.data.store.preparing import prepare, prepare_part
+from nmt.data.store.preparing import prepare
 from nmt.data.store.shards import Draft
 from nmt.data.texts import read_rows
 from nmt.prepare import main
@@ -27,8 +23,6 @@ from tests.data.corpus_files import interrupt
 from tests.data.store.test_prepared import tree
 
 ONE = Engine(workers=1)
-NEEDS_RAY = pytest.mark.skipif(not find_spec("ray"), reason="the extra ray is not installed")
-ENGINES = ["processes", pytest.param("ray", marks=NEEDS_RAY)]
 
 
 def die(file: Path, n: int) -> None:
@@ -39,23 +33,16 @@ def die(file: Path, n: int) -> None:
     file.with_name(f"{n}.done").touch()
 
 
-@pytest.fixture(params=["settings", "near_settings"])
-def any_settings(request: pytest.FixtureRequest) -> Config:
-    found: Config = request.getfixturevalue(request.param)
-    return found
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ENGINES)
-def test_any_engine_makes_the_same_bytes(
-    tmp_path: Path, any_settings: Config, kind: Literal["processes", "ray"], monkeypatch: pytest.MonkeyPatch
+def test_any_number_of_workers_makes_the_same_bytes(
+    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Processes are forks of this one, which are cheap; test_a_killed_worker_is_told has new ones."""
     monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
-    first = prepare(None, any_settings, tmp_path / "one", engine=ONE)
+    first = prepare(None, settings, tmp_path / "one", engine=ONE)
     assert len(first.store) == 4
-    assert first.ledgers["train"].dropped == {CAUSE: 25} if any_settings.cleaning.near else {"repeated": 8}
-    prepare(None, any_settings, tmp_path / "two", engine=Engine(workers=2, kind=kind))
+    assert first.ledgers["train"].dropped == {"repeated": 8}
+    prepare(None, settings, tmp_path / "two", engine=Engine(workers=2))
     assert tree(tmp_path / "two") == tree(tmp_path / "one")
 
 
@@ -73,63 +60,32 @@ def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path:
     assert sum(len(shard) for shard in rows) > 60 == sum(not row.changed for shard in rows for row in shard)
 
 
-def test_parts_together_make_the_same_bytes(
-    tmp_path: Path, any_settings: Config, capsys: pytest.CaptureFixture[str]
-) -> None:
-    prepare(None, any_settings, tmp_path / "one", engine=ONE)
-    first, second = (Engine(workers=1, part=(i, 2)) for i in (1, 2))
-    run = tmp_path / "parts"
-    assert not prepare_part(any_settings, run, first)
-    assert "2 of 4 shards are not cleaned yet" in capsys.readouterr().err
-    assert not list((run / DRAFT).glob("near/*")), "the other part's hashes are missing"
-    assert not prepare_part(any_settings, run, second), "it encodes its own shards"
-    assert "2 of 4 shards are not encoded yet" in capsys.readouterr().err
-    assert prepare_part(any_settings, run, first)
-    assert prepare_part(any_settings, run, second)
-    (run / ".lock").unlink()
-    assert tree(run) == tree(tmp_path / "one")
-
-
 def argv_of(settings: Config) -> list[str]:
     """Options of nmt.prepare: these settings, in one process, for a run called run."""
     runs = ["--runs", settings.runs, "--name", "run", "--workers", "1"]
     return ["--data.corpus", settings.data.corpus, "--tokenizer.vocab_size", "320", *runs]
 
 
-def test_the_part_that_finishes_shows_what_a_whole_preparation_shows(
+def test_the_command_shows_what_was_dropped(
     tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The others say that they don't."""
-    argv = [*argv_of(settings), "--explain", "1", "--part"]
-    for part in ("1/2", "2/2"):
-        assert main([*argv, part]) == 0
-        captured = capsys.readouterr()
-        assert not captured.out
-        assert "The ledger, the warnings and --explain are left to the call" in captured.err
-        assert "Ready" not in captured.err
-    assert main([*argv, "1/2"]) == 0
+    assert main([*argv_of(settings), "--explain", "1"]) == 0
     captured = capsys.readouterr()
     assert "\nDropped: repeated\n  train: " in captured.out
     assert "dropped: repeated" in captured.err
     assert "WARNING: 8 of 68 train pairs (12%) were dropped: repeated." in captured.err
     assert captured.err.splitlines()[-1] == f"Ready: {tmp_path / 'run'}"
-    assert main([*argv, "2/2", "--data.max_pieces", "50"]) == 2
+    assert main([*argv_of(settings), "--data.max_pieces", "50"]) == 2
     assert "was prepared with other settings: data.max_pieces was 256, is 50" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("part", ["1/1", "1/2"])
 @pytest.mark.parametrize(("step", "told"), [("clean", "goes on with what is missing"), ("load_corpus", "starts again")])
 def test_ctrl_c_says_what_the_same_command_will_do(
-    settings: Config,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    part: str,
-    step: str,
-    told: str,
+    settings: Config, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], step: str, told: str
 ) -> None:
     where: object = preparing if step == "load_corpus" else Draft
     monkeypatch.setattr(where, step, interrupt)
-    assert main([*argv_of(settings), "--part", part]) == 130
+    assert main(argv_of(settings)) == 130
     assert f"the same command {told}" in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -175,19 +131,14 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-STEPS = ["clean", "find_near", "drop_near", "encode"]
+STEPS = ["clean", "encode"]
 
 
-@pytest.mark.parametrize(
-    ("any_settings", "step", "at"),
-    [("settings", "clean", 2), *(("settings", "encode", n) for n in (0, 3)), *(("near_settings", s, 2) for s in STEPS)],
-    indirect=["any_settings"],
-)
+@pytest.mark.parametrize(("step", "at"), [("clean", 2), ("encode", 0), ("encode", 3)])
 def test_an_interrupted_preparation_does_only_what_is_missing(
-    tmp_path: Path, any_settings: Config, monkeypatch: pytest.MonkeyPatch, step: str, at: int
+    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch, step: str, at: int
 ) -> None:
-    steps = [name for name in STEPS if any_settings.cleaning.near or "near" not in name]
-    whole, calls, run = {name: getattr(Draft, name) for name in steps}, list[tuple[str, int]](), tmp_path / "run"
+    whole, calls, run = {name: getattr(Draft, name) for name in STEPS}, list[tuple[str, int]](), tmp_path / "run"
 
     def interrupted(draft: Draft, n: int) -> None:
         if n == at:
@@ -198,15 +149,15 @@ def test_an_interrupted_preparation_does_only_what_is_missing(
         calls.append((name, n))
         whole[name](draft, n)
 
-    prepare(None, any_settings, tmp_path / "one", engine=ONE)
+    prepare(None, settings, tmp_path / "one", engine=ONE)
     with monkeypatch.context() as patch:
         patch.setattr(Draft, step, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            prepare(None, any_settings, run, engine=ONE)
-    for name in steps:
+            prepare(None, settings, run, engine=ONE)
+    for name in STEPS:
         monkeypatch.setattr(Draft, name, partialmethod(counted, name))
-    prepare(None, any_settings, run, engine=ONE)
-    later = [(name, n) for name in steps[steps.index(step) + 1 :] for n in range(4)]
+    prepare(None, settings, run, engine=ONE)
+    later = [(name, n) for name in STEPS[STEPS.index(step) + 1 :] for n in range(4)]
     assert calls == [*((step, n) for n in range(at, 4)), *later]
     assert tree(run) == tree(tmp_path / "one")
 
@@ -236,23 +187,7 @@ def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config, monkeypatch: 
     assert len(Prepared.load(tmp_path / "run").train) == 60
 
 
-def test_ray_gives_tasks_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a stand-in for Ray, which has started already."""
-    asked, done = list[dict[str, int]](), list[int]()
-
-    def remote(**options: int) -> Callable[[Callable[[int], None]], SimpleNamespace]:
-        asked.append(options)
-        return lambda task: SimpleNamespace(remote=task)
-
-    stand_in = SimpleNamespace(remote=remote, get=list, is_initialized=lambda: True)
-    monkeypatch.setattr(engines, "package", lambda *_: stand_in)
-    Engine(kind="ray", gpus=1).run(done.append, [2, 3], "Translating")
-    Engine(kind="ray").run(done.append, [4], "Cleaning")
-    assert done == [2, 3, 4]
-    assert [options["num_gpus"] for options in asked] == [1, 0]
-
-
 @pytest.mark.parametrize("part", ["0/4", "5/4", "1", "a/b"])
 def test_a_part_that_is_none_is_refused(part: str) -> None:
-    with pytest.raises(ValueError, match=r"--part is .*: it must be I/N"):
-        Engine.parse("0", "processes", part)
+    with pytest.raises(ValueError, match=f"--part is {part}: it must be I/N"):
+        Engine.parse("0", part)
