@@ -16,6 +16,7 @@ python -m nmt.prepare --data.corpus crawl.tsv --cleaning.profile crawled --expla
 OPTIONS = {
     "--explain": ("N", "Show N dropped pairs of each cause, at most 20."),
     "--workers": ("N", "Worker processes (default: one for each core)."),
+    "--part": ("I/N", "Do part I of N, on machines with a shared folder."),
 }
 FOR_RECIPES = {"data.many_to_many", "data.more", "data.licence"}
 # A separate tokenizer for each language goes only with some values of model.tied_embeddings.
@@ -43,17 +44,21 @@ def command(argv: Sequence[str] | None) -> int:
     from nmt.data.resolve import resolve
     from nmt.data.store.engines import Engine
     from nmt.data.store.prepared import explain, require_own_run_folder, suspicious_corpora
-    from nmt.data.store.preparing import prepare
+    from nmt.data.store.preparing import prepare, prepare_part
     from nmt.files import locked
     from nmt.translation.pair_scorer import load_scorer
 
     shown = given.get("explain", "0")
     problem = f"--explain is {shown}: it must be a whole number from 0 to {EXAMPLES}"
     require(shown in map(str, range(EXAMPLES + 1)), problem)
-    engine = Engine.parse(given.get("workers", "0"))
+    engine = Engine.parse(given.get("workers", "0"), given.get("part", "1/1"))
     run = resolve(given)
     require_own_run_folder(run.config, run.folder)  # before the lock is written there
-    with locked(run.folder):
+    is_part = engine.part[1] > 1
+    if is_part and not prepare_part(run.config, run.folder, engine):
+        say("The ledger, the warnings and --explain are left to the call that finishes all parts.")
+        return 0
+    with locked(run.folder, wait=is_part):
         prepared = prepare(run.corpus, run.config, run.folder, load_scorer, engine)
     console().print(ledger_table(prepared.ledgers))
     for line in explain(prepared.dropped, int(shown)):

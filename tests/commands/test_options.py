@@ -233,7 +233,7 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert len(OFTEN_CHANGED) == 25
     kept = {name for name in settings if name.startswith(("--data", "--tokenizer", "--name", "--runs"))}
     kept -= {"--data.many_to_many", "--data.more", "--data.licence"}  # for recipes
-    more = "--config --help-all --model.tied_embeddings --cleaning.profile --explain --workers"
+    more = "--config --help-all --model.tied_embeddings --cleaning.profile --explain --workers --part"
     assert shown_options(texts["nmt.prepare"]) == kept | {*more.split()}
     assert "--training" not in texts["nmt.prepare"]
     assert len(texts["nmt.prepare"].splitlines()) < 110

@@ -32,12 +32,16 @@ class Engine:
     part: tuple[int, int] = (1, 1)
     """(i, n): do the i-th of n parts of the tasks that can be done by machines side by side."""
 
+    def __post_init__(self) -> None:
+        i, n = self.part
+        require(self.workers >= 0, f"--workers is {self.workers}: it must be at least 0 (one for each core)")
+        require(1 <= i <= n, f"--part is {i}/{n}: it must be I/N, with I from 1 to N")
+
     @classmethod
-    def parse(cls, workers: str, part: str = "1/1") -> "Engine":
+    def parse(cls, workers: str, part: str) -> "Engine":
         """From the values of options. ValueError if one is wrong."""
         i, _, n = part.partition("/")
-        is_part = i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)
-        require(is_part, f"--part is {part}: it must be I/N, with I from 1 to N, such as 1/4")
+        require(i.isdecimal() and n.isdecimal(), f"--part is {part!r}: it must be I/N, such as 1/4")
         require(workers.isdecimal(), f"--workers is {workers!r}: it must be a whole number, 0 or more")
         return cls(int(workers), (int(i), int(n)))
 

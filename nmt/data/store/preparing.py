@@ -32,6 +32,7 @@ from nmt.fields import require
 from nmt.files import (
     SUMS,
     flush_to_disk,
+    locked,
     mark,
     model_in,
     naming,
@@ -80,6 +81,37 @@ def prepare(
             tidy(draft.folder, stages)
         finish(draft, folder)
     return Prepared.load(folder, check=False)
+
+
+def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
+    """Do one part of a preparation that several machines share: of cleaning and encoding, the shards of this part; of
+    the other stages, what the first process that comes to it finds undone. Returns whether all is prepared now: if not,
+    other parts are missing, or this part must be called again after them."""
+    require(not config.data.scorer, "--part doesn't go with data.scorer: prepare without --part")
+    require_own_run_folder(config, folder)
+    with explaining_stops(folder / DRAFT):
+        with locked(folder, wait=True):
+            if read_record(folder):
+                return True
+            draft, stages = begin(None, config, folder)
+        for stage in stages:
+            if stage.where == "parts" and draft.folder.exists():  # it is gone if another part has finished all
+                stage.do(draft.folder, engine)
+            with locked(folder, wait=True):
+                if read_record(folder):
+                    return True
+                if stage.where != "parts":
+                    stage.do(draft.folder, engine)
+                elif missing := stage.missing(draft.folder):
+                    done = {"clean": "cleaned", "data": "encoded"}[stage.name]
+                    advice = "after the other parts are done, call this part again, or nmt.prepare without --part"
+                    say(f"{len(missing):,} of {stage.size:,} shards are not {done} yet: {advice}")
+                    return False
+                tidy(draft.folder, stages)
+        with locked(folder, wait=True):
+            if not read_record(folder):
+                finish(draft, folder)
+    return True
 
 
 @contextlib.contextmanager
@@ -162,12 +194,12 @@ def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> 
         stages.append(Stage("parts", ("buckets",), draft.divide_bucket, draft.buckets, verb="Dividing again"))
     inputs, cleaning = (stages[-1].name,), of("cleaning.") | of(*(f"data.{name}" for name in OF_CLEANING.split()))
     if scorer:
-        stages.append(Stage("clean", inputs, partial(draft.clean, scorer=scorer), size, cleaning, here=True))
+        stages.append(Stage("clean", inputs, partial(draft.clean, scorer=scorer), size, cleaning, "here"))
     else:
-        stages.append(Stage("clean", inputs, draft.clean, size, cleaning, verb="Cleaning"))
-    stages.append(Stage("tokenizer", ("clean",), partial(make_tokenizer, draft), 1, of("tokenizer."), here=True))
+        stages.append(Stage("clean", inputs, draft.clean, size, cleaning, "parts", "Cleaning"))
+    stages.append(Stage("tokenizer", ("clean",), partial(make_tokenizer, draft), 1, of("tokenizer."), "here"))
     encoding = of(f"data.{OF_ENCODING}")
-    return [*stages, Stage("data", ("clean", "tokenizer"), draft.encode, size, encoding, verb="Encoding")]
+    return [*stages, Stage("data", ("clean", "tokenizer"), draft.encode, size, encoding, "parts", "Encoding")]
 
 
 def make_tokenizer(draft: Draft, n: int) -> None:

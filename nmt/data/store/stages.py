@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 from nmt.data.store.engines import Engine
 from nmt.files import flush_to_disk, write_json
@@ -36,8 +36,8 @@ class Stage:
     """Number of tasks."""
     settings: Any = None
     """The settings on which its files depend, as values of JSON. Those of its inputs are in their keys."""
-    here: bool = False
-    """Whether this process does the tasks, and not its workers."""
+    where: Literal["here", "workers", "parts"] = "workers"
+    """Who does the tasks: this process, its workers, or the workers of all machines that share a preparation."""
     verb: str = ""
     """In messages of progress."""
 
@@ -46,13 +46,13 @@ class Stage:
         return [n for n in range(self.size) if not report_file(folder, self.name, n).exists()]
 
     def do(self, folder: Path, engine: Engine) -> None:
-        """Do the tasks that are missing."""
+        """Do the tasks that are missing. If several machines share the stage: this engine's part of them."""
         missing = self.missing(folder)
-        if self.here:
+        if self.where == "here":
             for n in missing:
                 self.run(n)
         else:
-            engine.run(self.run, missing, self.verb)
+            engine.run(self.run, engine.share(missing) if self.where == "parts" else missing, self.verb)
 
 
 def report_file(folder: Path, name: str, n: int) -> Path:

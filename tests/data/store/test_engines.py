@@ -14,7 +14,7 @@ from nmt.config import Config
 from nmt.data.store import preparing, shards
 from nmt.data.store.engines import Engine, WorkerKilledError
 from nmt.data.store.prepared import DRAFT, Prepared
-from nmt.data.store.preparing import prepare
+from nmt.data.store.preparing import prepare, prepare_part
 from nmt.data.store.shards import Draft
 from nmt.data.texts import read_rows
 from nmt.prepare import main
@@ -60,32 +60,62 @@ def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path:
     assert sum(len(shard) for shard in rows) > 60 == sum(not row.changed for shard in rows for row in shard)
 
 
+def test_parts_together_make_the_same_bytes(
+    tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(None, settings, tmp_path / "one", engine=ONE)
+    first, second = (Engine(workers=1, part=(i, 2)) for i in (1, 2))
+    run = tmp_path / "parts"
+    assert not prepare_part(settings, run, first)
+    assert "2 of 4 shards are not cleaned yet" in capsys.readouterr().err
+    assert not prepare_part(settings, run, second), "it encodes its own shards"
+    assert "2 of 4 shards are not encoded yet" in capsys.readouterr().err
+    assert prepare_part(settings, run, first)
+    assert prepare_part(settings, run, second)
+    (run / ".lock").unlink()
+    assert tree(run) == tree(tmp_path / "one")
+
+
 def argv_of(settings: Config) -> list[str]:
     """Options of nmt.prepare: these settings, in one process, for a run called run."""
     runs = ["--runs", settings.runs, "--name", "run", "--workers", "1"]
     return ["--data.corpus", settings.data.corpus, "--tokenizer.vocab_size", "320", *runs]
 
 
-def test_the_command_shows_what_was_dropped(
+def test_the_part_that_finishes_shows_what_a_whole_preparation_shows(
     tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*argv_of(settings), "--explain", "1"]) == 0
+    """The others say that they don't."""
+    argv = [*argv_of(settings), "--explain", "1", "--part"]
+    for part in ("1/2", "2/2"):
+        assert main([*argv, part]) == 0
+        captured = capsys.readouterr()
+        assert not captured.out
+        assert "The ledger, the warnings and --explain are left to the call" in captured.err
+        assert "Ready" not in captured.err
+    assert main([*argv, "1/2"]) == 0
     captured = capsys.readouterr()
     assert "\nDropped: repeated\n  train: " in captured.out
     assert "dropped: repeated" in captured.err
     assert "WARNING: 8 of 68 train pairs (12%) were dropped: repeated." in captured.err
     assert captured.err.splitlines()[-1] == f"Ready: {tmp_path / 'run'}"
-    assert main([*argv_of(settings), "--data.max_pieces", "50"]) == 2
+    assert main([*argv, "2/2", "--data.max_pieces", "50"]) == 2
     assert "was prepared with other settings: data.max_pieces was 256, is 50" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("part", ["1/1", "1/2"])
 @pytest.mark.parametrize(("step", "told"), [("clean", "goes on with what is missing"), ("load_corpus", "starts again")])
 def test_ctrl_c_says_what_the_same_command_will_do(
-    settings: Config, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], step: str, told: str
+    settings: Config,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    part: str,
+    step: str,
+    told: str,
 ) -> None:
     where: object = preparing if step == "load_corpus" else Draft
     monkeypatch.setattr(where, step, interrupt)
-    assert main(argv_of(settings)) == 130
+    assert main([*argv_of(settings), "--part", part]) == 130
     assert f"the same command {told}" in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -189,5 +219,5 @@ def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config, monkeypatch: 
 
 @pytest.mark.parametrize("part", ["0/4", "5/4", "1", "a/b"])
 def test_a_part_that_is_none_is_refused(part: str) -> None:
-    with pytest.raises(ValueError, match=f"--part is {part}: it must be I/N"):
+    with pytest.raises(ValueError, match=r"--part is .*: it must be I/N"):
         Engine.parse("0", part)
