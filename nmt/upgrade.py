@@ -14,7 +14,6 @@ LATENT = "since rotary positions alone brought 0.4 BLEU more; take model.n_kv_he
 FLUENT = "since language models in search had no figure; leave it out, and use such text by back-translation"
 FILTERED = "since pairs that the same quality filtered gave 0.5 BLEU more; take data.scorer and data.least_quality"
 LIKE = "since no figure showed that it pays; leave it out: cleaning.alike drops pairs that differ in case and digits"
-MASKED = "since denoise brought 7 BLEU more to a translator of 2,000 pairs that starts from it; nmt 1.0.0 reads it"
 UNPAID = "since no figure showed that it pays; leave it out"
 TUNED = "since no figure showed that another value pays; leave it out"
 # Settings that were removed, by their dotted names: their values where they are not used, and why.
@@ -44,10 +43,6 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "cleaning.near": (None, LIKE),
     "data.more.cleaning.near": (None, LIKE),
     "data.hints": (0, "since it cost 0.5 BLEU of plain text; leave it out, and translate with terms that must occur"),
-    "noise.masked": (0.8, MASKED),
-    "noise.random": (0.1, MASKED),
-    "noise.deletion": (0, UNPAID),
-    "noise.permutation": (0, UNPAID),
     "noise.kind": ("infilling", "since its spans made translators 2.4 BLEU worse than none; leave it out"),
     "search.coverage_penalty": (0, UNPAID),
     "search.lm_weight": (0, FLUENT),
@@ -58,7 +53,6 @@ REMOVED: dict[str, tuple[Any, str]] = {
 REMOVED_VALUES = {  # by the dotted names of their settings, and why
     "model.positions": (("alibi", "relative"), "since no figure showed that it pays; nmt 1.0.0 reads it"),
     "model.norm_position": (("deepnorm",), "since pre learns as much with 24 layers; nmt 1.0.0 reads it"),
-    "training.objective": (("mlm",), MASKED),
 }
 REMOVED_FROM_DECODING = ("beam_groups", "diversity", "prefix_bias", "least_confidence")  # of format 1's `decoding`
 
@@ -139,7 +133,6 @@ def val_sets_of(record: dict[str, Any]) -> list[Any]:
 
 def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
     """Convert the config.json of a model folder of this format."""
-    without_removed({"objective": info.get("objective")}, "training.")
     if isinstance(info["model"], dict):
         model = {name: value for name, value in info["model"].items() if name != "layer_drop"}  # of training alone
         info = {**info, "model": without_removed(model, "model.")}

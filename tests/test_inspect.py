@@ -22,7 +22,7 @@ def encoder_only(tokenizer: Tokenizer, tmp_path: Path) -> Path:
     """A folder of a model that can't translate."""
     config = replace(TINY, family="encoder-only")
     size = tokenizer.src_vocab_size
-    info = ModelInfo("de", "en", "pairs", config, SHORT, objective="pair")
+    info = ModelInfo("de", "en", "pairs", config, SHORT, objective="mlm")
     weights = dict(build_model(config, size, size).named_parameters())
     save_model(tmp_path / "reader", weights, tokenizer, info, "A test.\n")
     return tmp_path / "reader"
@@ -49,9 +49,10 @@ def test_a_model_that_can_t_translate_is_shown_too(encoder_only: Path, capsys: p
     output = capsys.readouterr().out
     assert "The model can't write" in output
     assert "decoding" not in output
-    assert "target vocabulary" in output
+    assert "de and en" in output
+    assert "target vocabulary" not in output
     assert main([str(encoder_only), "--sentence", SENTENCE, "--picture", "x.png"]) == 2
-    assert "is no translator: it was trained with training.objective pair" in capsys.readouterr().err
+    assert "is no translator: it was trained with training.objective mlm" in capsys.readouterr().err
 
 
 def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -341,6 +341,7 @@ def test_make_tells_languages_from_regions(tmp_path: Path, pair: str, languages:
     ("objective", "family", "name"),
     [
         ("lm", "decoder-only", "en-houses-lm"),
+        ("mlm", "encoder-only", "de-en-houses-mlm"),
         ("denoise", "encoder-decoder", "de-en-houses-denoise"),
         ("pair", "encoder-only", "de-en-houses-pair"),
     ],

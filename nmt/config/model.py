@@ -15,8 +15,8 @@ class ModelConfig:
     family: Literal["encoder-decoder", "decoder-only", "encoder-only"] = "encoder-decoder"
     """Family of the model. encoder-decoder has two stacks of layers, joined by cross-attention. decoder-only reads
     source and target as one sequence; language models are of this family too. encoder-only can't translate: it learns
-    to tell true pairs from false ones. The last two need tokenizer.joint. Without a value, training.objective chooses:
-    lm takes decoder-only, and pair takes encoder-only."""
+    to predict hidden pieces, or to tell true pairs from false ones. The last two need tokenizer.joint. Without a value,
+    training.objective chooses: lm takes decoder-only, and mlm and pair take encoder-only."""
 
     source_attention: Literal["bidirectional", "causal"] = "bidirectional"
     """Attention over the source in a decoder-only model: bidirectional (each source piece sees all others, Liu et al.

@@ -1,6 +1,6 @@
 """Settings of training, of adapters that are trained, and of the noise of pretraining."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Literal, NamedTuple
 
 from nmt.config.model import ModelConfig
@@ -20,7 +20,7 @@ from nmt.fields import (
 )
 
 Precision = Literal["auto", "fp32", "bf16"]
-ObjectiveName = Literal["translation", "lm", "denoise", "pair"]
+ObjectiveName = Literal["translation", "lm", "mlm", "denoise", "pair"]
 
 
 class ObjectiveTraits(NamedTuple):
@@ -40,9 +40,11 @@ LOSSES = ("loss", "nll", "perplexity")
 OBJECTIVES: dict[ObjectiveName, ObjectiveTraits] = {
     "translation": ObjectiveTraits(("encoder-decoder", "decoder-only"), "pairs", (*LOSSES, "bleu", "chrf"), 0.1),
     "lm": ObjectiveTraits(("decoder-only",), "target", LOSSES, 0.0),
+    "mlm": ObjectiveTraits(("encoder-only",), "both", (*LOSSES, "accuracy"), 0.0),
     "denoise": ObjectiveTraits(("encoder-decoder",), "both", LOSSES, 0.1),
     "pair": ObjectiveTraits(("encoder-only",), "pairs", (*LOSSES, "accuracy"), 0.0),
 }
+USUAL_SHARE = {"mlm": 0.15, "denoise": 0.35}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +52,8 @@ class TrainingConfig:
     """How the weights are learned, and how often the model is validated."""
 
     objective: ObjectiveName = "translation"
-    """What the model learns to predict: translation (the target from the source), lm (each next piece of a text),
-    denoise (a text from its noised copy), or pair (whether two sentences translate each other)."""
+    """What the model learns to predict: translation (the target from the source), lm (each next piece of a text), mlm
+    (hidden pieces), denoise (a text from its noised copy), or pair (whether two sentences translate each other)."""
 
     seed: Annotated[int, Range(0, 2**32 - 1)] = 1
     """Seed of the initial weights, of dropout and of the order of batches."""
@@ -188,7 +190,7 @@ class TrainingConfig:
 
     best_metric: Literal["auto", "bleu", "chrf", "loss", "nll", "perplexity", "accuracy"] = "auto"
     """Validation score that decides which checkpoint is the best, and when training stops early. auto is bleu for
-    translation and nll for other objectives; accuracy is for pair."""
+    translation and nll for other objectives; accuracy is for mlm and pair."""
 
     patience: Annotated[Count, MAY_CHANGE] = 0
     """Number of validations without a better best_metric after which training stops; 0 never stops early. It is for a
@@ -250,22 +252,49 @@ class LoraConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseConfig:
-    """Noise of training.objective denoise and pair; other objectives have none."""
+    """Noise of training.objective mlm, denoise and pair; other objectives have none."""
 
-    share: Annotated[float, Range(0.01, 0.99)] = 0.35
-    """Share of the pieces of each text that denoise hides, and at least one piece."""
+    share: Annotated[float | None, Range(0.01, 0.99)] = None
+    """Share of the pieces of each text that are hidden, and at least one piece. Without a value, it is 0.15 for mlm and
+    0.35 for denoise."""
+
+    masked: Annotated[float, Range(0, 1)] = 0.8
+    """Share of the pieces hidden by mlm that are replaced by the mask piece, which is unk (Devlin et al. 2019, section
+    3.1)."""
+
+    random: Annotated[float, Range(0, 1)] = 0.1
+    """Share of the pieces hidden by mlm that are replaced by random pieces. The rest stay as they are."""
 
     mean_span: Annotated[float, Range(1, 100)] = 3.0
     """Mean number of pieces in a hidden span of denoise, which replaces each span by one mask piece (text infilling,
     Lewis et al. 2020, section 2.2). The lengths have a Poisson distribution, and an empty span adds a mask piece."""
+
+    deletion: Probability = 0.0
+    """Probability with which denoise deletes each visible piece, without a mask piece in its place."""
+
+    permutation: Count = 0
+    """Number of places that denoise may move a piece at most (Lample et al. 2018, section 2.3); 0 keeps the order,
+    and 3 is usual. Pieces are moved before spans are hidden."""
 
     false_pairs: Annotated[float, Range(0.01, 0.99)] = 0.5
     """Share of the pairs that objective pair spoils, to teach the model to tell them from true pairs."""
 
     def __post_init__(self) -> None:
         check_bounds("noise", self)
+        total = self.masked + self.random
+        require(total <= 1, f"noise.masked and noise.random are {total:g} together: they can be 1 at most")
 
     def check_use(self, objective: str) -> None:
         """Raise ValueError for a setting that is used only with another objective."""
-        for user, names in {"denoise": ("share", "mean_span"), "pair": ("false_pairs",)}.items():
-            check_use("noise", self, objective == user, f"training.objective {user}", names)
+        names = {
+            "mlm": ("share", "masked", "random"),
+            "denoise": ("share", "mean_span", "deletion", "permutation"),
+            "pair": ("false_pairs",),
+        }
+        for f in fields(self):
+            users = [name for name in names if f.name in names[name]]
+            check_use("noise", self, objective in users, f"training.objective {' or '.join(users)}", [f.name])
+
+    def share_of(self, objective: str) -> float:
+        """The share of hidden pieces for objective mlm or denoise."""
+        return self.share or USUAL_SHARE[objective]

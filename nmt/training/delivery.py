@@ -130,6 +130,10 @@ CARDS: dict[ObjectiveName, tuple[str, str]] = {  # title and use of a model, by 
         "Language model",
         "It continues text, and gives the probability of text.\n\n    python -m nmt.generate --model FOLDER",
     ),
+    "mlm": (
+        "Masked language model",
+        "It predicts hidden pieces; other models can start from its encoder (training.start_from).",
+    ),
     "denoise": (
         "Denoising encoder–decoder",
         "It restores noised text; a translator can start from it (training.start_from).",
@@ -149,10 +153,12 @@ def lowest(values: Sequence[float]) -> float:
 
 
 EXAMPLES = 5  # sentences of each test set that are shown at the end
+START = ("Start from", "train --training.start_from {model} --tokenizer.folder {model}")
 NEXT: dict[ObjectiveName, tuple[str, str]] = {  # the command that uses a model, by what it was trained for
     "translation": ("Translate", "translate --model {model}"),
     "lm": ("Generate", "generate --model {model}"),
-    "denoise": ("Start from", "train --training.start_from {model} --tokenizer.folder {model}"),
+    "mlm": START,
+    "denoise": START,
     "pair": ("Score pairs", "translate --scorer {model} --force-decode --format tsv FILE"),
 }
 LOSSES = {  # names in the report, and how the user sees them

@@ -25,8 +25,8 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     """Copy the weights of a model folder into a new model; return a message for the user.
 
     Rows of embeddings are copied by piece: a piece that the old vocabulary lacks keeps its random embedding. From a
-    model of another family, the weights of the same name and shape are taken: a translator starts with the encoder
-    of a pair scorer, for example.
+    model of another family, the weights of the same name and shape are taken: a translator starts with the encoder of
+    an encoder-only model, for example.
 
     Raises:
         ValueError: the folder is not a model folder, or the settings of the models differ (dropout may).

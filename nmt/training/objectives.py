@@ -10,11 +10,12 @@ from random import Random
 
 import torch
 from torch import Generator, Tensor
+from torch.nn import functional as F
 
 from nmt.config import Config, NoiseConfig
-from nmt.data.batches import Batch, Pairs, Sequences, make_batch
+from nmt.data.batches import Batch, Pairs, Sequences, join, make_batch
 from nmt.data.copies.false_pairs import FALSE, TRUE, IdPair, Material, PieceKinds, as_read, spoil
-from nmt.data.copies.noise import infill
+from nmt.data.copies.noise import hidden_counts, infill, mask_pieces
 from nmt.data.tokenizer import Tokenizer
 from nmt.vocabulary import BOS, EOS
 
@@ -57,6 +58,33 @@ class LanguageModel(Objective):
 
     def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
         return source_N, target_N + 1
+
+
+@dataclass(frozen=True)
+class MaskedPieces(Objective):
+    """The hidden pieces of `<s> text </s>` (Devlin et al. 2019, section 3.1), hidden anew in each epoch."""
+
+    noise: NoiseConfig
+    vocab_size: int
+    n_sides = 1
+
+    def pairs(self, pairs: Pairs) -> Pairs:
+        whole = join(BOS, pairs.target)
+        return Pairs(whole, whole)
+
+    def lengths(self, source_N: Tensor, target_N: Tensor) -> tuple[Tensor, Tensor]:
+        return target_N + 2, target_N + 2
+
+    def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
+        whole_BS, mask_BS = pairs.source.padded(index_B, eos=True)
+        pieces_B = pairs.source.lengths_N[index_B] - 1
+        noised_BL, hidden_BL = mask_pieces(whole_BS[:, 1:-1], pieces_B, self.noise, self.vocab_size, generator)
+        hidden_BS = F.pad(hidden_BL, (1, 1))
+        noised_BS = torch.where(hidden_BS, F.pad(noised_BL, (1, 1)), whole_BS)
+        return Batch(noised_BS, mask_BS, noised_BS, whole_BS, hidden_BS)
+
+    def predictions(self, pairs: Pairs, index_B: Tensor) -> int:
+        return int(hidden_counts(pairs.source.lengths_N[index_B] - 1, self.noise.share_of("mlm")).sum())
 
 
 @dataclass(frozen=True)
@@ -135,6 +163,8 @@ def make_objective(config: Config, tokenizer: Tokenizer) -> Objective:
         raise ValueError(f"training.objective is {name}, which needs a joint tokenizer: this one has two vocabularies")
     if name == "lm":
         return LanguageModel()
+    if name == "mlm":
+        return MaskedPieces(noise, tokenizer.tgt_vocab_size)
     if name == "denoise":
         return Denoising(noise)
     pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))

@@ -195,6 +195,7 @@ def load_shortlist(folder: Path, tokenizer: Tokenizer) -> Shortlist | None:
 
 USES = {  # of a model that is no translator
     "lm": "continue text with nmt.generate, or start a decoder-only translator from it (training.start_from)",
+    "mlm": "start other models from its encoder (training.start_from)",
     "denoise": "start a translator from it (training.start_from)",
     "pair": "it estimates the quality of translations (--scorer), and filters training pairs (data.scorer)",
 }

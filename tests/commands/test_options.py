@@ -99,7 +99,7 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--model.sharing", "cycle"], "model.sharing is cycle: it is used only with model.share_layers above 1"),
         (["--model.source_attention", "causal"], "it is used only with model.family decoder-only"),
         (["--noise.mean_span", "2"], "noise.mean_span is 2.0: it is used only with training.objective denoise"),
-        (["--noise.share", "0.2"], "it is used only with training.objective denoise"),
+        (["--noise.share", "0.2"], "it is used only with training.objective mlm or denoise"),
         (["--config", "/no/such.yaml"], "/no/such.yaml"),
         (["--cleaning.copies", "maybe"], "cleaning.copies is maybe: it must be keep, long, all or null"),
         (["--cleaning.language", "maybe"], "cleaning.language is maybe: it must be true, false or null"),
@@ -353,7 +353,6 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
         ("model", "attention", "heads", "latent"),
         ("training", "balance_weight", 0.01, 0.1),
         ("noise", "kind", "infilling", "spans"),
-        ("noise", "deletion", 0.0, 0.1),
         ("cleaning", "near", "null", 0.9),
     ],
 )

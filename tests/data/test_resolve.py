@@ -56,7 +56,7 @@ def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatc
         (["--data.text", "source"], "translation", "source", "de-mine"),
         (["--data.text", "both"], "translation", "both", "de-en-mine"),
         ([], "lm", "target", "en-mine-lm"),
-        ([], "denoise", "both", "de-en-mine-denoise"),
+        ([], "mlm", "both", "de-en-mine-mlm"),
         (["--data.text", "source"], "denoise", "source", "de-mine-denoise"),
         ([], "pair", "pairs", "de-en-mine-pair"),
     ],
@@ -100,10 +100,10 @@ def test_a_language_model_needs_one_language_and_a_translator_two() -> None:
 
 
 def test_an_objective_of_one_family_chooses_it_unless_the_settings_name_another(corpus: Path, tmp_path: Path) -> None:
-    for objective, family in (("lm", "decoder-only"), ("pair", "encoder-only"), ("translation", "encoder-decoder")):
+    for objective, family in (("lm", "decoder-only"), ("mlm", "encoder-only"), ("translation", "encoder-decoder")):
         run = resolved("--data.corpus", str(corpus), "--training.objective", objective, "--model.d_model", "64")
         assert (run.config.model.family, run.config.model.d_model) == (family, 64)
-    with pytest.raises(ValueError, match=r"objective pair needs model\.family encoder-only: it is decoder-only"):
-        resolved("--data.corpus", str(corpus), "--training.objective", "pair", "--model.family", "decoder-only")
+    with pytest.raises(ValueError, match=r"objective mlm needs model\.family encoder-only: it is decoder-only"):
+        resolved("--data.corpus", str(corpus), "--training.objective", "mlm", "--model.family", "decoder-only")
     (tmp_path / "other.yaml").write_text("training: {objective: pair}\nmodel: {d_model: 32}\n")
     assert resolved("--config", str(tmp_path / "other.yaml"), "--data.corpus", str(corpus)).config.model.d_model == 32

@@ -51,6 +51,7 @@ def test_processes_see_the_same_pairs_of_mixed_corpora(corpus: Path, tmp_path: P
 KINDS = {
     "decoder-only": "--model.family decoder-only",
     "lm": "--model.family decoder-only --training.objective lm",
+    "mlm": "--model.family encoder-only --training.objective mlm",
     "pair": "--model.family encoder-only --training.objective pair",
     "denoise": "--training.objective denoise",
 }

@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 from nmt.config import OBJECTIVES, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, join
 from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
+from nmt.data.copies.noise import hidden_counts
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.extras import typed
 from nmt.model.contract import Model
 from nmt.training.data import TrainingData
 from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.objectives import Denoising, LanguageModel, Objective, TruePairs
+from nmt.training.objectives import Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK
@@ -37,7 +38,9 @@ KINDS = PieceKinds.of(["▁" * (i % 3 == 0) + "Aa1"[i % 3] for i in range(VOCAB)
 KINDS_OF_BATCHES: list[Objective] = [
     Objective(),
     LanguageModel(),
+    MaskedPieces(NoiseConfig(), VOCAB),
     Denoising(NoiseConfig()),
+    Denoising(NoiseConfig(deletion=0.2, permutation=2)),
     TruePairs(NoiseConfig(), KINDS),
 ]
 
@@ -93,6 +96,20 @@ def test_a_language_model_reads_no_source() -> None:
     assert [lengths.tolist() for lengths in pairs.lengths] == [[0, 0], [3, 2]]
 
 
+@given(corpora, seeds)
+def test_masked_pieces_are_predicted_and_nothing_else_changes(
+    rows: list[tuple[list[int], list[int]]], seed: int
+) -> None:
+    batch = everything(MaskedPieces(NoiseConfig(share=0.4), VOCAB), texts(rows), seed)
+    for (_, text), read, real, whole, hidden in zip(
+        rows, batch.src_BS, batch.src_mask_BS, batch.tgt_out_BT, batch.tgt_mask_BT, strict=True
+    ):
+        assert whole[real].tolist() == [BOS, *text, EOS]
+        assert read[~hidden].equal(whole[~hidden])
+        assert int(hidden.sum()) == int(hidden_counts(torch.tensor([len(text)]), 0.4))
+        assert not (hidden & ((whole == BOS) | (whole == EOS) | (whole == PAD))).any()
+
+
 def test_denoising_writes_the_text() -> None:
     text = [*range(10, 30)]
     whole = everything(Denoising(NoiseConfig()), texts([([], text)]))
@@ -137,7 +154,7 @@ def test_false_pairs_fit_the_positions_of_the_model(rows: list[tuple[list[int], 
 
 
 def test_noise_depends_on_the_place_of_a_batch_in_the_run_and_on_nothing_else() -> None:
-    objective = Denoising(NoiseConfig())
+    objective = MaskedPieces(NoiseConfig(), VOCAB)
     pairs = objective.pairs(texts([([], [*range(10, 40)])] * 4))
 
     def noised(seed: int = 1, epoch: int = 0, number: int = 0, part: int = 0) -> list[list[int]]:
@@ -157,16 +174,17 @@ def test_noise_depends_on_the_place_of_a_batch_in_the_run_and_on_nothing_else() 
 
 FAMILY: dict[str, dict[str, Any]] = {
     "lm": {"family": "decoder-only"},
+    "mlm": {"family": "encoder-only"},
     "denoise": {"family": "encoder-decoder"},
     "pair": {"family": "encoder-only"},
 }
 
 
-def settings(objective: Any, **changes: Any) -> Config:
+def settings(objective: Any, noise: dict[str, Any], **changes: Any) -> Config:
     usual = {"objective": objective, "best_metric": "auto", "label_smoothing": "auto"}
     training = replace(SHORT, **{**usual, **changes})
     model = replace(NO_DROPOUT, **FAMILY.get(objective, {}))
-    return Config(model=model, training=training)
+    return Config(model=model, training=training, noise=NoiseConfig(**noise))
 
 
 def trainer_of(config: Config, tokenizer: Tokenizer, folder: Path) -> Trainer:
@@ -186,16 +204,17 @@ BEST = math.log(6)  # nats of a word that could be any of the six
 
 
 @pytest.mark.parametrize(
-    ("objective", "steps", "best"),
+    ("objective", "noise", "steps", "best"),
     [
-        ("lm", 100, 4 * BEST / 5),  # four words and EOS
-        ("denoise", 400, BEST / 5),  # one of four words is hidden, and EOS follows
+        ("lm", {}, 100, 4 * BEST / 5),  # four words and EOS
+        ("mlm", {"masked": 1.0, "random": 0.0}, 100, BEST),
+        ("denoise", {}, 400, BEST / 5),  # one of four words is hidden, and EOS follows
     ],
 )
 def test_a_model_learns_all_that_the_text_tells(
-    objective: Any, steps: int, best: float, tokenizer: Tokenizer, tmp_path: Path
+    objective: Any, noise: dict[str, Any], steps: int, best: float, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
-    _, figures = learned(settings(objective), steps, tokenizer, tmp_path)
+    _, figures = learned(settings(objective, noise), steps, tokenizer, tmp_path)
     assert figures["validation/nll"] == pytest.approx(best, rel=0.05)
 
 
@@ -210,7 +229,7 @@ def learned(config: Config, steps: int, tokenizer: Tokenizer, folder: Path) -> t
 
 
 def test_a_model_learns_to_tell_true_pairs_from_false_ones(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    model, figures = learned(settings("pair"), 600, tokenizer, tmp_path)
+    model, figures = learned(settings("pair", {}), 600, tokenizer, tmp_path)
     assert figures["validation/accuracy"] > 80
     pairs = corpus(200, 3)
     false = [(source, target) for (source, _), (_, target) in pairwise(pairs)]
@@ -223,7 +242,7 @@ def test_a_model_learns_to_tell_true_pairs_from_false_ones(tokenizer: Tokenizer,
 def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     objective: Any, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
-    config = settings(objective, max_steps=40, log_every=20, validate_every=20, accumulate=2)
+    config = settings(objective, {}, max_steps=40, log_every=20, validate_every=20, accumulate=2)
     whole = run(trainer_of(config, tokenizer, tmp_path / "whole"))
     assert not (tmp_path / "whole" / "translations").exists()
     half = replace(config, training=replace(config.training, max_steps=20))
@@ -248,7 +267,7 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     said = "\n".join(describe(report | {"corpus": "reversal", "seconds": {}, "settings": asdict(config)}, tmp_path))
     assert f"val: nll {report['nll']:.3f}, perplexity" in said
     assert ("bits per character" in said) == (objective == "lm")
-    assert ("accuracy" in said) == (objective == "pair")
+    assert ("accuracy" in said) == (objective in ("mlm", "pair"))
     uses = {"lm": typed("generate --model"), "pair": typed("translate --scorer")}
     assert f"{uses.get(objective, typed('train --training.start_from'))} {tmp_path / 'model'}" in said
     card = (tmp_path / "whole" / "model" / "README.md").read_text(encoding="utf8")
@@ -260,6 +279,7 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     ("model", "training", "message"),
     [
         ({}, {"objective": "lm"}, "objective lm needs model.family decoder-only: it is encoder-decoder"),
+        ({"family": "decoder-only"}, {"objective": "mlm"}, "objective mlm needs model.family encoder-only"),
         ({}, {"objective": "pair"}, "objective pair needs model.family encoder-only"),
         ({"family": "decoder-only"}, {"objective": "denoise"}, "denoise needs model.family encoder-decoder"),
         ({"family": "encoder-only"}, {}, "translation needs model.family encoder-decoder or decoder-only"),
@@ -273,7 +293,7 @@ def test_settings_that_contradict_are_refused(model: Any, training: Any, message
 
 
 def test_objectives_with_one_language_need_one_vocabulary(tmp_path: Path) -> None:
-    config = settings("denoise")
+    config = settings("denoise", {})
     separate = TokenizerConfig(joint=False, vocab_size=30, byte_fallback=False)
     tokenizer = train_tokenizer(corpus(300, 1), separate, tmp_path, "de", "en")
     with pytest.raises(ValueError, match="objective is denoise, which needs a joint tokenizer"):
@@ -282,7 +302,7 @@ def test_objectives_with_one_language_need_one_vocabulary(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("objective", "metric", "smoothing"),
-    [("translation", "bleu", 0.1), ("lm", "nll", 0), ("denoise", "nll", 0.1), ("pair", "nll", 0)],
+    [("translation", "bleu", 0.1), ("lm", "nll", 0), ("mlm", "nll", 0), ("denoise", "nll", 0.1), ("pair", "nll", 0)],
 )
 def test_the_objective_says_what_auto_is(objective: Any, metric: str, smoothing: float) -> None:
     usual = TrainingConfig(objective=objective)

@@ -17,7 +17,7 @@ from nmt.upgrade import FORMAT
 from tests.model.settings import VOCAB, config, make, some_combinations
 from tests.tiny import SHORT, TINY
 
-FAMILIES = {"encoder-decoder": "translation", "decoder-only": "lm", "encoder-only": "pair"}
+FAMILIES = {"encoder-decoder": "translation", "decoder-only": "lm", "encoder-only": "mlm"}
 
 
 def settings(family: str, **changes: object) -> str:

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from nmt.config import NoiseConfig
 from nmt.data.batches import Sequences
-from nmt.vocabulary import UNK
+from nmt.vocabulary import FIRST_PIECE, UNK
 
 
 def hidden_counts(lengths_B: Tensor, share: float) -> Tensor:
@@ -30,12 +30,33 @@ def choose(lengths_B: Tensor, counts_B: Tensor, generator: Generator) -> Tensor:
     return torch.zeros_like(keys_BX, dtype=torch.bool).scatter_(1, order_BX, column_X < counts_B[:, None])
 
 
+def mask_pieces(
+    ids_BL: Tensor, lengths_B: Tensor, noise: NoiseConfig, vocab_size: int, generator: Generator
+) -> tuple[Tensor, Tensor]:
+    """Hide pieces as Devlin et al. 2019, section 3.1: the noised ids, and True at hidden pieces, both (B, L)."""
+    hidden_BL = choose(lengths_B, hidden_counts(lengths_B, noise.share_of("mlm")), generator)
+    fate_BL = torch.rand(ids_BL.shape, generator=generator)
+    pieces_BL = torch.randint(FIRST_PIECE, vocab_size, ids_BL.shape, generator=generator)
+    pieces_BL.masked_fill_(fate_BL < noise.masked, UNK)
+    changed_BL = hidden_BL & (fate_BL < noise.masked + noise.random)
+    return torch.where(changed_BL, pieces_BL, ids_BL), hidden_BL
+
+
 def infill(ids_BL: Tensor, lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -> Sequences:
-    """Text infilling (Lewis et al. 2020, section 2.2); never a longer text."""
+    """Text infilling (Lewis et al. 2020, section 2.2), after permutation and with deletion; never a longer text."""
+    if noise.permutation:
+        ids_BL = permute(ids_BL, lengths_B, noise.permutation, generator)
     spans_BS, counts_B = poisson_spans(lengths_B, noise, generator)
     starts_BG, hidden_BL = place(lengths_B, spans_BS, counts_B, generator)
-    is_text_BL = torch.arange(int(lengths_B.max())) < lengths_B[:, None]
-    return with_masks(ids_BL, is_text_BL & ~hidden_BL, starts_BG)
+    visible_BL = inside(lengths_B) & ~hidden_BL
+    if noise.deletion:
+        visible_BL &= torch.rand(ids_BL.shape, generator=generator) >= noise.deletion
+    return with_masks(ids_BL, visible_BL, starts_BG)
+
+
+def inside(lengths_B: Tensor) -> Tensor:
+    """True at pieces, False at padding: (B, L)."""
+    return torch.arange(int(lengths_B.max())) < lengths_B[:, None]
 
 
 def poisson_spans(lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -> tuple[Tensor, Tensor]:
@@ -44,7 +65,7 @@ def poisson_spans(lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -
     Spans are added until enough pieces are hidden; the last one is as long as it takes. There are at most as many spans
     as hidden pieces, so that no text gets longer, and as gaps.
     """
-    hidden_B1 = hidden_counts(lengths_B, noise.share)[:, None]
+    hidden_B1 = hidden_counts(lengths_B, noise.share_of("denoise"))[:, None]
     most_B1 = hidden_B1.minimum(lengths_B[:, None] - hidden_B1 + 1)
     rates_BS = torch.full((len(lengths_B), max(1, int(most_B1.max()))), noise.mean_span)
     ends_BS = torch.poisson(rates_BS, generator=generator).long().cumsum(1).minimum(hidden_B1)
@@ -74,3 +95,9 @@ def with_masks(ids_BL: Tensor, kept_BL: Tensor, starts_BG: Tensor) -> Sequences:
     both_BX = torch.stack([torch.full_like(ids_BG, UNK), ids_BG], dim=2).flatten(1)
     kept_BX = torch.stack([starts_BG, kept_BG], dim=2).flatten(1)
     return Sequences(both_BX[kept_BX], kept_BX.sum(1))
+
+
+def permute(ids_BL: Tensor, lengths_B: Tensor, distance: int, generator: Generator) -> Tensor:
+    """Move each piece by at most `distance` places: sorted by place + U(0, distance + 1) (Lample et al. 2018)."""
+    keys_BL = torch.arange(ids_BL.size(1)) + torch.rand(ids_BL.shape, generator=generator) * (distance + 1)
+    return ids_BL.gather(1, keys_BL.masked_fill_(~inside(lengths_B), torch.inf).argsort(dim=1, stable=True))

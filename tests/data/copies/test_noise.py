@@ -1,6 +1,7 @@
 """Noise: it hides the share that is asked for, loses nothing that it shouldn't, and repeats itself."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -9,13 +10,13 @@ from hypothesis import strategies as st
 
 from nmt.config import NoiseConfig
 from nmt.data.batches import Sequences
-from nmt.data.copies.noise import hidden_counts, infill
+from nmt.data.copies.noise import hidden_counts, infill, mask_pieces, permute
 from nmt.vocabulary import FIRST_PIECE, UNK
 
 VOCAB = 1000
 INFILLING = NoiseConfig()
 batches = st.lists(st.lists(st.integers(FIRST_PIECE, VOCAB - 1), max_size=40), min_size=1, max_size=6)
-shares = st.floats(0.01, 0.99)
+shares = st.one_of(st.none(), st.floats(0.01, 0.99))
 seeds = st.integers(0, 1000)
 
 
@@ -33,13 +34,38 @@ def without_masks(ids: list[int]) -> list[int]:
     return [i for i in ids if i != UNK]
 
 
+@given(batches, shares, seeds)
+def test_masking_changes_only_the_share_that_it_hides(texts: list[list[int]], share: float | None, seed: int) -> None:
+    noise = NoiseConfig(share=share)
+    ids, lengths, generator = padded(texts, seed)
+    noised, hidden = mask_pieces(ids, lengths, noise, VOCAB, generator)
+    assert noised[~hidden].equal(ids[~hidden]), "with padding"
+    for text, chosen in zip(texts, hidden, strict=True):
+        n, wanted = int(chosen.sum()), noise.share_of("mlm") * len(text)
+        assert not chosen[len(text) :].any()
+        assert abs(n - wanted) <= 0.5 + 1e-4 or n == 1
+        assert (n > 0) == (len(text) > 0)
+
+
+def test_hidden_pieces_are_masked_random_or_kept_in_the_shares_of_the_settings() -> None:
+    ids, lengths, generator = padded([[7] * 2000] * 10, 1)
+    noise = NoiseConfig(share=0.5, masked=0.6, random=0.3)
+    noised, hidden = mask_pieces(ids, lengths, noise, VOCAB, generator)
+    n = int(hidden.sum())
+    assert n == 10_000
+    assert int((noised == UNK).sum()) / n == pytest.approx(0.6, abs=0.02)
+    assert int((noised[hidden] == 7).sum()) / n == pytest.approx(0.1, abs=0.02)
+    assert int(noised[hidden & (noised != UNK)].min()) >= FIRST_PIECE
+    assert int(noised.max()) > 0.99 * VOCAB
+
+
 @given(batches, shares, st.floats(1, 10), seeds)
 def test_infilling_keeps_the_order_of_visible_pieces_and_hides_its_share(
-    texts: list[list[int]], share: float, mean: float, seed: int
+    texts: list[list[int]], share: float | None, mean: float, seed: int
 ) -> None:
     noise = replace(INFILLING, share=share, mean_span=mean)
     ids, lengths, generator = padded([[*range(FIRST_PIECE, FIRST_PIECE + len(text))] for text in texts], seed)
-    hidden = hidden_counts(lengths, noise.share)
+    hidden = hidden_counts(lengths, noise.share_of("denoise"))
     found = rows(infill(ids, lengths, noise, generator))
     for n, length, source in zip(hidden.tolist(), lengths.tolist(), found, strict=True):
         visible = without_masks(source)
@@ -53,7 +79,7 @@ def test_spans_have_the_mean_length_and_are_spread_over_the_text() -> None:
     ids, lengths, generator = padded([[*range(4, 104)]] * 2000, 1)
     source = rows(infill(ids, lengths, INFILLING, generator))
     masks = sum(row.count(UNK) for row in source)
-    hidden = int(hidden_counts(lengths, INFILLING.share).sum())
+    hidden = int(hidden_counts(lengths, INFILLING.share_of("denoise")).sum())
     assert hidden / masks == pytest.approx(3, rel=0.06)
     visible = torch.tensor([without_masks(row) for row in source]).flatten().bincount(minlength=104)[14:94]
     # Less often near the ends, where fewer spans can start that cover a piece.
@@ -68,12 +94,36 @@ def test_infilling_has_empty_spans() -> None:
     assert empty / sum(row.count(UNK) for row in source) == pytest.approx(0.05, abs=0.015)
 
 
-@given(batches, seeds)
-def test_equal_generators_give_equal_noise(texts: list[list[int]], seed: int) -> None:
-    def once() -> list[list[int]]:
+def test_deletion_takes_its_share_of_the_visible_pieces() -> None:
+    ids, lengths, generator = padded([[*range(4, 104)]] * 300, 1)
+    source = infill(ids, lengths, replace(INFILLING, deletion=0.2), generator)
+    visible = [without_masks(row) for row in rows(source)]
+    assert all(row == sorted(row) for row in visible)
+    assert sum(map(len, visible)) / (300 * 65) == pytest.approx(0.8, abs=0.01)
+
+
+@given(batches, st.integers(1, 5), seeds)
+def test_permutation_moves_no_piece_further_than_its_distance(texts: list[list[int]], distance: int, seed: int) -> None:
+    ids, lengths, generator = padded([[*range(len(text))] for text in texts], seed)
+    for text, row in zip(texts, permute(ids, lengths, distance, generator).tolist(), strict=True):
+        moved = row[: len(text)]
+        assert sorted(moved) == [*range(len(text))]
+        assert all(abs(i - place) <= distance for place, i in enumerate(moved))
+
+
+def test_permutation_changes_the_order_of_infilling() -> None:
+    ids, lengths, generator = padded([[*range(4, 104)]] * 5, 1)
+    visible = [without_masks(row) for row in rows(infill(ids, lengths, replace(INFILLING, permutation=3), generator))]
+    assert all(row != sorted(row) and len(set(row)) == 65 for row in visible)
+
+
+@given(batches, st.sampled_from([INFILLING, replace(INFILLING, deletion=0.3, permutation=2)]), seeds)
+def test_equal_generators_give_equal_noise(texts: list[list[int]], noise: NoiseConfig, seed: int) -> None:
+    def once() -> Any:
         torch.manual_seed(torch.initial_seed() + 1)  # what other code draws makes no difference
         ids, lengths, generator = padded(texts, seed)
-        return rows(infill(ids, lengths, INFILLING, generator))
+        masked = mask_pieces(ids, lengths, noise, VOCAB, generator)[0].tolist()
+        return masked, rows(infill(ids, lengths, noise, generator))
 
     assert once() == once()
 
@@ -84,6 +134,9 @@ def test_short_texts_keep_one_span_and_empty_texts_nothing() -> None:
     assert rows(infill(ids, lengths, INFILLING, generator))[1] == [UNK]
 
 
-def test_a_share_that_hides_all_is_refused() -> None:
-    with pytest.raises(ValueError, match="share is 1"):
-        NoiseConfig(share=1.0)
+@pytest.mark.parametrize(
+    ("wrong", "message"), [({"share": 1.0}, "noise.share is 1.0"), ({"masked": 0.8, "random": 0.3}, "1.1 together")]
+)
+def test_settings_that_contradict_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        NoiseConfig(**wrong)

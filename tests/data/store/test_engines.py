@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nmt.config import Config
-from nmt.data.store import preparing, shards
+from nmt.data.store import engines, preparing, shards
 from nmt.data.store.engines import Engine, WorkerKilledError
 from nmt.data.store.prepared import DRAFT, Prepared
 from nmt.data.store.preparing import prepare, prepare_part
