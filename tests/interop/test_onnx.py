@@ -39,6 +39,7 @@ CONFIG = ModelConfig(
     share_layers=2,
     d_ff=24,
     norm="rms",
+    norm_position="pre",
     positions="rotary",
     activation="swiglu",
     bias=False,
