@@ -1,9 +1,10 @@
 """Terms that a translation lacks are put into it: translations flow in, those with terms flow out.
 
-A term stands where the model finds its first piece most probable. What is before it stays; what follows is searched
-again. All sentences share these searches. On captions this takes a fifth of the time of constrained search
-(`nmt.decode.rules.Phrases`), and the model finds the result more probable. Where a term can't be put in so, as one that
-its neighbours change, constrained search must do it.
+A term stands where the model finds its first piece most probable. What is before the last term stays; what follows is
+searched again. If the model then makes a term a part of a longer word, or loses another one, nothing is searched again,
+and the terms stand between the words of the translation as it was. All sentences share these steps. On captions this
+takes a fifth of the time of constrained search (`nmt.decode.rules.Phrases`), and the model finds the result more
+probable. Where a term can't be put in so, as one that its neighbours change, constrained search must do it.
 
 Shapes: P phrases, T target pieces.
 """
@@ -18,7 +19,6 @@ from nmt.decode.engine import Ids
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
 from nmt.decode.phrases import Automaton
 
-FAILURES = 2  # in a row, before constrained search does it
 # Constrained search takes memory for each combination of terms that are met. With more terms, those that can't be put
 # in otherwise stand at the end.
 MOST_TERMS = 4
@@ -38,12 +38,6 @@ class Draft:
     constraints: CompiledConstraints
     phrases: Automaton
     found: Hypothesis
-    n_fixed: int = 0
-    """The pieces that stay: all up to the newest term."""
-    ends: list[int] = field(default_factory=list)
-    """The pieces of `start` up to each term."""
-    failures: int = 0
-    """Trials since the newest term that brought nothing."""
     places: dict[int, tuple[float, int, int]] = field(default_factory=dict)
     """Of each term that is lacking, by its constraint: the best place, as log-probability, place and phrase."""
 
@@ -62,7 +56,7 @@ class Draft:
     @property
     def goes_on(self) -> bool:
         """Whether terms can be put in."""
-        return self.failures < FAILURES and not self.constraints.prefix and bool(self.writable)
+        return not self.constraints.prefix and bool(self.writable)
 
     @property
     def n_terms(self) -> int:
@@ -76,9 +70,7 @@ class Draft:
     def weigh(self, log_probs_PT: Tensor) -> None:
         """Find the best places of terms. `log_probs_PT`: of `firsts`."""
         ids, separating_V = self.found.ids, self.phrases.reader.surfaces.separating_V
-        places = [i for i in range(self.n_fixed, len(ids) + 1) if i == len(ids) or separating_V[ids[i]]]
-        # If the model made the term a part of a longer word, the word that stood there must follow it.
-        places = places[:-1] if self.failures and len(places) > 1 else places
+        places = [i for i in range(len(ids) + 1) if i == len(ids) or separating_V[ids[i]]]
         self.places = {}
         for p, log_probs_T in zip(self.writable, log_probs_PT.tolist(), strict=True):
             term = self.phrases.reader.constraints[p]
@@ -91,15 +83,13 @@ class Draft:
             return inf
         return self.places[term][0] if term in self.places else -inf
 
-    def start(self) -> CompiledConstraints:
-        """The beginning to try: up to the last of the terms, all at their best places."""
-        ids, prefix, done, self.ends = self.found.ids, list[int](), 0, []
+    def start(self, *, whole: bool = False) -> tuple[int, ...]:
+        """The pieces up to the last of the terms, all at their best places; `whole`: and the rest as it is."""
+        ids, pieces, done = self.found.ids, list[int](), 0
         for place, p in sorted((place, p) for _, place, p in self.places.values()):
-            prefix += [*ids[done:place], *self.constraints.spelled[p]]
+            pieces += [*ids[done:place], *self.constraints.spelled[p]]
             done = place
-            self.ends.append(len(prefix))
-        prefix += ids[done : done + 1] if self.failures else ()
-        return CompiledConstraints(prefix=tuple(prefix))
+        return (*pieces, *(ids[done:] if whole else ()))
 
     def ended(self) -> list[int]:
         """The pieces with all terms that are lacking at the end, in their longest forms."""
@@ -108,10 +98,7 @@ class Draft:
         return [*self.found.ids, *(piece for pieces in longest.values() for piece in pieces)]
 
     def take(self, found: Hypothesis) -> None:
-        """Go on from the translation that was found for `start`, if it has a term; of several, the last may fail."""
-        lacking, tried = self.phrases.lacking(found.ids), {p for _, _, p in self.places.values()}
-        self.failures += 1
-        if lacking is not None and not tried <= set(lacking):
-            is_whole = tried.isdisjoint(lacking)
-            self.found, self.lacking, self.n_fixed = found, lacking, self.ends[-1 if is_whole else -2]
-            self.failures = 0 if is_whole else self.failures
+        """Go on from another translation, if it lacks less."""
+        lacking = self.phrases.lacking(found.ids)
+        if lacking is not None and len(lacking) < len(self.lacking or ()):
+            self.found, self.lacking = found, lacking

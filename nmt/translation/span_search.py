@@ -10,7 +10,7 @@ from typing import TypeVar
 from torch import Tensor
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
-from nmt.decode.engine import Engine
+from nmt.decode.engine import Engine, Ids
 from nmt.decode.hypothesis import NO_CONSTRAINTS as FREE
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_output
 from nmt.decode.parallel import halve_if_too_large, map_batches
@@ -95,25 +95,12 @@ class SpanSearch:
         results |= {span: [draft.found] for span, draft in drafts.items()}
         if stop and stop.is_late():
             return results
-        left = {span: draft for span, draft in drafts.items() if not draft.is_done}
-        results |= {span: [] for span, draft in left.items() if draft.lacking is None}
-        for span, draft in left.items():
-            if draft.n_terms > MOST_TERMS and draft.lacking and self.engine.fits(span.ids, ids := draft.ended()):
-                [log_probs] = self.engine.score([(span.ids, ids)], stop)
-                results[span] = [Hypothesis.of(ids, log_probs, search)]
-        few = {span: draft.constraints for span, draft in left.items() if draft.n_terms <= MOST_TERMS}
-        return results | self.search_each(few, few, search, stop)
-
-    def weigh(self, drafts: list[Draft]) -> None:
-        """Find the best places for the terms that drafts lack."""
-
-        def log_probs(batch: list[Draft]) -> list[Tensor]:
-            return self.engine.log_probs_of([(d.source, d.found.ids) for d in batch], [d.firsts for d in batch])
-
-        batches = [*make_batches(drafts, SCORED, lambda draft: max(len(draft.source), len(draft.found.ids)))]
-        outputs = map_batches(partial(halve_if_too_large, log_probs), batches, self.engine.device)
-        for draft, log_probs_PT in zip(chain(*batches), chain(*outputs), strict=True):
-            draft.weigh(log_probs_PT)
+        many = [draft for draft in drafts.values() if draft.n_terms > MOST_TERMS and draft.writable]
+        ended = {draft: draft.ended() for draft in many}
+        self.take_scored({d: ids for d, ids in ended.items() if self.engine.fits(d.source, ids)}, search)
+        results |= {span: [draft.found] if draft.lacking is not None else [] for span, draft in drafts.items()}
+        left = {s: d.constraints for s, d in drafts.items() if not d.is_done and d.n_terms <= MOST_TERMS}
+        return results | self.search_each(left, left, search, stop)
 
     def insert_terms(self, drafts: list[Draft], search: SearchConfig, stop: Stop | None) -> None:
         """Put in the terms that drafts lack, as far as possible."""
@@ -122,18 +109,43 @@ class SpanSearch:
         def rest(begun: list[tuple[Draft, CompiledConstraints]]) -> list[list[Hypothesis]]:
             return self.engine.rest([draft.source for draft, _ in begun], [start for _, start in begun], search, stop)
 
-        while going := [draft for draft in drafts if draft.goes_on and self.engine.fits(draft.source, draft.ended())]:
-            self.weigh(going)
-            begun = [(draft, draft.start()) for draft in going]
-            # The library reads the part of the prefixes that is common to a batch at once.
-            by_length = make_batches(begun, search.batch_size, lambda pair: len(pair[1].prefix))
-            most = max(longest_output(len(d.source), search, room(len(d.source)), start) for d, start in begun)
-            batches = [part for batch in by_length for part in bounded(batch, search, most + 1)]
-            found = map_batches(partial(halve_if_too_large, rest), batches, self.engine.device)
-            if stop and stop.is_late():  # a translation without its terms is better than the beginning of one with them
-                return
-            for (draft, _), (best, *_) in zip(chain(*batches), chain(*found), strict=True):
-                draft.take(best)
+        if not (going := self.with_places(drafts)):
+            return
+        begun = [(draft, CompiledConstraints(draft.start())) for draft in going]
+        # The library reads the part of the prefixes that is common to a batch at once.
+        by_length = make_batches(begun, search.batch_size, lambda pair: len(pair[1].prefix))
+        most = max(longest_output(len(d.source), search, room(len(d.source)), start) for d, start in begun)
+        batches = [part for batch in by_length for part in bounded(batch, search, most + 1)]
+        found = map_batches(partial(halve_if_too_large, rest), batches, self.engine.device)
+        if stop and stop.is_late():  # a translation without its terms is better than the beginning of one with them
+            return
+        for (draft, _), (best, *_) in zip(chain(*batches), chain(*found), strict=True):
+            draft.take(best)
+        self.take_scored({draft: draft.start(whole=True) for draft in self.with_places(going)}, search)
+
+    def with_places(self, drafts: list[Draft]) -> list[Draft]:
+        """Those drafts whose terms can be put in, with the best places for these."""
+
+        def log_probs(batch: list[Draft]) -> list[Tensor]:
+            return self.engine.log_probs_of([(d.source, d.found.ids) for d in batch], [d.firsts for d in batch])
+
+        going = [draft for draft in drafts if draft.goes_on and self.engine.fits(draft.source, draft.ended())]
+        batches = [*make_batches(going, SCORED, lambda draft: max(len(draft.source), len(draft.found.ids)))]
+        outputs = map_batches(partial(halve_if_too_large, log_probs), batches, self.engine.device)
+        for draft, log_probs_PT in zip(chain(*batches), chain(*outputs), strict=True):
+            draft.weigh(log_probs_PT)
+        return going
+
+    def take_scored(self, drafts: Mapping[Draft, Ids], search: SearchConfig) -> None:
+        """Let drafts go on from these pieces."""
+
+        def log_probs(batch: list[Draft]) -> list[list[float]]:
+            return self.engine.score([(draft.source, drafts[draft]) for draft in batch])
+
+        batches = [*make_batches(drafts, SCORED, lambda draft: len(drafts[draft]))]
+        outputs = map_batches(partial(halve_if_too_large, log_probs), batches, self.engine.device)
+        for draft, found in zip(chain(*batches), chain(*outputs), strict=True):
+            draft.take(Hypothesis.of(drafts[draft], found, search))
 
     def search_each(
         self,
@@ -188,7 +200,7 @@ class SpanSearch:
             assert wanted.phrases
             drafts[n] = [Draft(span.ids, wanted, wanted.phrases, found[Span(span.ids)][0]) for span in lines[n]]
         if not (stop and stop.is_late()):
-            self.weigh([d for d in chain(*drafts.values()) if d.goes_on and self.engine.fits(d.source, d.found.ids)])
+            self.with_places([*chain(*drafts.values())])
         placed = [list(spans) for spans in lines]
         for n, of_line in drafts.items():
             must = [[], *(list(span.constraints.must) for span in lines[n][1:])]

@@ -85,7 +85,7 @@ def test_terms_of_one_line_change_nothing_for_another(without_phrases: Translato
     assert without_phrases.translate(asked) == [without_phrases.translate([one])[0] for one in asked]
 
 
-def test_if_a_term_became_a_part_of_a_longer_word_the_next_word_follows_it(translator: Translator) -> None:
+def test_if_a_term_became_a_part_of_a_longer_word_the_words_that_stood_there_follow_it(translator: Translator) -> None:
     constraints, tokenizer = Constraints(must=(Term(("dog",)),)), translator.tokenizer
     compiled = translator.compiler.compile(constraints, 3, SHORT)
     assert compiled.phrases
@@ -99,12 +99,11 @@ def test_if_a_term_became_a_part_of_a_longer_word_the_next_word_follows_it(trans
     log_probs_PT = torch.full((1, len(ids) + 1), -9.0)
     log_probs_PT[0, word] = -1.0
     draft.weigh(log_probs_PT)
-    assert list(draft.start().prefix) == [*ids[:word], *dog]
+    assert [*draft.start()] == [*ids[:word], *dog]
     draft.take(hypothesis(longer))
     assert (draft.found.ids, draft.goes_on) == (ids, True)
-    draft.weigh(log_probs_PT)
-    assert list(draft.start().prefix) == [*ids[:word], *dog, ids[word]]
-    draft.take(hypothesis([*ids[:word], *dog, *ids[word:]]))
+    draft.take(hypothesis([*draft.start(whole=True)]))
+    assert draft.found.ids == [*ids[:word], *dog, *ids[word:]]
     assert draft.is_done
 
 
