@@ -96,12 +96,6 @@ class Automaton:
         finished, all_met = self.reader.states[state].char in FINISHED, self.met(state) == self.all_met
         return finished and all_met and all(self.reader.constraints[p] for p in self.reader.complete(state))
 
-    def accepts(self, text: bytes) -> bool:
-        """Whether a whole text, in UTF-8, meets every constraint and has no forbidden phrase."""
-        with self.lock:
-            state = self.reader.read(self.start, text)
-        return state != DEAD and self.may_end(state)
-
     def lacking(self, pieces: Sequence[int]) -> list[int] | None:
         """The required phrases, as indices in `required`, whose constraints whole output doesn't meet; None if it has a
         forbidden phrase, or is no text."""

@@ -27,7 +27,7 @@ class Term:
     targets: tuple[str, ...]
     source: str = ""
     """The words of the line that the term translates. The span with these words must contain it; if they are not given,
-    the span that it makes least improbable."""
+    the span whose translation has it, or else where the model finds its first piece most probable."""
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,8 @@ class Call:
         spans = [Span(leaf.ids or (), leaf.constraints) for leaf in leaves]
         starts = [n for n, leaf in enumerate(leaves) if leaf.number == 0]
         groups = [spans[start:end] for start, end in zip(starts, [*starts[1:], len(spans)], strict=True)]
-        placed = [span for group in self.spans.place_terms(groups, search, self.stop) for span in group]
-        found = self.spans.find((span for span in placed if span.ids), search, self.stop)
+        placed, known = self.spans.place_terms(groups, search, self.stop)
+        found = self.spans.find((span for span in placed if span.ids), search, self.stop, known)
         pairs = zip(leaves, placed, strict=True)
         return [self.written(leaf, span, found[span]) if span.ids else [BLANK] for leaf, span in pairs]
 

@@ -15,7 +15,7 @@ from nmt.decode.surfaces import Surfaces, UnfinishedWord, surface
 from nmt.fields import require
 from nmt.reading.request import Constraints
 from nmt.text.normalise import tidy
-from nmt.text.scripts import is_letter
+from nmt.text.scripts import Phrase, is_letter
 from nmt.vocabulary import SPACE, UNK
 
 # Maximum number of pieces for the constraints of a sentence: its length limit rises by this number.
@@ -104,7 +104,10 @@ class ConstraintCompiler:
 
     def are_met(self, constraints: Constraints, text: str) -> bool:
         """Whether a whole translation (joined from spans, with its items put back) meets the constraints."""
-        automaton = self.automata.find(constraints)
-        if automaton and not automaton.accepts(text.encode("utf-8", "replace")):
-            return False
-        return " ".join(text.split()).startswith(" ".join(tidy(constraints.prefix)[0].split()))
+        texts = [" ".join(written.split()) for written in (text, tidy(constraints.prefix)[0])]
+        met = all(any(occurs(target, text) for target in term.targets) for term in constraints.must)
+        return met and texts[0].startswith(texts[1]) and not any(occurs(p, text) for p in constraints.must_not)
+
+
+def occurs(written: str, text: str) -> bool:
+    return any(Phrase.parse(written).find(text))

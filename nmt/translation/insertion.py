@@ -1,23 +1,24 @@
 """Terms that a translation lacks are put into it: translations flow in, those with terms flow out.
 
-A term stands where the model finds its first piece most probable. What is before it stays; what follows is searched
-again. So terms are put in from left to right, mostly one in a round, and all sentences share the rounds. On captions
-this takes a fifth of the time of constrained search (`nmt.decode.rules.Phrases`), and the model finds the result more
+A term stands where the model finds its first piece most probable. What is before the last term stays; what follows is
+searched again. If the model then makes a term a part of a longer word, or loses another one, nothing is searched again,
+and the terms stand between the words of the translation as it was. All sentences share these steps. On captions this
+takes a fifth of the time of constrained search (`nmt.decode.rules.Phrases`), and the model finds the result more
 probable. Where a term can't be put in so, as one that its neighbours change, constrained search must do it.
 
 Shapes: P phrases, T target pieces.
 """
 
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from torch import Tensor
 
 from nmt.config import SearchConfig
+from nmt.decode.engine import Ids
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
 from nmt.decode.phrases import Automaton
 
-FAILURES = 2  # in a row, before constrained search does it
-ROUNDS = 3  # with more terms than rounds, the first round puts in several
 # Constrained search takes memory for each combination of terms that are met. With more terms, those that can't be put
 # in otherwise stand at the end.
 MOST_TERMS = 4
@@ -29,20 +30,16 @@ def narrower(search: SearchConfig) -> SearchConfig:
     return replace(search, beam_size=(search.beam_size + 1) // 2)
 
 
-@dataclass
+@dataclass(eq=False)
 class Draft:
     """The best translation of a sentence so far, which lacks terms."""
 
+    source: Ids
     constraints: CompiledConstraints
     phrases: Automaton
     found: Hypothesis
-    n_fixed: int = 0
-    """The pieces that stay: all up to the newest term."""
-    n_started: int = 0
-    trying: set[int] = field(default_factory=set)
-    """The phrases that are being put in."""
-    failures: int = 0
-    """Trials since the newest term that brought nothing."""
+    places: dict[int, tuple[float, int, int]] = field(default_factory=dict)
+    """Of each term that is lacking, by its constraint: the best place, as log-probability, place and phrase."""
 
     def __post_init__(self) -> None:
         self.lacking = self.phrases.lacking(self.found.ids)
@@ -52,56 +49,56 @@ class Draft:
         return self.lacking == []
 
     @property
+    def writable(self) -> list[int]:
+        """The phrases that are lacking and can follow any word."""
+        return [p for p in self.lacking or () if self.constraints.spelled[p]]
+
+    @property
     def goes_on(self) -> bool:
         """Whether terms can be put in."""
-        possible = self.failures < FAILURES and not self.constraints.prefix and bool(self.lacking)
-        return possible and all(self.constraints.spelled[p] for p in self.lacking or ())
+        return not self.constraints.prefix and bool(self.writable)
 
     @property
     def n_terms(self) -> int:
         return self.phrases.all_met.bit_count()
 
     @property
-    def longest_start(self) -> list[int]:
-        """A beginning that is as long as those that `start` makes."""
-        return [*self.found.ids, *max((self.constraints.spelled[p] for p in self.lacking or ()), key=len)]
-
-    @property
     def firsts(self) -> list[int]:
-        """The first piece of each phrase that is lacking."""
-        return [self.constraints.spelled[p][0] for p in self.lacking or ()]
+        """The first pieces of `writable`."""
+        return [self.constraints.spelled[p][0] for p in self.writable]
 
-    def start(self, log_probs_PT: Tensor) -> CompiledConstraints:
-        """The beginning to try: up to the leftmost of the best places of all terms. `log_probs_PT`: of `firsts`."""
+    def weigh(self, log_probs_PT: Tensor) -> None:
+        """Find the best places of terms. `log_probs_PT`: of `firsts`."""
         ids, separating_V = self.found.ids, self.phrases.reader.surfaces.separating_V
-        places = [i for i in range(self.n_fixed, len(ids) + 1) if i == len(ids) or separating_V[ids[i]]]
-        # If the model made the term a part of a longer word, the word that stood there must follow it.
-        places = places[:-1] if self.failures and len(places) > 1 else places
-        best: dict[int, tuple[float, int, int]] = {}  # of each term, by its constraint
-        for p, log_probs_T in zip(self.lacking or (), log_probs_PT.tolist(), strict=True):
+        places = [i for i in range(len(ids) + 1) if i == len(ids) or separating_V[ids[i]]]
+        self.places = {}
+        for p, log_probs_T in zip(self.writable, log_probs_PT.tolist(), strict=True):
             term = self.phrases.reader.constraints[p]
             found = max((log_probs_T[i], i, p) for i in places)
-            best[term] = max(found, best.get(term, found))
-        ranked = sorted((place, p) for _, place, p in best.values())
-        prefix, done = list[int](), 0
-        self.trying = set()
-        for place, p in ranked[: max(1, len(ranked) - ROUNDS + 1)]:
-            prefix += [*ids[done:place], *self.constraints.spelled[p]]
-            self.trying.add(p)
+            self.places[term] = max(found, self.places.get(term, found))
+
+    def value(self, term: int) -> float:
+        """How well a term fits: the log-probability of its best place; infinite if it is there already."""
+        if self.lacking is not None and all(self.phrases.reader.constraints[p] != term for p in self.lacking):
+            return inf
+        return self.places[term][0] if term in self.places else -inf
+
+    def start(self, *, whole: bool = False) -> tuple[int, ...]:
+        """The pieces up to the last of the terms, all at their best places; `whole`: and the rest as it is."""
+        ids, pieces, done = self.found.ids, list[int](), 0
+        for place, p in sorted((place, p) for _, place, p in self.places.values()):
+            pieces += [*ids[done:place], *self.constraints.spelled[p]]
             done = place
-        prefix += ids[done : done + 1] if self.failures else ()
-        self.n_started = len(prefix)
-        return CompiledConstraints(prefix=tuple(prefix))
+        return (*pieces, *(ids[done:] if whole else ()))
 
     def ended(self) -> list[int]:
-        """The pieces with all terms that are lacking at the end."""
-        missing = {self.phrases.reader.constraints[p]: self.constraints.spelled[p] for p in self.lacking or ()}
-        return [*self.found.ids, *(piece for pieces in missing.values() for piece in pieces)]
+        """The pieces with all terms that are lacking at the end, in their longest forms."""
+        forms = ((self.constraints.spelled[p], self.phrases.reader.constraints[p]) for p in self.writable)
+        longest = {term: pieces for pieces, term in sorted(forms, key=lambda form: len(form[0]))}
+        return [*self.found.ids, *(piece for pieces in longest.values() for piece in pieces)]
 
     def take(self, found: Hypothesis) -> None:
-        """Go on from the translation that was found for `start`, if it has the terms."""
+        """Go on from another translation, if it lacks less."""
         lacking = self.phrases.lacking(found.ids)
-        if lacking is None or self.trying <= set(lacking):
-            self.failures += 1
-        else:
-            self.found, self.lacking, self.n_fixed, self.failures = found, lacking, self.n_started, 0
+        if lacking is not None and len(lacking) < len(self.lacking or ()):
+            self.found, self.lacking = found, lacking

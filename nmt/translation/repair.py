@@ -29,6 +29,7 @@ from nmt.text.scripts import ONE_CASE
 from nmt.text.sentences import split_clauses, split_sentences
 from nmt.text.suspicions import Flag, prose, suspicions
 from nmt.translation.constraints import ConstraintCompiler
+from nmt.translation.insertion import MOST_TERMS
 from nmt.translation.model_folder import Facts
 
 # Second attempts have at least this beam size, and don't repeat n-grams of this length.
@@ -111,7 +112,7 @@ class Guard:
                 copy = Translation(tidy(line.reading.text)[0], 0.0, ())
                 line.consider([copy] * len(line.translations), "copy")
         self.retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
-        wrong = [line for line in lines if line.flags - ADVICE]
+        wrong = [line for line in lines if line.faults]
         if wrong and not search.samples:
             search = replace(
                 search,
@@ -120,7 +121,7 @@ class Guard:
                 min_length=max(1, search.min_length),
             )
             self.retry("no repeats", USUAL, wrong, search)
-        self.retry("shorter spans", HALVES, [line for line in wrong if line.flags - ADVICE], search)
+        self.retry("shorter spans", HALVES, [line for line in wrong if line.faults], search)
         return [line.translations for line in lines]
 
     def retry(self, name: str, steps: Steps, chosen: list["Line"], search: SearchConfig | None = None) -> None:
@@ -143,6 +144,12 @@ class Line:
         """The flags of the first translation, or of all samples: what retries are for."""
         judged = self.translations[: 1 if self.judge.ranked else None]
         return {flag for translation in judged for flag in translation.flags}
+
+    @property
+    def faults(self) -> set[Flag]:
+        """The flags that another search may mend. Many terms make a translation long, however it is searched."""
+        many = len(self.reading.constraints.must) > MOST_TERMS
+        return self.flags - ADVICE - ({"too_long"} if many else set())
 
     @property
     def may_have_lost_clauses(self) -> bool:

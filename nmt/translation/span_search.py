@@ -10,7 +10,7 @@ from typing import TypeVar
 from torch import Tensor
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
-from nmt.decode.engine import Engine
+from nmt.decode.engine import Engine, Ids
 from nmt.decode.hypothesis import NO_CONSTRAINTS as FREE
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_output
 from nmt.decode.parallel import halve_if_too_large, map_batches
@@ -47,6 +47,10 @@ class Span:
         return replace(self, constraints=replace(self.constraints, must=must))
 
 
+Found = dict[Span, list[Hypothesis]]
+"""The hypotheses of spans."""
+
+
 class SpanSearch:
     """Beam search and sampling of spans with one engine."""
 
@@ -54,24 +58,26 @@ class SpanSearch:
         self.engine, self.compiler = engine, compiler
 
     def find(
-        self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None = None
-    ) -> dict[Span, list[Hypothesis]]:
+        self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None = None, known: Found | None = None
+    ) -> Found:
         """Hypotheses of each span, at most `search.n_best`, best first; samples in their own order.
 
         If no hypothesis meets the constraints of a span, it is searched again without the terms that it must contain,
         then without any constraint, so every span has a hypothesis. ValueError if constraints can never be met;
         Stopped as `stop` says. If its time is up, hypotheses may lack terms, and others are UNSEARCHED.
+
+        `known`: hypotheses of spans without constraints, which need no search.
         """
-        results = self.find_once(spans, search, stop)
+        results = self.find_once(spans, search, stop, known or {})
         for loosen in (lambda old: replace(old, must=()), lambda _: NO_CONSTRAINTS):
             failed = [span for span, hypotheses in results.items() if not hypotheses]
             if failed:
                 loosened = {span: replace(span, constraints=loosen(span.constraints)) for span in failed}
-                retried = self.find_once(loosened.values(), search, stop)
+                retried = self.find_once(loosened.values(), search, stop, {})
                 results |= {span: retried[loosened[span]] for span in failed}
         return results
 
-    def find_once(self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None) -> dict[Span, list[Hypothesis]]:
+    def find_once(self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None, known: Found) -> Found:
         """As `find`, but with an empty list if no hypothesis meets the constraints.
 
         The best translation without phrases is the best with them if it has what they ask for. So they are left out at
@@ -82,47 +88,64 @@ class SpanSearch:
         if not compiled or search.n_best > 1:
             return self.search_each(distinct, compiled, search, stop)
         free = {s: replace(c, phrases=None, spelled=()) for s, c in compiled.items()}
-        results = self.search_each(distinct, free, search, stop)
-        drafts = {s: Draft(c, c.phrases, results[s][0]) for s, c in compiled.items() if c.phrases and results[s]}
-        self.insert_terms(drafts, search, stop)
+        results = {s: known[Span(s.ids)] for s in distinct if Span(s.ids) in known and not s.constraints.prefix}
+        results |= self.search_each([s for s in distinct if s not in results], free, search, stop)
+        drafts = {s: Draft(s.ids, c, c.phrases, results[s][0]) for s, c in compiled.items() if c.phrases and results[s]}
+        self.insert_terms([*drafts.values()], search, stop)
         results |= {span: [draft.found] for span, draft in drafts.items()}
         if stop and stop.is_late():
             return results
-        left = {span: draft for span, draft in drafts.items() if not draft.is_done}
-        results |= {span: [] for span, draft in left.items() if draft.lacking is None}
-        for span, draft in left.items():
-            if draft.n_terms > MOST_TERMS and draft.lacking and self.engine.fits(span.ids, ids := draft.ended()):
-                [log_probs] = self.engine.score([(span.ids, ids)], stop)
-                results[span] = [Hypothesis.of(ids, log_probs, search)]
-        few = {span: draft.constraints for span, draft in left.items() if draft.n_terms <= MOST_TERMS}
-        return results | self.search_each(few, few, search, stop)
+        many = [draft for draft in drafts.values() if draft.n_terms > MOST_TERMS and draft.writable]
+        ended = {draft: draft.ended() for draft in many}
+        self.take_scored({d: ids for d, ids in ended.items() if self.engine.fits(d.source, ids)}, search)
+        results |= {span: [draft.found] if draft.lacking is not None else [] for span, draft in drafts.items()}
+        left = {s: d.constraints for s, d in drafts.items() if not d.is_done and d.n_terms <= MOST_TERMS}
+        return results | self.search_each(left, left, search, stop)
 
-    def insert_terms(self, drafts: dict[Span, Draft], search: SearchConfig, stop: Stop | None) -> None:
+    def insert_terms(self, drafts: list[Draft], search: SearchConfig, stop: Stop | None) -> None:
         """Put in the terms that drafts lack, as far as possible."""
-        search, fits, starts = narrower(search), self.engine.fits, dict[Span, CompiledConstraints]()
+        search, room = narrower(search), self.engine.longest_target
 
-        def log_probs(spans: list[Span]) -> list[Tensor]:
-            pairs = [(span.ids, drafts[span].found.ids) for span in spans]
-            return self.engine.log_probs_of(pairs, [drafts[span].firsts for span in spans])
+        def rest(begun: list[tuple[Draft, CompiledConstraints]]) -> list[list[Hypothesis]]:
+            return self.engine.rest([draft.source for draft, _ in begun], [start for _, start in begun], search, stop)
 
-        def rest(spans: list[Span]) -> list[list[Hypothesis]]:
-            return self.engine.rest([span.ids for span in spans], [starts[span] for span in spans], search, stop)
+        if not (going := self.with_places(drafts)):
+            return
+        begun = [(draft, CompiledConstraints(draft.start())) for draft in going]
+        # The library reads the part of the prefixes that is common to a batch at once.
+        by_length = make_batches(begun, search.batch_size, lambda pair: len(pair[1].prefix))
+        most = max(longest_output(len(d.source), search, room(len(d.source)), start) for d, start in begun)
+        batches = [part for batch in by_length for part in bounded(batch, search, most + 1)]
+        found = map_batches(partial(halve_if_too_large, rest), batches, self.engine.device)
+        if stop and stop.is_late():  # a translation without its terms is better than the beginning of one with them
+            return
+        for (draft, _), (best, *_) in zip(chain(*batches), chain(*found), strict=True):
+            draft.take(best)
+        self.take_scored({draft: draft.start(whole=True) for draft in self.with_places(going)}, search)
 
-        while going := [span for span, d in drafts.items() if d.goes_on and fits(span.ids, d.longest_start)]:
-            batches = [*make_batches(going, SCORED, lambda span: max(len(span), len(drafts[span].found.ids)))]
-            outputs = map_batches(partial(halve_if_too_large, log_probs), batches, self.engine.device)
-            for span, log_probs_PT in zip(chain(*batches), chain(*outputs), strict=True):
-                starts[span] = drafts[span].start(log_probs_PT)
-            # The library reads the part of the prefixes that is common to a batch at once.
-            by_length = make_batches(going, search.batch_size, lambda span: len(starts[span].prefix))
-            room = self.engine.longest_target
-            limits = [longest_output(len(s), search, room(len(s)), starts[s]) for s in going]
-            batches = [part for batch in by_length for part in bounded(batch, search, max(limits) + 1)]
-            found = map_batches(partial(halve_if_too_large, rest), batches, self.engine.device)
-            if stop and stop.is_late():  # a translation without its terms is better than the beginning of one with them
-                return
-            for span, (best, *_) in zip(chain(*batches), chain(*found), strict=True):
-                drafts[span].take(best)
+    def with_places(self, drafts: list[Draft]) -> list[Draft]:
+        """Those drafts whose terms can be put in, with the best places for these."""
+
+        def log_probs(batch: list[Draft]) -> list[Tensor]:
+            return self.engine.log_probs_of([(d.source, d.found.ids) for d in batch], [d.firsts for d in batch])
+
+        going = [draft for draft in drafts if draft.goes_on and self.engine.fits(draft.source, draft.ended())]
+        batches = [*make_batches(going, SCORED, lambda draft: max(len(draft.source), len(draft.found.ids)))]
+        outputs = map_batches(partial(halve_if_too_large, log_probs), batches, self.engine.device)
+        for draft, log_probs_PT in zip(chain(*batches), chain(*outputs), strict=True):
+            draft.weigh(log_probs_PT)
+        return going
+
+    def take_scored(self, drafts: Mapping[Draft, Ids], search: SearchConfig) -> None:
+        """Let drafts go on from these pieces."""
+
+        def log_probs(batch: list[Draft]) -> list[list[float]]:
+            return self.engine.score([(draft.source, drafts[draft]) for draft in batch])
+
+        batches = [*make_batches(drafts, SCORED, lambda draft: len(drafts[draft]))]
+        outputs = map_batches(partial(halve_if_too_large, log_probs), batches, self.engine.device)
+        for draft, found in zip(chain(*batches), chain(*outputs), strict=True):
+            draft.take(Hypothesis.of(drafts[draft], found, search))
 
     def search_each(
         self,
@@ -130,7 +153,7 @@ class SpanSearch:
         compiled: Mapping[Span, CompiledConstraints],
         search: SearchConfig,
         stop: Stop | None,
-    ) -> dict[Span, list[Hypothesis]]:
+    ) -> Found:
         """The hypotheses of each span, with its constraints if it has any."""
         # Only spans with the same settings share batches: constraints of a span don't change results of other spans.
         groups: dict[tuple[SearchConfig, bool], list[Span]] = {}
@@ -155,35 +178,37 @@ class SpanSearch:
             work,
             self.engine.device,
         )
-        results: dict[Span, list[Hypothesis]] = {}
+        results: Found = {}
         for (_, batch), output in zip(work, outputs, strict=True):
             results.update(zip(batch, output, strict=True))
         return results
 
-    def place_terms(self, lines: list[list[Span]], search: SearchConfig, stop: Stop | None = None) -> list[list[Span]]:
-        """Move each term without a source from the first span of its line to the span that it makes least improbable:
-        there it belongs, probably."""
-        lines, free = list(lines), dict[int, list[Term]]()
-        for n, spans in enumerate(lines):
-            if len(spans) > 1 and (terms := [term for term in spans[0].constraints.must if not term.source]):
-                placed = tuple(term for term in spans[0].constraints.must if term.source)
-                lines[n], free[n] = [spans[0].with_terms(placed), *spans[1:]], terms
-        bare = [span for n in free for span in lines[n]]
-        tried = [add_term(span, term) for n, terms in free.items() for span in lines[n] for term in terms]
-        found = self.find_once([*bare, *tried], replace(search, n_best=1, mbr="none"), stop) if free else {}
-        log_probs = {span: hypotheses[0].log_prob if hypotheses else -math.inf for span, hypotheses in found.items()}
-        for n, terms in free.items():
-            spans = list(lines[n])
-            for term in terms:
-                gains = [log_probs[add_term(span, term)] - max(log_probs[span], -1e9) for span in lines[n]]
-                place = gains.index(max(gains))
-                spans[place] = add_term(spans[place], term)
-            lines[n] = spans
-        return lines
-
-
-def add_term(span: Span, term: Term) -> Span:
-    return span.with_terms((*span.constraints.must, term))
+    def place_terms(
+        self, lines: list[list[Span]], search: SearchConfig, stop: Stop | None = None
+    ) -> tuple[list[Span], Found]:
+        """The spans of all lines, and hypotheses of some spans without constraints. Each term without a source moves
+        from the first span of its line to the one whose translation has it, else to where it is most probable."""
+        search, drafts = replace(search, n_best=1, mbr="none"), dict[int, list[Draft]]()
+        asked = [
+            n
+            for n, spans in enumerate(lines)
+            if len(spans) > 1 and any(not t.source for t in spans[0].constraints.must)
+        ]
+        found = self.search_each(dict.fromkeys(Span(span.ids) for n in asked for span in lines[n]), {}, search, stop)
+        for n in asked:
+            wanted = self.compiler.compile(replace(lines[n][0].constraints, prefix=""), 0, search)
+            assert wanted.phrases
+            drafts[n] = [Draft(span.ids, wanted, wanted.phrases, found[Span(span.ids)][0]) for span in lines[n]]
+        if not (stop and stop.is_late()):
+            self.with_places([*chain(*drafts.values())])
+        placed = [list(spans) for spans in lines]
+        for n, of_line in drafts.items():
+            must = [[], *(list(span.constraints.must) for span in lines[n][1:])]
+            for k, term in enumerate(lines[n][0].constraints.must):
+                values = [draft.value(1 << k) for draft in of_line]
+                must[0 if term.source else values.index(max(values))].append(term)
+            placed[n] = [span.with_terms(tuple(terms)) for span, terms in zip(lines[n], must, strict=True)]
+        return list(chain(*placed)), found
 
 
 def constrained_search(search: SearchConfig, constraints: CompiledConstraints) -> SearchConfig:

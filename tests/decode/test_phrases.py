@@ -99,7 +99,6 @@ def test_the_verdict_on_a_text_is_that_of_regular_expressions_however_it_is_segm
     state, other = (follow(automaton, segment(text.encode(), pieces, seed + n)) for n in range(2))
     assert state == other
     assert (state != -1 and automaton.may_end(state)) == keeps(text, must, must_not)
-    assert automaton.accepts(text.encode()) == keeps(text, must, must_not)
 
 
 @many
@@ -120,7 +119,6 @@ def test_an_output_is_utf_8(text: list[bytes], must: list[list[str]], must_not: 
     except UnicodeDecodeError:
         expected = False
     assert (state != -1 and automaton.may_end(state)) == expected
-    assert automaton.accepts(b"".join(text)) == expected
 
 
 @many

@@ -32,20 +32,6 @@ def test_a_term_is_for_the_span_that_has_its_source_as_a_word(translator: Transl
     assert re.search(r"(?<![a-z])dog(?![a-z])", text)
 
 
-def test_a_term_without_source_is_for_the_sentence_that_it_makes_least_improbable(translator: Translator) -> None:
-    line = "Der Hund läuft über die Wiese. Zwei Männer sitzen am Tisch."
-
-    def found(*terms: Term) -> float:
-        ((best,),) = translator.translate_n_best([Request(line, Constraints(must=terms))])
-        assert all(term.targets[0] in best.text for term in terms)
-        return best.log_prob
-
-    words = ("dog", "men", "the", "coffee")
-    placed = [[found(Term((word,), source)) for source in ("Hund", "Männer")] for word in words]
-    assert [found(Term((word,))) for word in words] == [pytest.approx(max(both)) for both in placed]
-    assert found(Term(("dog",)), Term(("coffee",))) < 0
-
-
 def test_forbidden_phrases_go_with_a_prefix(translator: Translator) -> None:
     request = Request("Hund", Constraints("The", must_not=("dog",)))
     (found,) = translator.translate_n_best([request], replace(SHORT, beam_size=4, n_best=4))

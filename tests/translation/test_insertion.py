@@ -10,7 +10,9 @@ from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import TorchEngine
-from nmt.reading.request import Constraints, Request, Term
+from nmt.decode.surfaces import surface
+from nmt.reading.request import Constraints, Part, Request, Term
+from nmt.text.scripts import is_letter
 from nmt.translation.insertion import MOST_TERMS, Draft
 from nmt.translation.span_search import Span
 from nmt.translation.translator import Translator
@@ -83,7 +85,7 @@ def test_terms_of_one_line_change_nothing_for_another(without_phrases: Translato
     assert without_phrases.translate(asked) == [without_phrases.translate([one])[0] for one in asked]
 
 
-def test_if_a_term_became_a_part_of_a_longer_word_the_next_word_follows_it(translator: Translator) -> None:
+def test_if_a_term_became_a_part_of_a_longer_word_the_words_that_stood_there_follow_it(translator: Translator) -> None:
     constraints, tokenizer = Constraints(must=(Term(("dog",)),)), translator.tokenizer
     compiled = translator.compiler.compile(constraints, 3, SHORT)
     assert compiled.phrases
@@ -92,15 +94,16 @@ def test_if_a_term_became_a_part_of_a_longer_word_the_next_word_follows_it(trans
     def hypothesis(ids: list[int]) -> Hypothesis:
         return Hypothesis.of(ids, [-1.0] * (len(ids) + 1), SHORT)
 
-    draft = Draft(compiled, compiled.phrases, hypothesis(ids))
+    draft = Draft((), compiled, compiled.phrases, hypothesis(ids))
     word = max(i for i, piece in enumerate(tokenizer.target_pieces(ids)) if piece.startswith("\u2581"))
     log_probs_PT = torch.full((1, len(ids) + 1), -9.0)
     log_probs_PT[0, word] = -1.0
-    assert list(draft.start(log_probs_PT).prefix) == [*ids[:word], *dog]
+    draft.weigh(log_probs_PT)
+    assert [*draft.start()] == [*ids[:word], *dog]
     draft.take(hypothesis(longer))
     assert (draft.found.ids, draft.goes_on) == (ids, True)
-    assert list(draft.start(log_probs_PT).prefix) == [*ids[:word], *dog, ids[word]]
-    draft.take(hypothesis([*ids[:word], *dog, *ids[word:]]))
+    draft.take(hypothesis([*draft.start(whole=True)]))
+    assert draft.found.ids == [*ids[:word], *dog, *ids[word:]]
     assert draft.is_done
 
 
@@ -116,6 +119,36 @@ def test_more_terms_than_constrained_search_takes_are_flagged_if_they_are_missin
     assert len(automaton.rows) < 50, "no search with its states"
     [[best, *_]] = translator.translate_n_best([Request(LINES[0], few)], search)
     assert "constraints" not in best.flags
+
+
+def test_a_term_without_source_is_for_the_sentence_that_has_it_or_where_it_is_most_probable(
+    translator: Translator,
+) -> None:
+    line, tokenizer = "Der Hund läuft über die Wiese. Zwei Männer sitzen am Tisch.", translator.tokenizer
+    ((plain,),) = translator.translate_n_best([line])
+    assert len(plain.parts) == 2
+
+    def placed(*terms: Term) -> float:
+        ((best,),) = translator.translate_n_best([Request(line, Constraints(must=terms))])
+        assert all(term.targets[0] in best.text for term in terms)
+        return best.log_prob
+
+    def value(word: str, part: Part) -> float:
+        """The log-probability of the word's first piece at the best beginning of a word."""
+        ids, (first, *_) = part.hypothesis.ids, tokenizer.encode_target([word])[0]
+        log_probs = translator.engine.log_probs_of([(part.source, ids)], [[first]])[0][0]
+        texts = [surface(piece).decode(errors="ignore") for piece in tokenizer.target_pieces(ids)]
+        places = [i for i, text in enumerate(texts) if text and not is_letter(text[0])]
+        return max(log_probs[i].item() for i in (*places, len(ids)))
+
+    for word in WORDS:
+        values = [value(word, part) for part in plain.parts]
+        source = ("Hund", "Männer")[values.index(max(values))]
+        assert placed(Term((word,))) == pytest.approx(placed(Term((word,), source)))
+    assert placed(Term(("dog",)), Term(("coffee",))) < 0
+    words = [max(found, key=len) for part in plain.parts if (found := re.findall("[A-Za-z]+", part.written))]
+    assert words
+    assert [placed(Term((word,))) for word in words] == pytest.approx([plain.log_prob] * len(words), abs=1e-3)
 
 
 def test_forbidden_phrases_hold_beside_terms(translator: Translator) -> None:

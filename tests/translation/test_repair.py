@@ -10,7 +10,7 @@ from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.lines import cut_sentences
 from nmt.reading.loop import Reading, translate
-from nmt.reading.request import BLANK, Lists, Part, Request, Translation
+from nmt.reading.request import BLANK, Constraints, Lists, Part, Request, Term, Translation
 from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
 from nmt.translation.call import Call
@@ -80,6 +80,18 @@ def test_what_looks_wrong_after_all_attempts_is_flagged_and_the_first_one_kept(t
     assert (best.text, best.fallback) == (LOOP, "")
     assert "loop" in best.flags
     assert len(scripted.asked) == 3
+
+
+def test_a_line_of_many_terms_may_be_long_but_not_loop(translator: Translator) -> None:
+    terms = tuple(Term((word,)) for word in ("umbrella", "meadow", "station", "coffee", "bottles"))
+    text = "An umbrella in the meadow behind the station where coffee was spilled on many bottles."
+    few, many = (Request("Ein Hund.", Constraints(must=chosen)) for chosen in (terms[1:], terms))
+    scripted = Scripted(translator, [text, text], ["A dog."], ["A dog."])
+    (one,), (other,) = scripted(few, many)
+    assert (one.flags, other.flags, other.fallback) == (("too_long",), ("too_long",), "")
+    assert [len(texts) for texts, _, _ in scripted.asked] == [2, 1, 1], "only few terms are searched again"
+    scripted = Scripted(translator, [f"{text} {LOOP}"], [text])
+    assert scripted(many)[0][0].fallback == "no repeats"
 
 
 def test_the_second_look_is_at_spans_half_as_long_and_repeats_no_more_than_before(translator: Translator) -> None:
