@@ -100,8 +100,8 @@ def command(options: Options) -> int:
     output = Path(options.output).expanduser()
     require_new(output)
     is_one = len(options.forward) == 1 and not options.backward
-    one = "--distil replaces the pairs by translations of one model: give --forward DIR once"
-    require(not options.distil or is_one, one)
+    several = "--distil replaces the pairs by translations of one model: give --forward DIR once"
+    require(not options.distil or is_one, several)
     whole = "--distil replaces pairs of the corpus, and --only-new leaves the corpus out: give one of them"
     require(not (options.distil and options.only_new), whole)
     engine = Engine.parse(options.get("workers", "1"), options.get("part", "1/1"))

@@ -32,10 +32,10 @@ NAMES = {
 HARMLESS = {
     "nmt.documents.json.TOKEN": "sees valid JSON, whose strings have an end",
     "nmt.text.edges.TRAIL": "sees the last 40 characters",
-    "nmt.text.own_items.SYNTAX": "sees expressions of at most 1,000 characters",
+    "nmt.text.user_items.SYNTAX": "sees expressions of at most 1,000 characters",
     "nmt.text.sentences.BEFORE_TOUCHING": "sees two words, each cut to a length",
     "pattern": "accelerators: a letter that is looked for",
-    "expression": "of the user of the command, who waits for it; the service takes none that `own_items` can't judge",
+    "expression": "of the user of the command, who waits for it; the service takes none that `user_items` can't judge",
     "re.escape(self.text).replace('\\\\ ', ' +')": "a term, found in a few of its lines",
     "f\"({'|'.join(spellings)})\"": "known words, one after the other",
 }

@@ -170,9 +170,9 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
     for backward in (False, True):
         files = plan.more[backward]
         used = any(model.backward == backward for model in plan.models)
-        own = used and not (plan.only_new and files)
+        is_used = used and not (plan.only_new and files)
         held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
-        texts: list[Iterable[str]] = [(pair[backward] for pair in train)] if own else []
+        texts: list[Iterable[str]] = [(pair[backward] for pair in train)] if is_used else []
         for number, file in enumerate(files, start=1):
             name = f"more {'target' if backward else 'source'} {number}"
             lines, ledgers[name] = read_sentences(file, plan.config, held_out)

@@ -63,8 +63,8 @@ def job_translator(job: Translating) -> Translate:
     """A function that translates units as the options of the job say, and tells the user what looks wrong."""
 
     def translate_some(units: Sequence[Unit], mode: Mode) -> list[Answer]:
-        some = replace(job, markup=mode)  # it shares the remarks and the glossary
-        records = [some.constrain(some.form.read(unit.text)) for unit in units]
+        marked = replace(job, markup=mode)  # it shares the remarks and the glossary
+        records = [marked.constrain(marked.form.read(unit.text)) for unit in units]
         requests = [request for record in records for request in record.requests]
         found = [best for best, *_ in job.translator.translate_n_best(requests, job.search, markup=mode)]
         for unit, record, best in zip(units, records, found, strict=True):

@@ -21,8 +21,8 @@ def find_recipe(given: str) -> Path:
     """The file that is given or, if there is none, the recipe of nmt with that name: modern, modern.yaml or
     recipes/modern.yaml. So the commands of the documentation work in every folder."""
     path = Path(given)
-    own = RECIPES / f"{path.stem}.yaml"
-    return path if path.exists() or str(path.parent) not in (".", "recipes") or not own.is_file() else own
+    known = RECIPES / f"{path.stem}.yaml"
+    return path if path.exists() or str(path.parent) not in (".", "recipes") or not known.is_file() else known
 
 
 def make_config(given: Mapping[str, Any], recipe: Path | None = None) -> Config:

@@ -279,7 +279,7 @@ def guess(data: bytes, language: str) -> str:
         # Read in the wrong encoding, small letters are often capitals, and the other way round.
         odd = sum(pair[0][0].islower() and pair[0][1].isupper() for pair in ODD_CASE.finditer(text))
         found += [(odd, page)] if text.encode(page) == data else []
-    return min(found, key=lambda one: one[0])[1] if found else "utf-8"
+    return min(found, key=lambda place: place[0])[1] if found else "utf-8"
 
 
 def decode(data: bytes, encoding: str, language: str | None = None) -> Text:

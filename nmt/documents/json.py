@@ -76,5 +76,5 @@ def strings(root: Node) -> list[Node]:
     while waiting:
         node = waiting.pop()
         found += [node] if node.text is not None else []
-        waiting += (one for key, one in node.members.items() if not key.startswith("@"))
+        waiting += (member for key, member in node.members.items() if not key.startswith("@"))
     return sorted(found, key=lambda node: node.start)

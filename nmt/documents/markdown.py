@@ -173,7 +173,7 @@ def unit_text(pieces: Sequence[Piece]) -> str:
 def answer_pieces(answer: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
     """The pieces of an answer that has the tags of its unit."""
     numbered = [*zip(pieces, numbers_of(pieces), strict=True)]
-    marks = {(str(n), one.kind == "closes"): one for one, n in numbered if one.kind not in ("words", "html")}
+    marks = {(str(n), piece.kind == "closes"): piece for piece, n in numbered if piece.kind not in ("words", "html")}
     position, links = 0, list[re.Match[str] | None]()
     for tag in read_tags(answer):
         if tag.start > position:

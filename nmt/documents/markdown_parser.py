@@ -152,9 +152,9 @@ def joined(pieces: Sequence[Piece]) -> list[Piece]:
     """The pieces, with neighbouring words as one, and runs of blanks as one blank."""
     found = list[Piece]()
     for kind, group in groupby(pieces, lambda piece: piece.kind):
-        some = [*group]
+        together = [*group]
         if kind == "words":
-            text = BLANKS.sub(" ", "".join(piece.text for piece in some))
-            some = [Piece("words", text, some[0].start, some[-1].end)]
-        found += some
+            text = BLANKS.sub(" ", "".join(piece.text for piece in together))
+            together = [Piece("words", text, together[0].start, together[-1].end)]
+        found += together
     return found

@@ -41,7 +41,9 @@ def read_docx(data: bytes, options: Options) -> Document:
     for name in names_of_type(archive, WORD_STYLES) if options.target else ():
         xml = archive.xml(name)
         found = [element for element in xml.root.walk() if element.name == "w:lang" and "w:val" in element.attributes]
-        changes = [attributes(xml, one, {written_attribute(xml, one, "val"): options.target}) for one in found]
+        changes = [
+            attributes(xml, element, {written_attribute(xml, element, "val"): options.target}) for element in found
+        ]
         parts[name] = xml_document(xml, (), changes)
     return archive_document(archive, parts)
 

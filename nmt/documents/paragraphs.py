@@ -256,11 +256,11 @@ def collapsed(pieces: list[Piece]) -> list[Piece]:
             opened.append(len(found))
         elif piece.kind == "closes":
             n = opened.pop()
-            if not any(one.kind == "words" and any(map(str.isalnum, one.text)) for one in found[n:]):
-                text = "".join(one.text for one in found[n:] if one.kind == "words")
-                words = next((one for one in found[n:] if one.kind == "words"), piece)
+            if not any(piece.kind == "words" and any(map(str.isalnum, piece.text)) for piece in found[n:]):
+                text = "".join(piece.text for piece in found[n:] if piece.kind == "words")
+                words = next((piece for piece in found[n:] if piece.kind == "words"), piece)
                 blanks = [replace(words, spans=(), text=text)] if text and text.isspace() else []
-                kept = [one for one in found[n:] if one.kind != "words" or not blanks]
+                kept = [piece for piece in found[n:] if piece.kind != "words" or not blanks]
                 found[n:] = [Piece("mark", spans_of([*kept, piece])), *blanks]
                 continue
         found.append(piece)
@@ -276,8 +276,8 @@ def grouped(pieces: Iterable[Piece]) -> Iterator[Piece]:
             group.append(piece)
             continue
         if group:
-            style = next((one.style for one in group if not is_blank(one)), group[-1].style)
-            text, spans = "".join(one.text for one in group), tuple(span for one in group for span in one.spans)
+            style = next((piece.style for piece in group if not is_blank(piece)), group[-1].style)
+            text, spans = "".join(piece.text for piece in group), tuple(span for piece in group for span in piece.spans)
             yield replace(group[0], spans=spans, text=text, style=style)
             group = []
         if piece and piece.kind == "words":

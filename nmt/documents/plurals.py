@@ -148,7 +148,7 @@ def with_forms(document: Document, options: Options) -> Document:
     kept = [not tree and bool(HEAD.search(unit.text)) for unit, tree in zip(document.units, trees, strict=True)]
     asked = list[list[Unit | None]]()
     for unit, tree, is_kept in zip(document.units, trees, kept, strict=True):
-        texts = [one.text for one in leaves(tree)] if tree else [] if is_kept else [unit.text]
+        texts = [leaf.text for leaf in leaves(tree)] if tree else [] if is_kept else [unit.text]
         asked.append([replace(unit, text=text) if not tree or has_words(text) else None for text in texts])
 
     def joined(unit: Unit, tree: Choice | None, texts: Sequence[Unit | None], rest: Iterator[Answer]) -> Answer:

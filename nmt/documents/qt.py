@@ -16,7 +16,9 @@ from nmt.documents.xml_splice import Element, Text, Xml, escape
 
 def read(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "one of Qt Linguist", "TS")
-    slots = [slot for one in xml.root.walk() if one.name == "message" for slot in slots_of(xml, one, options)]
+    slots = [
+        slot for element in xml.root.walk() if element.name == "message" for slot in slots_of(xml, element, options)
+    ]
     values: dict[str, str | None] = {"language": options.target.replace("-", "_")}
     return xml_document(xml, slots, [attributes(xml, xml.root, values)] if options.target else ())
 

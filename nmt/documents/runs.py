@@ -128,8 +128,8 @@ def fields(pieces: list[Piece]) -> list[Piece]:
         part = found[begin:] if len(begun) < DEEPEST else []
         if not part or not nests(part):
             continue
-        instruction = "".join(one.text for one in part if one.field == "instruction")
-        n = next((n for n, one in enumerate(part) if one.field == "separate"), 0)
+        instruction = "".join(run.text for run in part if run.field == "instruction")
+        n = next((n for n, run in enumerate(part) if run.field == "separate"), 0)
         if n and instruction.strip().upper().startswith("HYPERLINK"):
             found[begin:] = [Piece("opens", spans_of(part[: n + 1])), *part[n + 1 : -1], Piece("closes", piece.spans)]
         else:

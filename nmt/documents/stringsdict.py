@@ -29,7 +29,7 @@ def slots(xml: Xml, element: Element, options: Options) -> Iterator[Slot | Parag
     parts = element.elements
     pairs = {key.text: value for key, value in zip(parts[::2], parts[1::2], strict=False) if value.name == "string"}
     found = {name: (value, Paragraph(xml, content(value), f"form {name}")) for name, value in pairs.items()}
-    yield from (one for name, (value, one) in found.items() if name in CLASSES or is_text(name, value.text))
+    yield from (slot for name, (value, slot) in found.items() if name in CLASSES or is_text(name, value.text))
     forms = {name: item for name, item in found.items() if name in CLASSES}
     if forms:
         yield from added_forms(forms, options.target, "<key>NAME</key><string>TEXT</string>")

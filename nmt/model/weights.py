@@ -37,9 +37,11 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
 
 
 def require_fitting(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
-    own = dict(model.named_parameters())
-    wrong = sorted(own.keys() ^ tensors.keys())
-    wrong = wrong or [n for n, p in own.items() if p.shape != tensors[n].shape or not tensors[n].is_floating_point()]
+    parameters = dict(model.named_parameters())
+    wrong = sorted(parameters.keys() ^ tensors.keys())
+    wrong = wrong or [
+        n for n, p in parameters.items() if p.shape != tensors[n].shape or not tensors[n].is_floating_point()
+    ]
     if wrong:
         raise ValueError(f"the weights in {origin} don't fit the model's settings: {wrong[0]} is missing or different")
 

@@ -44,7 +44,7 @@ class Out(Taken):
         if self.segment and translation.text == lifted.text:
             raw_places = [*lifted.places, len(lifted.line)]
             return translation.moved(lifted.line, lambda place: raw_places[place])
-        tokens = tokenize(translation.text, own=self.outer.own)
+        tokens = tokenize(translation.text, user_items=self.outer.user_items)
         links = self.context.links(
             translation,
             [(places[lifted.places[token[0]]], is_word(lifted.text, token)) for token in lifted.tokens],
@@ -60,13 +60,13 @@ class Out(Taken):
         return whole if restored.is_whole or not self.flag else whole.flagged("items")
 
     def restored(self, text: str, links: Links) -> Restored:
-        return restore(text, self.lifted, links, self.outer.own, self.segment.spell if self.segment else str)
+        return restore(text, self.lifted, links, self.outer.user_items, self.segment.spell if self.segment else str)
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         if self.outer.segment is None:
-            yield (lift(flatten(text, self.outer.own, beside=self.beside), self.outer.own).text,)
+            yield (lift(flatten(text, self.outer.user_items, beside=self.beside), self.outer.user_items).text,)
         else:
-            segments = parse(text, self.outer.own).segments
+            segments = parse(text, self.outer.user_items).segments
             if len(segments) == 1:
                 yield (segments[0].lifted.text,)
 
@@ -77,7 +77,7 @@ def out(reading: Reading, lifted: Lifted, context: Context, *, flag: bool) -> Ou
 
 def lifted_items(reading: Reading, context: Context) -> Out | None:
     """The line without its items, other than numbers."""
-    lifted = lift(reading.text, reading.own)
+    lifted = lift(reading.text, reading.user_items)
     return out(reading, lifted, context, flag=False) if lifted.nodes else None
 
 
@@ -86,7 +86,7 @@ def items_beside(reading: Reading, context: Context) -> Out | None:
     alignment knows better than such models where these stand."""
     if not context.tokenizer.has_placeholders or has_items(reading):
         return None
-    lifted = lift(flatten(reading.text, reading.own, beside=True), reading.own)
+    lifted = lift(flatten(reading.text, reading.user_items, beside=True), reading.user_items)
     return replace(out(reading, lifted, context, flag=False), beside=True) if lifted.nodes else None
 
 
@@ -120,7 +120,7 @@ class Placeheld(Taken):
         return translation.moved(unmarked.text, lambda place: places[place] if place < len(places) else end, links)
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        found = mark(text, self.outer.own)
+        found = mark(text, self.outer.user_items)
         free, names = dict(self.marked.marks), dict[str, str]()
         for placeholder, item in found.marks.items() if found else ():
             same = [key for key, other in free.items() if other.text == item.text]
@@ -135,7 +135,7 @@ def items(reading: Reading, context: Context) -> Placeheld | None:
     """The line with placeholders for its items; None if the model knows none, or the constraints have items."""
     if not context.tokenizer.has_placeholders or has_items(reading):
         return None
-    marked = mark(reading.text, reading.own)
+    marked = mark(reading.text, reading.user_items)
     if marked is None:
         return None
     marks = {key: replace(item, text=written(reading, marked, key)) for key, item in marked.marks.items()}
@@ -147,7 +147,7 @@ def has_items(reading: Reading) -> bool:
     """Whether the constraints of a line have items."""
     wanted = reading.constraints
     phrases = [wanted.prefix, *wanted.must_not, *(target for term in wanted.must for target in term.targets)]
-    return any(item.kind != "number" for text in phrases if text for item in find_items(text, reading.own))
+    return any(item.kind != "number" for text in phrases if text for item in find_items(text, reading.user_items))
 
 
 def written(reading: Reading, marked: Marked, placeholder: str) -> str:
@@ -173,7 +173,7 @@ def quotes(reading: Reading, context: Context) -> Out | None:
     if words is None or "\t" in line:
         return None
     # Quotes right around an item belong to it.
-    found = [match for match in QUOTED.finditer(line) if any(map(str.isalpha, prose(match[0], reading.own)))]
+    found = [match for match in QUOTED.finditer(line) if any(map(str.isalpha, prose(match[0], reading.user_items)))]
     signs = {sign for match in found for sign in match[0][0] + context.tokenizer.readable(match[0][0])}
     if not found or not words.signs.isdisjoint(signs):
         return None
@@ -185,5 +185,5 @@ def quotes(reading: Reading, context: Context) -> Out | None:
     signs = {shown[place] for match in found for place in (match.start(), match.end() - 1)}
     if any(sign in phrase for sign in signs for phrase in reading.constraints.must_not):
         return None
-    lifted = lift(Flat("".join(shown), "".join(marked), [*range(len(line) + 1)]), reading.own)
+    lifted = lift(Flat("".join(shown), "".join(marked), [*range(len(line) + 1)]), reading.user_items)
     return Unquoted((reading.remapped(lifted.text, lifted.places),), reading, lifted, context, flag=True)

@@ -113,7 +113,7 @@ def mark_up(reading: Reading, context: Context) -> Segments | None:
     if not is_markup(reading.text, context.mode):
         return None
     text = re.sub("[\ud800-\udfff]", "\ufffd", reading.text).removesuffix("\r")
-    outer, inner = parse(text, reading.own), parse_inner(text, reading.own)
+    outer, inner = parse(text, reading.user_items), parse_inner(text, reading.user_items)
     segments = [*outer.segments, *inner.segments]
     whole = replace(reading, text=text, places=reading.places[: len(text) + 1])
     shared = share(reading.constraints, [segment.lifted.text for segment in segments])

@@ -18,10 +18,10 @@ from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Lists, Places, Request, Translation, join, ranks
 from nmt.text.edits import Edit, apply
-from nmt.text.items import NO_OWN
+from nmt.text.items import NO_USER_ITEMS
 from nmt.text.markup import Mode, Segment
 from nmt.text.normalise import require_string
-from nmt.text.own_items import OwnItems
+from nmt.text.user_items import UserItems
 from nmt.text.words import Spellings
 
 LONGEST_COMPARED = 200  # characters of a word: comparing two words takes quadratic time
@@ -38,7 +38,7 @@ class Reading:
     places: Places
     """For each character of `text`, and for its end, where it begins in the line."""
     constraints: Constraints = NO_CONSTRAINTS
-    own: OwnItems = NO_OWN
+    user_items: UserItems = NO_USER_ITEMS
     segment: Segment | None = None
     """The segment of mark-up that the text is, if its tags are still in it."""
     ids: tuple[int, ...] | None = None
@@ -50,12 +50,12 @@ class Reading:
     def of(cls, request: Request) -> "Reading":
         text = request.text
         require_string(text)
-        return cls(text, text, range(len(text) + 1), request.constraints, request.own)
+        return cls(text, text, range(len(text) + 1), request.constraints, request.user_items)
 
     @property
     def request(self) -> Request:
         """A request for the text alone."""
-        return Request(self.text, self.constraints, self.own)
+        return Request(self.text, self.constraints, self.user_items)
 
     def of_line(self, translation: Translation) -> Translation:
         """A translation of `request` as one of this part of the line."""
@@ -76,8 +76,8 @@ class Reading:
 
     def remapped(self, text: str, places: Sequence[int]) -> "Reading":
         """The reading with another text; `places`: where each of its characters begins in the present one."""
-        own = self.places
-        return replace(self, text=text, places=(*(own[place] for place in places), own[-1]), segment=None)
+        places = self.places
+        return replace(self, text=text, places=(*(places[place] for place in places), places[-1]), segment=None)
 
     def edited(self, edits: Sequence[Edit]) -> "Reading":
         """The reading where parts of the text (in order, without overlaps) are replaced. A replacement that is longer

@@ -12,9 +12,9 @@ from typing import get_args
 
 from nmt.decode.hypothesis import Hypothesis
 from nmt.text.edits import Edit, apply, shifts
-from nmt.text.items import NO_OWN
-from nmt.text.own_items import OwnItems
+from nmt.text.items import NO_USER_ITEMS
 from nmt.text.suspicions import Flag
+from nmt.text.user_items import UserItems
 
 Places = Sequence[int]
 """Offsets in another text, one for each character."""
@@ -55,7 +55,7 @@ class Request:
 
     text: str
     constraints: Constraints = NO_CONSTRAINTS
-    own: OwnItems = NO_OWN
+    user_items: UserItems = NO_USER_ITEMS
     """Items that the user describes."""
 
 

@@ -48,7 +48,7 @@ class Inside(Taken):
 def inside(reading: Reading, context: Context) -> Inside | None:
     """The text without the marks around it."""
     text, constraints = reading.text, reading.constraints
-    edges = take_off(text, context.tokenizer.knows, context.quotes, reading.own, context.final_mark)
+    edges = take_off(text, context.tokenizer.knows, context.quotes, reading.user_items, context.final_mark)
     if not edges or "\t" in text:
         return None
     around = edges.lead + "\n" + (edges.stop or "") + edges.trail
@@ -115,7 +115,7 @@ class Recased(Taken):
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
         old = chosen[0].text
-        new = old if ONE_CASE.search(old) else outside_items(old, self.casing, self.readings[0].own)
+        new = old if ONE_CASE.search(old) else outside_items(old, self.casing, self.readings[0].user_items)
         if new == old:
             return chosen[0]
         # A few letters have two in the other case, such as ß.
@@ -182,4 +182,4 @@ class Lowered(Recased):
 
 
 def lowered(reading: Reading, context: Context) -> Lowered:
-    return Lowered((reading.respelled(outside_items(reading.text, str.lower, reading.own)),), str.upper)
+    return Lowered((reading.respelled(outside_items(reading.text, str.lower, reading.user_items)),), str.upper)

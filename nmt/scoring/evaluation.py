@@ -37,8 +37,10 @@ def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) 
     """The test set in these files, or else those of the run of a model folder: [sources, *references] by name."""
     hint = "give both, or neither for a run's own test sets"
     require((source is not None) == bool(references), f"--source and --reference belong together: {hint}")
-    own = sorted((folder.parent / "data").glob("test*.src"))
-    files = [[Path(source), *map(Path, references)]] if source else [[path, path.with_suffix(".tgt")] for path in own]
+    prepared = sorted((folder.parent / "data").glob("test*.src"))
+    files = (
+        [[Path(source), *map(Path, references)]] if source else [[path, path.with_suffix(".tgt")] for path in prepared]
+    )
     require(bool(files), f"{folder} is in no run folder with data/test*.src: give --source and --reference")
     tests = {paths[0].stem: [read_lines(path) for path in paths] for paths in files}
     for paths, lines in zip(files, tests.values(), strict=True):

@@ -19,10 +19,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from nmt.text.items import NO_OWN, find_items
-from nmt.text.own_items import OwnItems
+from nmt.text.items import NO_USER_ITEMS, find_items
 from nmt.text.scripts import WORD
 from nmt.text.suspicions import prose
+from nmt.text.user_items import UserItems
 
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffc"
@@ -73,11 +73,11 @@ class Characters:
                 end = item.end
         return "".join([*result, self.replaced(text[end:])]).strip()
 
-    def lacks(self, text: str, own: OwnItems = NO_OWN) -> bool:
+    def lacks(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> bool:
         """Whether a readable text has letters, and outside of its items characters without a piece."""
         if self.known.issuperset(text):
             return False
-        rest = re.sub(r"\s", "", prose(text, own))
+        rest = re.sub(r"\s", "", prose(text, user_items))
         return not self.known.issuperset(rest) and any(map(str.isalpha, rest))
 
     def replaced(self, text: str) -> str:

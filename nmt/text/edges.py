@@ -19,11 +19,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nmt.text.items import EMOJI, NO_OWN, find_items
+from nmt.text.items import EMOJI, NO_USER_ITEMS, find_items
 from nmt.text.languages import short_code
-from nmt.text.own_items import OwnItems
 from nmt.text.scripts import is_combining
 from nmt.text.sentences import MARKS
+from nmt.text.user_items import UserItems
 
 Knows = Callable[[str], bool]
 """Whether the vocabulary of the source has a piece for a text, alone or at the start of a word."""
@@ -79,7 +79,11 @@ def quotes_of(language: str) -> tuple[str, str]:
 
 
 def take_off(
-    line: str, knows: Knows, quotes: tuple[str, str] | None = None, own: OwnItems = NO_OWN, final: str = ""
+    line: str,
+    knows: Knows,
+    quotes: tuple[str, str] | None = None,
+    user_items: UserItems = NO_USER_ITEMS,
+    final: str = "",
 ) -> Edges:
     """The parts of a tidied line. If nothing but edges would be left, the line is its text.
 
@@ -95,7 +99,7 @@ def take_off(
         end = trails.pop().start()
     text, stop = line[start:end], None
     around, lead, after = ["", ""], line[:start], line[end:]
-    while len(text) > 2 and AROUND.get(text[0]) == text[-1] and is_around(text, knows, own):
+    while len(text) > 2 and AROUND.get(text[0]) == text[-1] and is_around(text, knows, user_items):
         left, right = quotes if quotes and text[0] in TYPOGRAPHIC else (text[0], text[-1])
         around = [around[0] + left, right + around[1]]
         text, start, end = text[1:-1], start + 1, end - 1
@@ -106,7 +110,7 @@ def take_off(
     if not any(map(str.isalpha, text)):
         return Edges("", line, "")
     lacks_mark = final and (text[-1].isalpha() or is_combining(text[-1]))
-    if lacks_mark and not any(item.end == len(text) for item in find_items(text, own)):
+    if lacks_mark and not any(item.end == len(text) for item in find_items(text, user_items)):
         text, stop = text + final, ""
     return Edges(lead + around[0], text, around[1] + after, stop, start, end)
 
@@ -123,8 +127,8 @@ def is_mark(lead: re.Match[str], knows: Knows) -> bool:
     return is_sentence or knows(word[0].lower())
 
 
-def is_around(text: str, knows: Knows, own: OwnItems) -> bool:
+def is_around(text: str, knows: Knows, user_items: UserItems) -> bool:
     """Whether the first and last sign of a text belong together, and the vocabulary lacks one."""
     first, last, inside = text[0], text[-1], text[1:-1]
-    is_item = any(item.start == 0 or item.end == len(text) for item in find_items(text, own))
+    is_item = any(item.start == 0 or item.end == len(text) for item in find_items(text, user_items))
     return first not in inside and last not in inside and not (knows(first) and knows(last)) and not is_item

@@ -28,12 +28,12 @@ from html.entities import html5
 from typing import Literal, cast
 
 from nmt.text.elements import ELEMENTS
-from nmt.text.own_items import OwnItems
 from nmt.text.scripts import ASIAN
+from nmt.text.user_items import UserItems
 
 Kind = Literal["own", "url", "email", "tag", "placeholder", "emoji", "number"]
 
-NO_OWN = OwnItems()
+NO_USER_ITEMS = UserItems()
 
 LETTER = rf"[^\W\d_{ASIAN}]"
 PICTURE = r"\u2600-\u2757\u2763-\u2767\u2794-\u27bf\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
@@ -136,15 +136,17 @@ class Item:
         return self.kind == "number" and len(self.text) == 1
 
 
-def find_items(text: str, own: OwnItems = NO_OWN) -> list[Item]:
+def find_items(text: str, user_items: UserItems = NO_USER_ITEMS) -> list[Item]:
     """The items of a text, in order, without overlaps. Takes linear time."""
-    return [item for item in scan(text, own) if not item.is_bare_digit]
+    return [item for item in scan(text, user_items) if not item.is_bare_digit]
 
 
-def outside_items(text: str, change: Callable[[str], str], own: OwnItems = NO_OWN, *, numbers: bool = False) -> str:
+def outside_items(
+    text: str, change: Callable[[str], str], user_items: UserItems = NO_USER_ITEMS, *, numbers: bool = False
+) -> str:
     """The text with `change` applied to the parts between its items; with `numbers`, to numbers too."""
     result, position = list[str](), 0
-    for item in find_items(text, own):
+    for item in find_items(text, user_items):
         if item.kind != "number" or not numbers:
             result += [change(text[position : item.start]), item.text]
             position = item.end
@@ -237,10 +239,10 @@ class Reader:
         return match.end() if known else 0
 
 
-def scan(text: str, own: OwnItems = NO_OWN) -> Iterator[Item]:
+def scan(text: str, user_items: UserItems = NO_USER_ITEMS) -> Iterator[Item]:
     """Yield the items of a text, including bare single digits."""
     match = PATTERN.search(text) if SIGN_OF_ITEM.search(text) else None
-    position, found = 0, own.find(text)[::-1] if own.patterns else []
+    position, found = 0, user_items.find(text)[::-1] if user_items.patterns else []
     if not (match or found):
         return
     reader = Reader(text)

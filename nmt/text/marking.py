@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nmt.text.items import NO_OWN
-from nmt.text.own_items import OwnItems
+from nmt.text.items import NO_USER_ITEMS
 from nmt.text.restore import CLOSES, GROUP, MARK, OPENS, Flat, flatten, widen
 from nmt.text.tokens import is_spaced
+from nmt.text.user_items import UserItems
 from nmt.vocabulary import ITEMS, PLACEHOLDERS
 
 PLACEHOLDER = re.compile(f"[{''.join(PLACEHOLDERS)}]")
@@ -70,10 +70,10 @@ class Unmarked:
     """Where each character of the translation with placeholders is in `text`."""
 
 
-def mark(line: str, own: OwnItems = NO_OWN) -> Marked | None:
+def mark(line: str, user_items: UserItems = NO_USER_ITEMS) -> Marked | None:
     """The line with placeholders. None if it has no items or nothing else, pairs of tags, more items than there are
     placeholders, or characters that are placeholders."""
-    flat = flatten(line, own)
+    flat = flatten(line, user_items)
     suits = any(map(str.isalpha, flat.text)) and {OPENS, CLOSES}.isdisjoint(flat.text)
     found = list(find_marks(flat)) if suits and not PLACEHOLDER.search(line) else []
     if not 0 < len(found) <= len(ITEMS):

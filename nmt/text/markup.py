@@ -20,10 +20,10 @@ from typing import Literal
 
 from nmt.text.edits import Edit, apply
 from nmt.text.elements import BLOCKS, ELEMENTS, RAW, RAW_TEXT, UNTRANSLATED, VOID
-from nmt.text.items import NO_OWN
-from nmt.text.own_items import OwnItems
+from nmt.text.items import NO_USER_ITEMS
 from nmt.text.restore import CLOSES, DEEPEST, OPENS, SINGLE, Flat, Lifted, lift
 from nmt.text.suspicions import prose
+from nmt.text.user_items import UserItems
 
 Mode = Literal["auto", "html", "none"]
 
@@ -119,39 +119,39 @@ class Document:
         return "".join(part for pair in zip(self.kept, [*texts, ""], strict=True) for part in pair)
 
 
-def parse(text: str, own: OwnItems = NO_OWN) -> Document:
+def parse(text: str, user_items: UserItems = NO_USER_ITEMS) -> Document:
     """The segments of a text with mark-up. Takes linear time."""
-    return document(text, [make_segment(text, *part, own) for part in cut(text, read_tags(text))], own)
+    return document(text, [make_segment(text, *part, user_items) for part in cut(text, read_tags(text))], user_items)
 
 
-def document(text: str, segments: Iterable[Segment], own: OwnItems) -> Document:
+def document(text: str, segments: Iterable[Segment], user_items: UserItems) -> Document:
     """The text with those of the segments, in order, that have letters."""
     kept, chosen, position = list[str](), list[Segment](), 0
     for segment in segments:
-        if any(map(str.isalpha, prose(segment.lifted.text, own))):
+        if any(map(str.isalpha, prose(segment.lifted.text, user_items))):
             kept.append(text[position : segment.start])
             chosen.append(segment)
             position = segment.start + len(segment.raw)
     return Document([*kept, text[position:]], chosen)
 
 
-def parse_inner(text: str, own: OwnItems = NO_OWN) -> Document:
+def parse_inner(text: str, user_items: UserItems = NO_USER_ITEMS) -> Document:
     """The segments inside the tags of a text: attributes that readers see, and CDATA. Other segments stay the same when
     these are translated, since each tag is one mark to them."""
-    return document(text, inner_segments(text, own), own)
+    return document(text, inner_segments(text, user_items), user_items)
 
 
-def inner_segments(text: str, own: OwnItems) -> Iterator[Segment]:
+def inner_segments(text: str, user_items: UserItems) -> Iterator[Segment]:
     for tag, _ in outermost(read_tags(text)):
         raw = text[tag.start : tag.end]
         if raw.startswith(CDATA) and raw.endswith(CDATA_END):
-            yield from cdata_segments(text, tag.start + len(CDATA), tag.end - len(CDATA_END), own)
+            yield from cdata_segments(text, tag.start + len(CDATA), tag.end - len(CDATA_END), user_items)
         elif tag.name in ELEMENTS and not tag.closes and not NO_TRANSLATION.search(raw):
             names = read_names(tag.name, raw)
             for match in ATTRIBUTE.finditer(text, tag.start + 1 + len(tag.name), tag.end):
                 side = "double" if match["double"] else "single"
                 if match[side] and match["name"].lower() in names:
-                    segment = make_segment(text, *match.span(side), [], own)
+                    segment = make_segment(text, *match.span(side), [], user_items)
                     quote, entity = ('"', "&quot;") if side == "double" else ("'", "&#39;")
                     yield replace(segment, spellings={quote: entity} | segment.spellings)
 
@@ -165,16 +165,16 @@ def read_names(name: str, raw: str) -> frozenset[str]:
     return READ | {"content"} if name == "meta" and SHOWN.search(raw) else READ
 
 
-def cdata_segments(text: str, start: int, end: int, own: OwnItems) -> Iterator[Segment]:
+def cdata_segments(text: str, start: int, end: int, user_items: UserItems) -> Iterator[Segment]:
     """The segments of a CDATA section: its text may be mark-up again, else it has no entities."""
     inside = text[start:end]
     if is_markup(inside, "auto"):
-        for segment in parse(inside, own).segments:
+        for segment in parse(inside, user_items).segments:
             yield replace(segment, start=start + segment.start)
         return
     raw = inside.strip(SPACES)
     flat = Flat(raw, re.sub("[\0-\3]", "\ufffd", raw), [*range(len(raw) + 1)])
-    yield Segment(raw, start + inside.find(raw), lift(flat, own), {})
+    yield Segment(raw, start + inside.find(raw), lift(flat, user_items), {})
 
 
 def is_markup(text: str, mode: Mode) -> bool:
@@ -264,7 +264,7 @@ def cut(text: str, tags: list[Tag]) -> Iterator[tuple[int, int, list[Tag]]]:
     yield start, len(text), inside
 
 
-def make_segment(text: str, start: int, end: int, inside: list[Tag], own: OwnItems) -> Segment:
+def make_segment(text: str, start: int, end: int, inside: list[Tag], user_items: UserItems) -> Segment:
     """The segment `text[start:end]`, without its outer blanks."""
     first, last = (inside[0].start, inside[-1].end) if inside else (end, start)
     start += len(text[start:first]) - len(text[start:first].lstrip(SPACES))
@@ -290,7 +290,7 @@ def make_segment(text: str, start: int, end: int, inside: list[Tag], own: OwnIte
         position = tag.end
     raw = text[start:end]
     flat = Flat(raw, "".join(characters), [*places, len(raw)], rendered=True)
-    return Segment(raw, start, lift(flat, own), spellings)
+    return Segment(raw, start, lift(flat, user_items), spellings)
 
 
 def decode(written: str) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from nmt.text.items import CLOSING_QUOTES, LETTER, NO_OWN, OPENING, QUOTES, UNIT, Item, find_items, tag_pairs
-from nmt.text.own_items import OwnItems
+from nmt.text.items import CLOSING_QUOTES, LETTER, NO_USER_ITEMS, OPENING, QUOTES, UNIT, Item, find_items, tag_pairs
 from nmt.text.tokens import Links, Node, Placing, Range, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
+from nmt.text.user_items import UserItems
 
 Spell = Callable[[str], str]
 
@@ -95,10 +95,10 @@ class Restored:
         return self.places[n] + old - self.starts[n] if n >= 0 else old
 
 
-def flatten(line: str, own: OwnItems = NO_OWN, *, beside: bool = False) -> Flat:
+def flatten(line: str, user_items: UserItems = NO_USER_ITEMS, *, beside: bool = False) -> Flat:
     """The line with its items, other than numbers, as marks. Tags without a counterpart are single items. `beside`:
     only those that surely stand beside words, not in the place of one: tags, and items in brackets."""
-    items = [item for item in find_items(line, own) if item.kind != "number"]
+    items = [item for item in find_items(line, user_items) if item.kind != "number"]
     if beside:
         items = [item for item in items if item.kind == "tag" or is_bracketed(line, item)]
     signs = [SINGLE] * len(items)
@@ -118,14 +118,14 @@ def is_bracketed(line: str, item: Item) -> bool:
     return before in BRACKETS and OPENING[before] == line[item.end : item.end + 1]
 
 
-def lift(line: str | Flat, own: OwnItems = NO_OWN) -> Lifted:
+def lift(line: str | Flat, user_items: UserItems = NO_USER_ITEMS) -> Lifted:
     """The line without its items, and the items."""
-    flat = flatten(line, own) if isinstance(line, str) else line
+    flat = flatten(line, user_items) if isinstance(line, str) else line
     if not MARK.search(flat.text):
-        tokens = tokenize(flat.text, own=own)
+        tokens = tokenize(flat.text, user_items=user_items)
         return Lifted(flat.line, flat.text, tokens, flat.places[:-1], [])
     flat.collapse(list(wordless_pairs(flat.text)))
-    return Lifting(flat).lifted(own)
+    return Lifting(flat).lifted(user_items)
 
 
 def wordless_pairs(text: str) -> list[tuple[int, int]]:
@@ -225,7 +225,7 @@ class Lifting:
         self.chunks, self.origins = list[str](), list[int]()
         self.nodes, self.ranges, self.around = list[Node](), list[tuple[int, int]](), [-1]
 
-    def lifted(self, own: OwnItems) -> Lifted:
+    def lifted(self, user_items: UserItems) -> Lifted:
         depth = lowest = 0
         for mark in MARK.findall(self.text):
             depth += (mark == OPENS) - (mark == CLOSES)
@@ -249,7 +249,7 @@ class Lifting:
                 self.ranges[n] = self.ranges[n][0], len(self.origins)
         self.copy(position, len(self.text))
         text = "".join(self.chunks).rstrip(" ")
-        tokens = tokenize(text, sorted(min(place, len(text)) for places in self.ranges for place in places), own)
+        tokens = tokenize(text, sorted(min(place, len(text)) for places in self.ranges for place in places), user_items)
         starts = [start for start, _ in tokens]
         nodes = [
             replace(node, start=bisect_left(starts, start), end=bisect_left(starts, end))
@@ -289,12 +289,14 @@ class Lifting:
         return unit.end
 
 
-def restore(translation: str, lifted: Lifted, links: Links, own: OwnItems = NO_OWN, spell: Spell = str) -> Restored:
+def restore(
+    translation: str, lifted: Lifted, links: Links, user_items: UserItems = NO_USER_ITEMS, spell: Spell = str
+) -> Restored:
     """The translation of a line without its items, with the items put back. `links`: of the tokens of both texts.
 
     `spell`: how the characters of the translation are written.
     """
-    tokens = tokenize(translation, own=own)
+    tokens = tokenize(translation, user_items=user_items)
     sides = (lifted.text, lifted.tokens), (translation, tokens)
     ranges = Placing(lifted.nodes, links, *([is_word(text, token) for token in side] for text, side in sides)).ranges()
     writer = Writer(translation, tokens, lifted.nodes, spell)

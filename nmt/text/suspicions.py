@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.text.items import NO_OWN, Item, breaks_tags, find_items, framed, scan, unmatched
-from nmt.text.own_items import OwnItems
+from nmt.text.items import NO_USER_ITEMS, Item, breaks_tags, find_items, framed, scan, unmatched
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
 from nmt.text.sentences import CLAUSE_MARK, count_ends, split_clauses
+from nmt.text.user_items import UserItems
 
 Flag = Literal[
     "loop",
@@ -52,7 +52,7 @@ CLOCK = re.compile(r"\d{1,2}[:.]\d\d")  # often written in words: "halb drei" fo
 
 
 def suspicions(
-    source: str, translation: str, *, finished: bool = True, sure: bool = True, own: OwnItems = NO_OWN
+    source: str, translation: str, *, finished: bool = True, sure: bool = True, user_items: UserItems = NO_USER_ITEMS
 ) -> list[Flag]:
     """What looks wrong with a translation, in the order of `Flag`; empty for a plausible one.
 
@@ -65,7 +65,7 @@ def suspicions(
       its numbers are there and nothing else is wrong.
     - unfinished: the search found no end of the translation; unsure: the model was not confident enough.
     - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, pairs of tags are broken or
-      nested in another way, or an item has lost the brackets or quotes right beside it. `own`: items of the user.
+      nested in another way, or an item has lost the brackets or quotes right beside it. `user_items`: of the user.
     - sentences: see `loses_sentences`.
     - numbers: a number of two or more digits is missing (clock times don't count), or one is written right after a
       letter, as in "at2".
@@ -76,14 +76,14 @@ def suspicions(
     """
     length, source_length = width(translation), width(source)
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
-    of_source, of_translation = list(scan(source, own)), list(scan(translation, own))
+    of_source, of_translation = list(scan(source, user_items)), list(scan(translation, user_items))
     has_items = bool(of_source or of_translation)
     lost = lost_numbers(of_source, of_translation, translation) if has_items else []
     raised: dict[Flag, bool] = {
         "loop": any(repeat(source, translation) for repeat in (loops, repeats_name, repeats_word)),
         "too_long": length > LENGTH_FACTOR * source_length + LENGTH_ALLOWANCE,
         "too_short": source_length > LENGTH_FACTOR * length + LENGTH_ALLOWANCE and not empty,
-        "copy": is_copy(source, translation, own),
+        "copy": is_copy(source, translation, user_items),
         "empty": empty,
         "invented": bool(LETTER.search(translation)) and not LETTER.search(source),
         "unfinished": not finished,
@@ -114,7 +114,7 @@ def lost_numbers(items: list[Item], others: list[Item], translation: str) -> lis
     missing = [number for number in numbers if number.canonical not in known]
     groups = {str(int(digits)) for digits in re.findall(r"\d+", translation)} if missing else set[str]()
     parts = [set(number.canonical.split("-")) for number in missing]
-    return [n for n, own in zip(missing, parts, strict=True) if len(own - groups) > n.canonical.count("-") // 2]
+    return [n for n, numbers in zip(missing, parts, strict=True) if len(numbers - groups) > n.canonical.count("-") // 2]
 
 
 def is_glued(items: list[Item], source: str, translation: str) -> bool:
@@ -241,7 +241,7 @@ def width(text: str) -> float:
     return len(text) if text.isascii() else len(text) + (WIDE_CHARACTER - 1) * len(WIDE.findall(text))
 
 
-def is_copy(source: str, translation: str, own: OwnItems = NO_OWN) -> bool:
+def is_copy(source: str, translation: str, user_items: UserItems = NO_USER_ITEMS) -> bool:
     """Whether the translation equals the source, except for case and blanks, and should not.
 
     Without its items, a text of fewer than 4 words with letters (in scripts without spaces, fewer than 8 letters) may
@@ -249,15 +249,15 @@ def is_copy(source: str, translation: str, own: OwnItems = NO_OWN) -> bool:
     """
     if source.casefold().split() != translation.casefold().split():
         return False
-    words = [word for word in WORD.findall(prose(source, own)) if any(map(str.isalpha, word))]
+    words = [word for word in WORD.findall(prose(source, user_items)) if any(map(str.isalpha, word))]
     if all(word[0].isupper() and not word.isupper() for word in words):
         return False
     unspaced = len(UNSPACED_LETTER.findall("".join(words)))
     return len(words) >= COPIED_WORDS or unspaced >= COPIED_WORDS * LETTERS_OF_WORD
 
 
-def prose(text: str, own: OwnItems = NO_OWN) -> str:
+def prose(text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
     """A text without its items."""
-    items = find_items(text, own)
+    items = find_items(text, user_items)
     starts, ends = [item.start for item in items], [item.end for item in items]
     return " ".join(text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True))

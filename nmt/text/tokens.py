@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from nmt.text.items import NO_OWN, find_items
-from nmt.text.own_items import OwnItems
+from nmt.text.items import NO_USER_ITEMS, find_items
 from nmt.text.scripts import UNSPACED, WORD
+from nmt.text.user_items import UserItems
 
 Tokens = Sequence[tuple[int, int]]  # start and end of each
 Links = Sequence[tuple[int, int]]  # an alignment: indices (source, target) of tokens or words
@@ -28,11 +28,11 @@ LETTER = f"{WORD.pattern.removesuffix(']+')}{UNSPACED}]"
 TOKEN = re.compile(rf"{LETTER}++(?:['’.-]{LETTER}++)*+|\S")
 
 
-def tokenize(text: str, cuts: Iterable[int] = (), own: OwnItems = NO_OWN) -> list[tuple[int, int]]:
+def tokenize(text: str, cuts: Iterable[int] = (), user_items: UserItems = NO_USER_ITEMS) -> list[tuple[int, int]]:
     """Start and end of the tokens of a text. A new token begins at each of the `cuts`, which are in rising order."""
     tokens: list[tuple[int, int]] = []
     position = 0
-    items = [(item.start, item.end) for item in find_items(text, own) if item.kind != "number"]
+    items = [(item.start, item.end) for item in find_items(text, user_items) if item.kind != "number"]
     for start, end in sorted([*items, *((cut, cut) for cut in cuts)]):
         tokens += words(text, position, max(position, start))
         if end > start:
@@ -136,15 +136,15 @@ class Placing:
             if node.closing is not None:
                 children[n] = []
         ranges = [(0, 0)] * len(self.nodes)
-        for parent, own in children.items():
+        for parent, inner in children.items():
             around = ranges[parent] if parent >= 0 else (0, self.n_target)
             taken: list[Range] = []
-            open_first = sorted(own, key=lambda n: not self.is_open(self.nodes[n]))
+            open_first = sorted(inner, key=lambda n: not self.is_open(self.nodes[n]))
             for n in (n for n in open_first if self.nodes[n].closing is not None):
                 ranges[n] = self.around_words(self.nodes[n], around, taken)
                 if ranges[n][0] < ranges[n][1]:
                     taken.insert(bisect_left(taken, ranges[n]), ranges[n])
-            for n in own:
+            for n in inner:
                 if ranges[n][0] == ranges[n][1]:
                     place = self.beside(self.nodes[n], around, taken)
                     ranges[n] = place, place

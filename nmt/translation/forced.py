@@ -69,7 +69,7 @@ class ForcedScorer:
             found[n] = translation
         for n, ((reading, _), (text, target)) in enumerate(zip(given, texts, strict=True)):
             # A text without letters outside of its items is its own translation, which needs no model.
-            if text == target and not any(map(str.isalpha, prose(text, reading.own))):
+            if text == target and not any(map(str.isalpha, prose(text, reading.user_items))):
                 found[n] = Translation(target, 0.0, ())
         return [t and replace(t, text=target) for t, (_, target) in zip(found, texts, strict=True)]
 

@@ -153,10 +153,10 @@ def list_parts(model: Model) -> Iterable[Part]:
             total = sum({id(p): p.numel() for block in same for p in block.parameters()}.values())
             weights = (Weight(name, tuple(p.shape), p.numel(), None) for name, p in same[0].named_parameters())
             yield Part(part, numbers, tuple(weights), total)
-        own = {id(p) for module in modules for p in module.parameters()} - inside
+        outside = {id(p) for module in modules for p in module.parameters()} - inside
         others = []
         for name, p in named:
-            if id(p) in own:
+            if id(p) in outside:
                 tied_to = None if first[id(p)] == name else first[id(p)]
                 others.append(Weight(name, tuple(p.shape), 0 if tied_to else p.numel(), tied_to))
         if others:

@@ -15,10 +15,10 @@ from nmt.config import SearchConfig
 from nmt.extras import package
 from nmt.fields import require
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term, Translation
-from nmt.text.items import NO_OWN
+from nmt.text.items import NO_USER_ITEMS
 from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
-from nmt.text.own_items import OwnItems
+from nmt.text.user_items import UserItems
 from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, read_object
 from nmt.translation.glossary import Glossary, add_terms, read_text
 from nmt.translation.pair_scorer import PairScorer
@@ -83,7 +83,7 @@ class Translating:
     form: Format
     constraints: Constraints = NO_CONSTRAINTS
     glossary: Glossary | None = None
-    own: OwnItems = NO_OWN
+    user_items: UserItems = NO_USER_ITEMS
     """Items that the user describes."""
     markup: Mode = "none"
     """Which lines are read as mark-up."""
@@ -120,7 +120,8 @@ class Translating:
     def constrain(self, record: Record) -> Record:
         """Add the job's constraints to those of the line; `Format.refuse` handles lines that can't meet them."""
         requests = [
-            replace(r, constraints=r.constraints.joined(self.constraints), own=self.own) for r in record.requests
+            replace(r, constraints=r.constraints.joined(self.constraints), user_items=self.user_items)
+            for r in record.requests
         ]
         compiler = self.translator.compiler
         problem = next(filter(None, (compiler.problem(r.constraints, self.search) for r in requests)), "")
@@ -239,7 +240,10 @@ class Scoring:
 
     def lacks(self, scored: list[Scored]) -> bool:
         """Whether a score that is asked for is missing."""
-        return any((self.translator and one is None) or (self.scorer and quality is None) for one, quality in scored)
+        return any(
+            (self.translator and translation is None) or (self.scorer and quality is None)
+            for translation, quality in scored
+        )
 
     def show(self, line: str, scored: Translation | None, quality: float | None) -> str:
         numbers = [decimal(scored.score if scored else None)] if self.translator else []
@@ -294,7 +298,7 @@ def make_job(
     if pictures:
         package("PIL", "pictures")
         pictures.mkdir(parents=True, exist_ok=True)
-    own = OwnItems.parse(options.item)
+    user_items = UserItems.parse(options.item)
     return Translating(
-        translator, search, forms[options.format], constraints, glossary, own, options.markup, pictures, scorer
+        translator, search, forms[options.format], constraints, glossary, user_items, options.markup, pictures, scorer
     )

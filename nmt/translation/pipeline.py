@@ -132,9 +132,9 @@ class TranslationPipeline:
 
     def require_languages(self, source: str | None = None, target: str | None = None) -> None:
         """Raise ValueError if languages are named that aren't the model's."""
-        for own, named in zip(self.languages or (), (source, target), strict=False):
+        for known, named in zip(self.languages or (), (source, target), strict=False):
             pair = " to ".join(self.languages or ())
-            require(named in (None, own), f"the model translates {pair}: it doesn't know {named} there")
+            require(named in (None, known), f"the model translates {pair}: it doesn't know {named} there")
 
     def stream(self, texts: Any, search: SearchConfig, tensors: bool) -> Iterator[Result]:
         """The result of each text, a batch at a time."""

@@ -65,12 +65,14 @@ class Judge:
     def flagged(self, translation: Translation, line: Reading, text: str) -> Translation:
         """A translation of a line with its flags; `text`: the line as a reader sees it, in characters that the
         vocabulary has."""
-        own, tokenizer = line.own, self.tokenizer
+        user_items, tokenizer = line.user_items, self.tokenizer
         seen = shown(line, translation.text)
         sure = translation.confidence >= self.least_confidence
-        flags = suspicions(text, seen, finished=translation.finished, sure=sure, own=own)
+        flags = suspicions(text, seen, finished=translation.finished, sure=sure, user_items=user_items)
         read = " ".join(part.read for part in translation.parts)
-        if read and (tokenizer.lacks(read, own) or tokenizer.spelling(read, seen, own) < self.facts.least_spelling):
+        if read and (
+            tokenizer.lacks(read, user_items) or tokenizer.spelling(read, seen, user_items) < self.facts.least_spelling
+        ):
             flags.append("unknown")
         if text and line.constraints and not self.compiler.are_met(line.constraints, seen):
             flags.append("constraints")
@@ -186,7 +188,7 @@ class Line:
 
 def in_capitals(text: str, line: Reading) -> bool:
     """Whether a line of several words is in capitals; `text`: as a reader sees it."""
-    text = ONE_CASE.sub("", prose(text, line.own))
+    text = ONE_CASE.sub("", prose(text, line.user_items))
     return text.upper() == text != text.lower() and len(text.split()) > 1
 
 

@@ -328,7 +328,7 @@ class Translator:
         """The translations with the scores that `scorer` gives them. Scores that the search knows are not computed."""
         pairs = [(request, t) for request, found in zip(requests, n_best, strict=True) for t in found]
         asked = [(request, t) for request, t in pairs if t.parts and t.text]
-        texts = [(Request(request.text, own=request.own), t.text) for request, t in asked]
+        texts = [(Request(request.text, user_items=request.user_items), t.text) for request, t in asked]
         scored = iter(self.scorer(search, markup).score(texts, known=known_of([t for _, t in asked], search)))
 
         def rescored(translation: Translation) -> Translation:

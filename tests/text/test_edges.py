@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.text.edges import quotes_of, take_off
-from nmt.text.own_items import OwnItems
+from nmt.text.user_items import UserItems
 
 many = settings(max_examples=100, deadline=None, derandomize=True)
 lines = st.text(alphabet="ab ->#*•.!?…[](){}1:;„“\"'D\u00a0", max_size=60)
@@ -62,9 +62,9 @@ def test_typographic_quotes_become_those_of_the_target_language() -> None:
 
 
 def test_quotes_of_an_item_of_the_user_stay() -> None:
-    own = OwnItems.parse(["„[A-Z]+“"])
+    user_items = UserItems.parse(["„[A-Z]+“"])
     assert take_off("„ABC“", lambda _: False, ("“", "”"))
-    assert not take_off("„ABC“", lambda _: False, ("“", "”"), own)
+    assert not take_off("„ABC“", lambda _: False, ("“", "”"), user_items)
 
 
 @many

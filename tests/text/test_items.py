@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.text.items import NO_OWN, PATTERN, SIGN_OF_ITEM, Item, find_items, scan, unmatched
+from nmt.text.items import NO_USER_ITEMS, PATTERN, SIGN_OF_ITEM, Item, find_items, scan, unmatched
 
 exactly = settings(derandomize=True, deadline=None, max_examples=50)
 
@@ -59,7 +59,7 @@ SAME: tuple[list[Item], list[Item]] = ([], [])
 
 def compare_items(source: str, translation: str) -> tuple[list[Item], list[Item]]:
     """The items that only the source has, and those that only the translation has."""
-    of_source, of_translation = list(scan(source, NO_OWN)), list(scan(translation, NO_OWN))
+    of_source, of_translation = list(scan(source, NO_USER_ITEMS)), list(scan(translation, NO_USER_ITEMS))
     return unmatched(of_source, of_translation), unmatched(of_translation, of_source)
 
 

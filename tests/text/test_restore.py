@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.text.items import NO_OWN, find_items, tag_pairs
+from nmt.text.items import NO_USER_ITEMS, find_items, tag_pairs
 from nmt.text.restore import Restored, lift, restore
 from nmt.text.tokens import Links, Tokens, is_word, tokenize, word_starts
 
@@ -157,5 +157,5 @@ def test_tags_in_each_other_take_linear_time() -> None:
     line = "<b>Wort " * 4000 + "</b>" * 4000
     begin = time.process_time()
     lifted = lift(line)
-    assert restore(lifted.text, lifted, [(i, i) for i in range(len(lifted.tokens))], NO_OWN).text == line
+    assert restore(lifted.text, lifted, [(i, i) for i in range(len(lifted.tokens))], NO_USER_ITEMS).text == line
     assert time.process_time() - begin < 4

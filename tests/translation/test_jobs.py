@@ -14,7 +14,7 @@ from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.request import Constraints, Request, Term
 from nmt.text.markup import Mode
-from nmt.text.own_items import OwnItems
+from nmt.text.user_items import UserItems
 from nmt.translate import main
 from nmt.translation.formats import Columns, Format, Json, Text
 from nmt.translation.glossary import Entry, Glossary
@@ -94,7 +94,7 @@ def test_a_json_text_is_a_document_if_all_texts_are_markup(translator: Translato
 
 
 def test_columns_with_markup_and_own_items(translator: Translator) -> None:
-    job = Translating(translator, SHORT, Columns(), own=OwnItems.parse(["[A-Z]+-[0-9]+"]), markup="auto")
+    job = Translating(translator, SHORT, Columns(), user_items=UserItems.parse(["[A-Z]+-[0-9]+"]), markup="auto")
     assert re.match("<i>Hund</i>\tx\t.*<i>[^<]+</i>.*\t-", answer(job, "<i>Hund</i>\tx"))
 
 

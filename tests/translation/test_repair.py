@@ -11,8 +11,8 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.reading.lines import cut_sentences
 from nmt.reading.loop import Reading, translate
 from nmt.reading.request import BLANK, Constraints, Lists, Part, Request, Term, Translation
-from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import Flag
+from nmt.text.user_items import UserItems
 from nmt.translation.call import Call
 from nmt.translation.model_folder import Facts
 from nmt.translation.repair import CLAUSES, HALVES, LIFTED, LOWERED, USUAL, Steps, gravity, in_capitals
@@ -219,7 +219,7 @@ def test_an_item_keeps_its_brackets_and_is_not_called_repaired_without_them(tran
 
 def test_items_that_the_user_describes_are_kept(translator: Translator) -> None:
     scripted = Scripted(translator, ["Part hello."], ["Part."])
-    ((best,),) = scripted(Request("Teil AB-12.", own=OwnItems.parse(["[A-Z]+-[0-9]+"])))
+    ((best,),) = scripted(Request("Teil AB-12.", user_items=UserItems.parse(["[A-Z]+-[0-9]+"])))
     assert (best.text, best.flags) == ("Part AB-12.", ())
 
 

@@ -90,8 +90,8 @@ class Ledger:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; `from_dict` reads it back."""
-        own = {name: getattr(self, name) for name in ("unit", "read", "repaired", "dropped", "kept", "first")}
-        return own | ({"parts": {name: part.as_dict() for name, part in self.parts.items()}} if self.parts else {})
+        counts = {name: getattr(self, name) for name in ("unit", "read", "repaired", "dropped", "kept", "first")}
+        return counts | ({"parts": {name: part.as_dict() for name, part in self.parts.items()}} if self.parts else {})
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> "Ledger":

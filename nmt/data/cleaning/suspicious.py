@@ -72,9 +72,9 @@ def reasons_in(ledger: Ledger, others: float) -> Iterator[str]:
     """Why the ledger of a section looks bad. `others`: the share of dropped pairs in the other sections."""
     if ledger.read < FEWEST:
         return
-    own = share([ledger])
-    if own > MUCH or own > max(MASS, TIMES * others):
-        yield f"{own:.0%} of its {ledger.unit}s were dropped; of the others, {others:.0%}"
+    here = share([ledger])
+    if here > MUCH or here > max(MASS, TIMES * others):
+        yield f"{here:.0%} of its {ledger.unit}s were dropped; of the others, {others:.0%}"
     for cause, count in lost(ledger).items():
         if cause in MISTAKES and count > MASS * ledger.read:
             yield f"{count / ledger.read:.0%} of its {ledger.unit}s were dropped: {cause}"

@@ -31,10 +31,10 @@ Entry = list[tuple[str, str]]
 """Languages and their texts."""
 
 
-def same_language(one: str, other: str) -> bool:
+def same_language(code: str, other: str) -> bool:
     """Whether two codes name one language; a region counts only if both have one."""
-    first, second = (re.split("[-_]", code.lower())[1:] for code in (one, other))
-    return short_code(one) == short_code(other) and (not first or not second or first == second)
+    first, second = (re.split("[-_]", code.lower())[1:] for code in (code, other))
+    return short_code(code) == short_code(other) and (not first or not second or first == second)
 
 
 def in_language(entry: Entry, language: str) -> str | None:

@@ -121,8 +121,8 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
         require(bool(split.pairs), f"the corpus {name} has no usable {key} {split.ledger.unit}: {counts}")
     pairs = {key: list(split.pairs) for key, split in splits.items() if key != "train"}
     ledgers = {key: split.ledger for key, split in splits.items()}
-    own = splits["train"].config
-    val_sets = [Section(key, own.source, own.target, len(pairs[key])) for key in vals] if len(vals) > 1 else []
+    config = splits["train"].config
+    val_sets = [Section(key, config.source, config.target, len(pairs[key])) for key in vals] if len(vals) > 1 else []
     val = [pair for key in vals for pair in pairs.pop(key)]
     train, dropped = splits["train"].pairs, splits["train"].examples.by_cause()
     return Corpus(name, train, val, pairs, ledgers, val_sets=val_sets, dropped=dropped)
@@ -153,9 +153,9 @@ def hold_out(corpus: Corpus, needed: Collection[str]) -> Corpus:
             held_out[places[n]].append(row.pair)
         else:
             train.append(row)
-    own = {key: Ledger(size, unit=ledger.unit) for key in missing}
+    empty = {key: Ledger(size, unit=ledger.unit) for key in missing}
     splits = ["train", *(["val"] if "val" in missing else []), *corpus.ledgers, *missing]  # the order of tables
-    ledgers = {key: (corpus.ledgers | own)[key] for key in splits}
+    ledgers = {key: (corpus.ledgers | empty)[key] for key in splits}
     reason = f"of its training {ledger.unit}s are held out for it."
     notes = corpus.notes + [f"{corpus.name} has no {key} text: {size:,} {reason}" for key in missing]
     val, tests = held_out.pop("val", corpus.val), corpus.tests | held_out

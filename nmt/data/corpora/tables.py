@@ -26,8 +26,8 @@ def read_tables(tables: "Iterable[pyarrow.Table]", split: Split, name: str) -> N
 
 def find_columns(names: list[str], config: DataConfig, name: str) -> list[str]:
     """The columns of the texts. ValueError if one is missing."""
-    own = [[f"{prefix}{language}" for language in config.languages] for prefix in ("translation.", "")]
-    kinds = [*own, [ONLY_TEXT]] if len(config.languages) == 1 else own
+    sides = [[f"{prefix}{language}" for language in config.languages] for prefix in ("translation.", "")]
+    kinds = [*sides, [ONLY_TEXT]] if len(config.languages) == 1 else sides
     columns = next((kind for kind in kinds if set(kind) <= set(names)), [])
     lacks = f"no columns for {' and '.join(config.languages)}, neither of their own nor in translation"
     require(bool(columns), f"{name} has {lacks}; it has {', '.join(names)}")

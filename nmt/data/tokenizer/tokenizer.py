@@ -29,10 +29,10 @@ from nmt.data.tokenizer.mapped import PIECES, Mapped, MappedModel
 from nmt.fields import from_json, require
 from nmt.messages import say
 from nmt.text.characters import Characters
-from nmt.text.items import NO_OWN
+from nmt.text.items import NO_USER_ITEMS
 from nmt.text.normalise import tidy
-from nmt.text.own_items import OwnItems
 from nmt.text.suspicions import prose
+from nmt.text.user_items import UserItems
 from nmt.text.words import Words
 from nmt.vocabulary import BOS, EOS, ITEMS, PAD, SPACE, UNK
 
@@ -154,7 +154,7 @@ class Tokenizer:
     def same_as(self, other: "Tokenizer") -> bool:
         """Whether both encode every text to the same ids."""
         sides = (self.source, other.source), (self.target, other.target)
-        return all(own.serialized_model_proto() == its.serialized_model_proto() for own, its in sides)
+        return all(model.serialized_model_proto() == its.serialized_model_proto() for model, its in sides)
 
     @cached_property
     def characters(self) -> tuple[Characters, Characters]:
@@ -171,18 +171,18 @@ class Tokenizer:
         """Whether the source model has a piece for a text, alone or at the start of a word."""
         return any(self.source.piece_to_id(piece) != UNK for piece in (text, SPACE + text))
 
-    def lacks(self, text: str, own: OwnItems = NO_OWN) -> bool:
+    def lacks(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> bool:
         """Whether a readable text has letters, and outside of its items characters without a piece."""
         if self.mapped is None:
-            return self.characters[0].lacks(text, own)
-        rest = prose(text, own)  # these models have rules for characters: what they make of it counts
+            return self.characters[0].lacks(text, user_items)
+        rest = prose(text, user_items)  # these models have rules for characters: what they make of it counts
         (ids,) = self.source.encode([rest])
         return any(map(str.isalpha, rest)) and any(i == UNK or self.source.is_byte(i) for i in ids)
 
-    def spelling(self, text: str, translation: str, own: OwnItems = NO_OWN) -> float:
+    def spelling(self, text: str, translation: str, user_items: UserItems = NO_USER_ITEMS) -> float:
         """The fewest letters a piece of the words that training didn't have, outside of items, and that aren't in the
         translation; infinite if there are none."""
-        unknown = self.words.unknown(prose(text, own)) if self.words else []
+        unknown = self.words.unknown(prose(text, user_items)) if self.words else []
         copied = translation.casefold() if unknown else ""
         lost = [word for word in unknown if word.casefold() not in copied]
         return min(

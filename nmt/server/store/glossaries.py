@@ -121,7 +121,7 @@ class Glossaries:
         require(n < MAX_GLOSSARIES, f"there are {n:,} glossaries, and no more are allowed: delete some")
         for dictionary in glossary.dictionaries:
             dictionary.compile()
-        n = sum(len(dictionary.entries) for one in (*others, glossary) for dictionary in one.dictionaries)
+        n = sum(len(dictionary.entries) for stored in (*others, glossary) for dictionary in stored.dictionaries)
         require(n <= MAX_TOTAL, f"all glossaries together have {n:,} entries: at most {MAX_TOTAL:,} are allowed")
         path = self.path(glossary.id)
         assert path

@@ -23,22 +23,22 @@ MOST_DICTIONARIES = 100
 def operations(models: Models, engine: Engine, store: Glossaries) -> list[Operation]:
     """All that the API does."""
     api, v2, v3 = DeepLGlossaries(models, engine, store), "/v2/glossaries", "/v3/glossaries"
-    own = partial(Operation, auth="own")
+    of_client = partial(Operation, auth="own")
     return [
         Operation("GET", "/v2/glossary-language-pairs", api.pairs),
-        own("GET", v2, api.list_single),
-        own("POST", v2, api.create_single),
-        own("GET", f"{v2}/{{id}}", api.get_single),
-        own("GET", f"{v2}/{{id}}/entries", api.entries_single),
-        own("DELETE", f"{v2}/{{id}}", api.delete),
-        own("GET", v3, api.list),
-        own("POST", v3, api.create),
-        own("GET", f"{v3}/{{id}}", api.get),
-        own("PATCH", f"{v3}/{{id}}", api.change),
-        own("DELETE", f"{v3}/{{id}}", api.delete),
-        own("GET", f"{v3}/{{id}}/entries", api.entries),
-        own("PUT", f"{v3}/{{id}}/dictionaries", api.put),
-        own("DELETE", f"{v3}/{{id}}/dictionaries", api.drop),
+        of_client("GET", v2, api.list_single),
+        of_client("POST", v2, api.create_single),
+        of_client("GET", f"{v2}/{{id}}", api.get_single),
+        of_client("GET", f"{v2}/{{id}}/entries", api.entries_single),
+        of_client("DELETE", f"{v2}/{{id}}", api.delete),
+        of_client("GET", v3, api.list),
+        of_client("POST", v3, api.create),
+        of_client("GET", f"{v3}/{{id}}", api.get),
+        of_client("PATCH", f"{v3}/{{id}}", api.change),
+        of_client("DELETE", f"{v3}/{{id}}", api.delete),
+        of_client("GET", f"{v3}/{{id}}/entries", api.entries),
+        of_client("PUT", f"{v3}/{{id}}/dictionaries", api.put),
+        of_client("DELETE", f"{v3}/{{id}}/dictionaries", api.drop),
     ]
 
 

@@ -16,13 +16,13 @@ from nmt.server.work.queue import Engine
 
 
 def glossary_operations(models: Models, engine: Engine, store: Glossaries) -> list[Operation]:
-    own, at = OwnGlossaries(models, engine, store), partial(Operation, auth="own")
+    api, at = OwnGlossaries(models, engine, store), partial(Operation, auth="own")
     path, name, query = "/v1/glossaries", "/v1/glossaries/{name:path}", ("source", "target")
     return [
-        at("GET", path, own.list, "The stored glossaries.", v1.GlossaryList),
-        at("GET", name, own.get, "A glossary.", v1.GlossaryEntries, query=query),
-        at("PUT", name, own.put, "Store a glossary.", v1.GlossaryInfo, body=v1.PutGlossary),
-        at("DELETE", name, own.delete, "Delete a glossary.", None, status=204),
+        at("GET", path, api.list, "The stored glossaries.", v1.GlossaryList),
+        at("GET", name, api.get, "A glossary.", v1.GlossaryEntries, query=query),
+        at("PUT", name, api.put, "Store a glossary.", v1.GlossaryInfo, body=v1.PutGlossary),
+        at("DELETE", name, api.delete, "Delete a glossary.", None, status=204),
     ]
 
 

@@ -49,7 +49,7 @@ def operations(
     scorers: Mapping[Direction, PairScorer],
 ) -> list[Operation]:
     """All that the API does."""
-    own, document = Own(models, engine, documents, glossaries, scorers), "/v1/documents/{id}"
+    api, document = Own(models, engine, documents, glossaries, scorers), "/v1/documents/{id}"
 
     async def openapi(_: Call) -> Response:
         return JSONResponse(described)
@@ -62,21 +62,21 @@ def operations(
     upload = partial(at, body=UPLOAD, status=202, most_bytes=documents.most_bytes, auth="own")
     with_token = partial(at, auth="token", query=("token",))  # not a key: a browser follows a link without one
     known = [
-        at("GET", "/v1/models", own.models, "The directions that can be translated.", v1.ModelList),
+        at("GET", "/v1/models", api.models, "The directions that can be translated.", v1.ModelList),
         at(
             "POST",
             "/v1/translate",
-            own.translate,
+            api.translate,
             "Translate texts.",
             v1.Translations,
             body=v1.Translate,
             events=EVENTS,
         ),
-        at("POST", words, own.word_alternatives, other, v1.Words, body=v1.WordAlternatives),
+        at("POST", words, api.word_alternatives, other, v1.Words, body=v1.WordAlternatives),
         *glossary_operations(models, engine, glossaries),
-        upload("POST", "/v1/documents", own.upload, "Translate a document.", v1.Uploaded),
-        with_token("GET", document, own.state, "How far a document is.", v1.DocumentState),
-        with_token("GET", f"{document}/file", own.fetch, "The translated document.", FILE),
+        upload("POST", "/v1/documents", api.upload, "Translate a document.", v1.Uploaded),
+        with_token("GET", document, api.state, "How far a document is.", v1.DocumentState),
+        with_token("GET", f"{document}/file", api.fetch, "The translated document.", FILE),
         at("GET", "/v1/openapi.json", openapi, "This document.", {"type": "object"}, auth="open"),
     ]
     described = describe_all(known)
@@ -149,7 +149,9 @@ class Own:
                 else n_best
             )
             rated = (
-                [[*some, *found[1:]] for some, found in zip(wanted, n_best, strict=True)] if body.quality else n_best
+                [[*scored, *found[1:]] for scored, found in zip(wanted, n_best, strict=True)]
+                if body.quality
+                else n_best
             )
             rows = zip(texts, rated, notes, strict=True)
             made = [answer_text(asked.translator, body, *row, stop) for row in rows]

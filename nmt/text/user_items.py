@@ -16,13 +16,13 @@ SYNTAX = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?|[()|]|(?:[*+?]|\{\d*,\
 
 
 @dataclass(frozen=True)
-class OwnItems:
+class UserItems:
     """The expressions, compiled."""
 
     patterns: tuple[re.Pattern[str], ...] = ()
 
     @classmethod
-    def parse(cls, expressions: Sequence[str]) -> "OwnItems":
+    def parse(cls, expressions: Sequence[str]) -> "UserItems":
         """Raises ValueError, for the user, if an expression is wrong or could take too long."""
         return cls(tuple(map(compile_item, expressions)))
 
