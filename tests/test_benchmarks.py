@@ -59,7 +59,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 NOUNS = [("Haus", "house"), ("Boot", "boat"), ("Kind", "child"), ("Tier", "animal"), ("Brot", "bread")]
 PEER = "print('loading …'); print('peer bf16: 20 target tokens/s, 2.0 sentences/s')"
-SMALL = "--tokenizer.vocab_size 290 --model.d_model 16 --model.n_heads 2 --model.d_ff 32"
+SMALL = "--tokenizer.vocab_size 300 --model.d_model 16 --model.n_heads 2 --model.d_ff 32"
 SPEEDS = [{"nmt": 10.0, "peer": 2.0}, {"nmt": 20.0, "peer": 10.0}]  # of two rounds
 Run = Callable[..., list[Row]]
 
@@ -244,7 +244,7 @@ def test_bf16_loss_compares_equal_updates(
         assert all(0 < abs(bf16 - fp32) < 0.1 for bf16, fp32 in zip(row["bf16"], row["fp32"], strict=True))
 
 
-@pytest.mark.parametrize(("what", "lines"), [("curves", 3), ("decode", 5)])
+@pytest.mark.parametrize(("what", "lines"), [("curves", 2), ("decode", 5)])
 def test_deep_models_are_measured(
     what: str, lines: int, corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,13 +55,13 @@ def read_entry(text: str, key: str, node: Node, language: str, options: Options)
     """The entry of a key; None if it isn't translated, or has a translation."""
     localizations, wanted = node.members.get("localizations"), node.members.get("shouldTranslate")
     known = localizations.members if localizations else {}
-    is_object = all(text[node.start] == "{" for node in (node, localizations or node))
+    is_object = all(text[value.start] == "{" for value in (node, localizations or node))
     is_off = wanted and text[wanted.start : wanted.end] == "false"
     if not is_object or is_off or (options.target in known and not options.all_entries):
         return None
     localization = known.get(language)
-    values = [node for node in strings(localization) if node.key == "value"] if localization else []
-    texts = [node.text or "" for node in values] or [key]
+    values = [value for value in strings(localization) if value.key == "value"] if localization else []
+    texts = [value.text or "" for value in values] or [key]
     return Entry(node, localization if values else None, values, texts) if any(map(has_words, texts)) else None
 
 

@@ -76,8 +76,8 @@ class Reading:
 
     def remapped(self, text: str, places: Sequence[int]) -> "Reading":
         """The reading with another text; `places`: where each of its characters begins in the present one."""
-        places = self.places
-        return replace(self, text=text, places=(*(places[place] for place in places), places[-1]), segment=None)
+        now = self.places
+        return replace(self, text=text, places=(*(now[place] for place in places), now[-1]), segment=None)
 
     def edited(self, edits: Sequence[Edit]) -> "Reading":
         """The reading where parts of the text (in order, without overlaps) are replaced. A replacement that is longer
