@@ -53,7 +53,7 @@ def run(*argv: str, text: bytes = b"") -> bytes:
 
 def test_a_named_tokenizer_is_the_one_that_prepare_trains_and_takes(capfd: pytest.CaptureFixture[str]) -> None:
     corpus = ["--data.corpus", "corpus"]
-    assert prepare.main([*corpus, *SMALL, "--name", "own"]) == 0
+    assert prepare.main([*corpus, *SMALL, "--data.placeholders", "0", "--name", "own"]) == 0
     assert prepare.main([*corpus, "--tokenizer.folder", "tokenizers/mine", "--name", "taken"]) == 0
     named = Tokenizer.load(Path("tokenizers/mine"))
     own, taken = (Tokenizer.load(Path("runs", name, "tokenizer")) for name in ("own", "taken"))
@@ -202,7 +202,7 @@ def test_a_folder_of_others_is_left_alone(content: str, capsys: pytest.CaptureFi
         (["trian", "mine"], "write train, encode or decode, then a name"),
         (["encode"], "write the name of a tokenizer after encode"),
         (["encode", "--ids"], "write the name of a tokenizer after encode"),
-        (["train", "..", "text.de"], "write the name of a tokenizer after train"),
+        (["train", ".."], "write the name of a tokenizer after train"),
         (["encode", "nowhere"], "tokenizers/nowhere holds no tokenizer"),
         (["encode", "mine", "--idz"], "did you mean ids?"),
         (["encode", "mine", "no-file"], "no-file: there is no such file"),

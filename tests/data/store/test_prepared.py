@@ -413,7 +413,7 @@ def test_the_command_prepares_shows_the_ledger_and_names_the_folder(
     assert json.loads((tmp_path / "runs" / "de-en-mine" / "ledger.json").read_text())["train"]["kept"] == 60
     assert "kept" in shown
     assert main(argv) == 0
-    assert "is prepared already: 60 training pairs of mine" in capsys.readouterr().err
+    assert "is prepared already: 66 training pairs of mine" in capsys.readouterr().err
 
 
 def test_the_command_answers_a_mistake_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

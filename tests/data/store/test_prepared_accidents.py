@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 CONFIG = Config(data=DataConfig(corpus="mine", text="pairs"), tokenizer=TokenizerConfig(vocab_size=290))
-COMMAND = ["--data.corpus", "mine", "--tokenizer.vocab_size", "290"]
+COMMAND = ["--data.corpus", "mine", "--data.placeholders", "0", "--tokenizer.vocab_size", "290"]
 RUN = Path("runs/de-en-mine")
 
 

@@ -77,7 +77,7 @@ def test_the_command_drops_what_the_scorer_doubts(
     least = mean(sorted(qualities)[29:31])
     expected = [pair for pair, quality in zip(pairs("train"), qualities, strict=True) if quality >= least]
     argv = ["--data.corpus", str(tmp_path), "--runs", str(tmp_path / "runs"), "--name", "x"]
-    argv += ["--tokenizer.vocab_size", "320", "--training.device", "cpu"]
+    argv += ["--tokenizer.vocab_size", "320", "--training.device", "cpu", "--data.placeholders", "0"]
     assert main([*argv, "--data.scorer", str(scorer_folder.parent), "--data.least_quality", str(least)]) == 0
     prepared = Prepared.load(tmp_path / "runs" / "x")
     assert sorted(prepared.train) == sorted(expected)
