@@ -97,10 +97,9 @@ class Restored:
 
 def flatten(line: str, user_items: UserItems = NO_USER_ITEMS, *, beside: bool = False) -> Flat:
     """The line with its items, other than numbers, as marks. Tags without a counterpart are single items. `beside`:
-    only those that surely stand beside words, not in the place of one: tags, and items in brackets."""
+    only those that surely stand beside words, not in the place of one."""
     items = [item for item in find_items(line, user_items) if item.kind != "number"]
-    if beside:
-        items = [item for item in items if item.kind == "tag" or is_bracketed(line, item)]
+    items = surely_beside(line, items) if beside else items
     signs = [SINGLE] * len(items)
     for i, j in tag_pairs(items):
         signs[i], signs[j] = OPENS, CLOSES
@@ -112,10 +111,18 @@ def flatten(line: str, user_items: UserItems = NO_USER_ITEMS, *, beside: bool = 
     return Flat(line, "".join([*text, line[position:]]), [*places, *range(position, len(line) + 1)])
 
 
-def is_bracketed(line: str, item: Item) -> bool:
-    """Whether an item has brackets right around it."""
-    before = line[item.start - 1 : item.start]
-    return before in BRACKETS and OPENING[before] == line[item.end : item.end + 1]
+def surely_beside(line: str, items: Sequence[Item]) -> list[Item]:
+    """The pairs of tags, and the single tags and the items in brackets that touch no other item."""
+    paired = {n for pair in tag_pairs(items) for n in pair}
+    starts, ends = {item.start for item in items}, {item.end for item in items}
+    found = list[Item]()
+    for n, item in enumerate(items):
+        before = line[item.start - 1 : item.start]
+        in_brackets = before in BRACKETS and OPENING[before] == line[item.end : item.end + 1]
+        touches = item.start - in_brackets in ends or item.end + in_brackets in starts
+        if n in paired or ((item.kind == "tag" or in_brackets) and not touches):
+            found.append(item)
+    return found
 
 
 def lift(line: str | Flat, user_items: UserItems = NO_USER_ITEMS) -> Lifted:

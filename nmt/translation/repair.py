@@ -108,13 +108,15 @@ class Guard:
         search, lines = self.search, self.lines
         self.retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
         self.retry("items", LIFTED, [line for line in lines if "items" in line.flags])
-        self.retry("lower case", LOWERED, [line for line in lines if line.may_need_small_letters])
+        knows_case = bool(lines) and lines[0].judge.tokenizer.words is not None
+        in_small = [line for line in lines if line.flags and not (knows_case or line.reading.constraints)]
+        self.retry("lower case", LOWERED, [line for line in in_small if in_capitals(line.text, line.reading)])
         for line in lines:
             if "invented" in line.flags and not line.reading.constraints:
                 copy = Translation(tidy(line.reading.text)[0], 0.0, ())
                 line.consider([copy] * len(line.translations), "copy")
         self.retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
-        wrong = [line for line in lines if line.faults]
+        wrong = [line for line in lines if line.flags - line.bearable]
         if wrong and not search.samples:
             search = replace(
                 search,
@@ -123,7 +125,7 @@ class Guard:
                 min_length=max(1, search.min_length),
             )
             self.retry("no repeats", USUAL, wrong, search)
-        self.retry("shorter spans", HALVES, [line for line in wrong if line.faults], search)
+        self.retry("shorter spans", HALVES, [line for line in wrong if line.flags - line.bearable], search)
         return [line.translations for line in lines]
 
     def retry(self, name: str, steps: Steps, chosen: list["Line"], search: SearchConfig | None = None) -> None:
@@ -138,6 +140,10 @@ class Line:
 
     def __init__(self, judge: Judge, reading: Reading, n_best: list[Translation]) -> None:
         self.judge, self.reading = judge, reading
+        # Flags that no other search mends. Many terms make a translation long, however it is searched.
+        self.bearable: frozenset[Flag] = ADVICE | (
+            {"too_long"} if len(reading.constraints.must) > MOST_TERMS else set()
+        )
         self.text = judge.tokenizer.readable(tidy(shown(reading, reading.text))[0])
         self.translations = [self.judge.flagged(translation, reading, self.text) for translation in n_best]
 
@@ -148,12 +154,6 @@ class Line:
         return {flag for translation in judged for flag in translation.flags}
 
     @property
-    def faults(self) -> set[Flag]:
-        """The flags that another search may mend. Many terms make a translation long, however it is searched."""
-        many = len(self.reading.constraints.must) > MOST_TERMS
-        return self.flags - ADVICE - ({"too_long"} if many else set())
-
-    @property
     def may_have_lost_clauses(self) -> bool:
         """Whether a line, of which not each clause was translated alone, lost some; or has clauses that may be
         sentences, and the model was unsure."""
@@ -162,12 +162,6 @@ class Line:
         n_clauses = len(split_clauses(self.text))
         unsure = "unsure" in self.flags and n_clauses > len(split_sentences(self.text))
         return len(self.translations[0].parts) < n_clauses and ("sentences" in self.flags or unsure)
-
-    @property
-    def may_need_small_letters(self) -> bool:
-        """Whether a line in capitals, which was not read in the usual case of its words, looks wrong."""
-        read_as_it_is = self.judge.tokenizer.words is None and not self.reading.constraints
-        return bool(self.flags) and read_as_it_is and in_capitals(self.text, self.reading)
 
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""

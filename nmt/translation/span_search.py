@@ -188,12 +188,14 @@ class SpanSearch:
     ) -> tuple[list[Span], Found]:
         """The spans of all lines, and hypotheses of some spans without constraints. Each term without a source moves
         from the first span of its line to the one whose translation has it, else to where it is most probable."""
-        search, drafts = replace(search, n_best=1, mbr="none"), dict[int, list[Draft]]()
         asked = [
             n
             for n, spans in enumerate(lines)
             if len(spans) > 1 and any(not t.source for t in spans[0].constraints.must)
         ]
+        if not asked:
+            return list(chain(*lines)), {}
+        search, drafts = replace(search, n_best=1, mbr="none"), dict[int, list[Draft]]()
         found = self.search_each(dict.fromkeys(Span(span.ids) for n in asked for span in lines[n]), {}, search, stop)
         for n in asked:
             wanted = self.compiler.compile(replace(lines[n][0].constraints, prefix=""), 0, search)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nmt.text.items import NO_USER_ITEMS, find_items, tag_pairs
@@ -128,6 +128,7 @@ def test_every_item_comes_back_in_any_alignment(line: str, words: list[str], lin
 @given(line=st.lists(pieces, max_size=14).map("".join))
 def test_without_a_translation_the_words_and_items_of_a_line_stay_as_they_are(line: str) -> None:
     lifted = lift(line.strip())
+    assume(lifted.tokens == tokenize(lifted.text))  # else an item is inside one, as in Hund{name}.Hund
     links = [(i, i) for i in range(len(lifted.tokens))]
     restored = restore(lifted.text, lifted, links)
     assert re.findall(r"[^\s]", restored.text) == re.findall(r"[^\s]", line)
