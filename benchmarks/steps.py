@@ -29,7 +29,7 @@ from nmt.reading.loop import Reading, Step, grow
 from nmt.reading.request import Request, Translation
 from nmt.text import characters, edges, marking, restore
 from nmt.text.characters import Characters
-from nmt.text.words import Spellings, Words
+from nmt.text.words import Words
 from nmt.translation import repair
 from nmt.translation.model_folder import read_info, require_model
 from nmt.translation.translator import Translator
@@ -38,6 +38,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
     "marks around a line": (spelling.inside,),
     "quotes inside a line": (items.quotes,),
     "known words": (spelling.known_words,),
+    "items beside words, by the alignment": (items.items_beside,),
     "placeholders for items": (items.items,),
 }
 RETRIES = ("sentences", "items", "lower case", "plain", "copy", "no repeats", "shorter spans")
@@ -48,23 +49,24 @@ Patch = tuple[object, str, object]
 """An object, the name of one of its attributes, and another value for it."""
 
 
-def keep_case(self: Words, line: str, spellings: Spellings, *, second: bool = False) -> str:
-    return line
-
-
 def keep_text(self: object, text: str, *args: object) -> str:
     return text
 
 
-def first_case(self: Words, line: str, spellings: Spellings, *, second: bool = False) -> str:
-    return RECASED(self, line, spellings)
+def without_forms(self: Characters, character: str, before: str) -> str:
+    """As usual, but what was found with other rules isn't remembered."""
+    known, self.forms = self.forms, {}
+    try:
+        return IN_CONTEXT(self, character, before)
+    finally:
+        self.forms = known
 
 
 def no_final_mark(line: str, knows: edges.Knows, *args: object) -> edges.Edges:
     return TAKE_OFF(line, knows, *args[:2])  # type: ignore[arg-type]
 
 
-RECASED, TAKE_OFF = Words.recased, edges.take_off
+IN_CONTEXT, TAKE_OFF = Characters.in_context, edges.take_off
 RULES: dict[str, list[Patch]] = {
     "marks before the text": [(edges, "LEAD", NEVER)],
     "a number that is an ordinal": [(edges, "is_mark", lambda lead, knows: True)],
@@ -72,17 +74,19 @@ RULES: dict[str, list[Patch]] = {
     "quotes and brackets around the text": [(edges, "is_around", lambda text, knows, own: False)],
     "one mark for … and !!!": [(edges, "STOPS", NEVER)],
     "a full stop where there is none": [(spelling, "take_off", no_final_mark)],
-    "usual case of words": [(Words, "recased", keep_case)],
-    "second case of words": [(Words, "recased", first_case)],
+    "usual case of words": [(Words, "recased", keep_text)],
     "spellings such as ae for ä": [(Words, "respelled", keep_text), (Words, "best", lambda self, forms: None)],
     "brackets and quotes stay at an item": [
         (module, "widen", lambda text, start, stop, least: (start, stop)) for module in (restore, marking)
     ],
     "known characters": [(Tokenizer, "readable", keep_text)],
     "invisible characters": [(characters, "INVISIBLE", NEVER)],
-    "similar characters": [(characters, "SIMILAR", {}), (characters, "WORDY", {})],
+    "similar characters": [
+        (characters, "SIMILAR", {}),
+        (characters, "WORDY", {}),
+        (Characters, "in_context", without_forms),
+    ],
     "characters without accents": [(Characters, "in_context", keep_text)],
-    "dash as the end of a clause": [(lines, "DASH", NEVER)],
     "as many sentences as in training": [(lines, "split_sentences", lambda text: [(text, "")])],
 }
 BACK: dict[str, list[Patch]] = {  # rules for translations

@@ -10,9 +10,10 @@ from random import Random
 
 import pytest
 
-from benchmarks import fuzz, fuzz_lines, real_text
+from benchmarks import fuzz, fuzz_lines, real_text, steps
 from benchmarks.rows import Row
-from benchmarks.text_kinds import Sentence, lexicon, make_kinds, sentence_of
+from benchmarks.text_kinds import Case, Sentence, lexicon, make_kinds, sentence_of
+from nmt.translation.translator import Translator
 from tests.data.corpus_files import write_corpus
 
 pytestmark = pytest.mark.slow
@@ -103,6 +104,15 @@ def test_each_kind_of_real_text_says_what_is_right() -> None:
         if name in WRONG:
             assert not case.accepts(WRONG[name](case.right[0])), name
     assert WRONG.keys() <= make_kinds("de", "en").keys()
+
+
+def test_rules_of_steps_are_left_out_one_by_one_and_come_back(translator: Translator) -> None:
+    left_out = steps.steps_left_out() | steps.RULES | steps.BACK
+    usual = {name: [getattr(owner, attribute) for owner, attribute, _ in left_out[name]] for name in left_out}
+    list_item = Case("- Der Hund", ("- The dog",))
+    changed = {name for name, patches in left_out.items() if steps.is_read_anew(translator, list_item, patches)}
+    assert changed == {"marks around a line", "marks before the text"}
+    assert usual == {name: [getattr(owner, attribute) for owner, attribute, _ in left_out[name]] for name in left_out}
 
 
 def test_real_text_knows_the_words_that_have_one_translation() -> None:
