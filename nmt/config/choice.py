@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 MOST_PIECES = 32_000
 # How the names of settings begin that may be chosen.
 CHOSEN = ("model.", "training.", "tokenizer.vocab_size", "data.placeholders")
-PLACEHOLDERS = 0.1  # share of pairs with a copy that has placeholders
+PLACEHOLDER_SHARE = 0.1  # share of pairs with a copy that has placeholders
 
 
 class Row(NamedTuple):

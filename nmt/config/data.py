@@ -114,7 +114,8 @@ class DataConfig:
     """Share of training pairs with a copy that has typos in its source."""
 
     placeholders: Probability = 0.0
-    """Share of training pairs with a copy that has placeholders (U+E000 to U+E005)."""
+    """Share of training pairs with a copy that has placeholders (U+E000 to U+E005). Without a recipe, a translator of
+    one pair of languages takes 0.1."""
 
     def __post_init__(self) -> None:
         if self.text in ("pairs", "both") and not self.many_to_many:  # what auto stands for, `Config` knows

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Config
-from nmt.config.choice import CHOSEN, PLACEHOLDERS
+from nmt.config.choice import CHOSEN, PLACEHOLDER_SHARE
 from nmt.config.recipes import RECIPES, find_recipe, make_config
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.messages import say
@@ -43,7 +43,7 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
         say(f"Recipe: {recipe.name}")
     config = make_config(given, recipe)
     if recipe is None and takes_placeholders(config):
-        config = make_config({"data.placeholders": PLACEHOLDERS, **given})
+        config = make_config({"data.placeholders": PLACEHOLDER_SHARE, **given})
     corpus = corpus if config.data.text == data.text else None  # else the recipe asks for other text of it
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
     objective = config.training.objective

@@ -1,7 +1,8 @@
 """Steps that take items out of a line (tags, placeholders of programs, addresses, quotes) and put them back.
 
-Either each item becomes a placeholder, for models that have learned to copy these (`nmt.text.marking`): the model
-decides where it stands. Or the item is lifted out (`nmt.text.restore`), and goes where the word alignment says.
+Tags, and items that surely stand beside words, are lifted out (`nmt.text.restore`), and go where the word alignment
+says. Other items become placeholders, for models that have learned to copy these (`nmt.text.marking`): the model
+decides where they stand.
 """
 
 import re
@@ -71,14 +72,14 @@ class Out(Taken):
                 yield (segments[0].lifted.text,)
 
 
-def out(reading: Reading, lifted: Lifted, context: Context, *, flag: bool) -> Out:
-    return Out((reading.remapped(lifted.text, lifted.places),), reading, lifted, context, flag)
+def out(reading: Reading, lifted: Lifted, context: Context, *, flag: bool = False, beside: bool = False) -> Out:
+    return Out((reading.remapped(lifted.text, lifted.places),), reading, lifted, context, flag, beside)
 
 
 def lifted_items(reading: Reading, context: Context) -> Out | None:
     """The line without its items, other than numbers."""
     lifted = lift(reading.text, reading.user_items)
-    return out(reading, lifted, context, flag=False) if lifted.nodes else None
+    return out(reading, lifted, context) if lifted.nodes else None
 
 
 def items_beside(reading: Reading, context: Context) -> Out | None:
@@ -87,7 +88,7 @@ def items_beside(reading: Reading, context: Context) -> Out | None:
     if not context.tokenizer.has_placeholders or has_items(reading):
         return None
     lifted = lift(flatten(reading.text, reading.user_items, beside=True), reading.user_items)
-    return replace(out(reading, lifted, context, flag=False), beside=True) if lifted.nodes else None
+    return out(reading, lifted, context, beside=True) if lifted.nodes else None
 
 
 def tags(reading: Reading, context: Context) -> Out | None:
