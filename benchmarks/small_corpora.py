@@ -36,6 +36,7 @@ def main() -> int:
     parser.add_argument("--direction", required=True, metavar="SOURCE-TARGET", help="the endings of the files")
     parser.add_argument("--minutes", type=float, required=True, help="of training")
     parser.add_argument("--pairs", type=int, default=10**9, help="the first pairs of train")
+    parser.add_argument("--unspaced", default="", metavar="LANGUAGE", help="whose words get no blanks between them")
     parser.add_argument("--systems", default="nmt", help="of nmt, transformers")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of both systems")
     parser.add_argument("--seed", type=int, default=1, help="of both systems")
@@ -50,7 +51,7 @@ def measure(system: str, args: argparse.Namespace) -> Row:
     from nmt.scoring.metrics import score
 
     source, target = args.direction.split("-")
-    lines = {name: read(args.folder, name, (source, target)) for name in ("train", "val", "test")}
+    lines = {name: read(args.folder, name, (source, target), args.unspaced) for name in ("train", "val", "test")}
     lines["train"] = lines["train"][: args.pairs]
     name = f"{args.folder.name}-{args.direction}-{len(lines['train'])}-{args.minutes:g}-{system}-seed{args.seed}"
     scratch = args.runs / name
@@ -70,8 +71,12 @@ def measure(system: str, args: argparse.Namespace) -> Row:
     return {**about, "system": system, "pairs": len(lines["train"]), **figures, **times, **signatures}
 
 
-def read(folder: Path, name: str, languages: Sequence[str]) -> list[tuple[str, str]]:
+def read(folder: Path, name: str, languages: Sequence[str], unspaced: str = "") -> list[tuple[str, str]]:
+    """The pairs of a file; the text of the language `unspaced` without its blanks."""
     sides = [(folder / f"{name}.{language}").read_text(encoding="utf8").split("\n") for language in languages]
+    if unspaced in languages:
+        side = languages.index(unspaced)
+        sides[side] = [line.replace(" ", "") for line in sides[side]]
     return [(a, b) for a, b in zip(*sides, strict=True) if a or b]
 
 

@@ -64,6 +64,7 @@ def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFix
         "usual_sentences": 1,
         "final_mark": "",
         "least_spelling": 0.0,
+        "least_known": 0.0,
     }
     assert report["facts"] == facts
     assert report["parts"][0]["weights"][0]["name"] == "tgt_embedding.weight"

@@ -69,7 +69,8 @@ def suspicions(
     - sentences: see `loses_sentences`.
     - numbers: a number of two or more digits is missing (clock times don't count), or one is written right after a
       letter, as in "at2".
-    - unknown: outside of its items the source has letters or signs that the vocabulary lacks, also in a similar form;
+    - unknown: outside of its items the source has letters or signs that the vocabulary lacks, also in a similar form,
+      or words that training lacked: one that is spelled strangely, or unusually many, as in text in another language;
       constraints: not all are met. Both are added by `nmt.translation.repair`.
 
     Takes linear time: milliseconds for 10,000 characters.

@@ -14,15 +14,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 
 from nmt.fields import require
 from nmt.text.items import outside_items
 from nmt.text.languages import short_code
-from nmt.text.scripts import ONE_CASE, WORD, is_combining
+from nmt.text.scripts import ONE_CASE, UNSPACED, WORD, is_combining
 from nmt.text.suspicions import prose
 
 MOST = 100_000  # words, the most frequent ones
+UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+PART = re.compile(f"[{UNSPACED}]{{1,2}}|[^{UNSPACED}]+")  # of what stands between blanks
 WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")  # of a word, or after a mark
 BEFORE_WORD = " \"'„“‚‘«»([–—-"  # between a word and the word or mark before it
 FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
@@ -79,19 +81,28 @@ class Words:
     def usual_set(self) -> frozenset[str]:
         return frozenset(self.usual)
 
-    def knows(self, word: str) -> bool:
-        """Whether training had the word, in this case or in small letters, as it is inside a sentence."""
-        return word in self.ranks or word.lower() in self.ranks
+    @cached_property
+    def unspaced_letters(self) -> frozenset[str]:
+        """The letters of scripts without spaces."""
+        return frozenset(chain.from_iterable(map(UNSPACED_LETTER.findall, self.ranks)))
 
-    def unknown(self, text: str) -> list[str]:
-        """The words of a text without items that training didn't have."""
-        return [word for word in WORD.findall(text) if not self.knows(word) and any(map(str.isalnum, word))]
+    def knows(self, word: str) -> bool:
+        """Whether training had the word, in this case or in small letters, as it is inside a sentence. Of a script
+        without spaces, which has whole clauses in place of words, the letters count."""
+        known = word in self.ranks or word.lower() in self.ranks
+        return known or bool(UNSPACED_LETTER.match(word) and self.unspaced_letters.issuperset(word))
+
+    def unknown(self, text: str) -> tuple[list[str], int]:
+        """The words of a text without items that training didn't have, and the number of all its words. Two letters
+        of a script without spaces count as a word."""
+        words = [part for word in WORD.findall(text) for part in PART.findall(word) if any(map(str.isalnum, part))]
+        return [word for word in words if not self.knows(word)], len(words)
 
     def respelled(self, line: str, spellings: Spellings) -> str:
         """The line, where unknown words that are known in another spelling have that."""
         if not any(written in line for written in spellings):
             return line
-        spelled = {word: self.best(forms_of(word, spellings)) for word in set(self.unknown(line))}
+        spelled = {word: self.best(forms_of(word, spellings)) for word in set(self.unknown(line)[0])}
         known = {word: form for word, form in spelled.items() if form}
         return with_words(line, known) if known else line
 

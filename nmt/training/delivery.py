@@ -87,9 +87,10 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
         sources += chosen
         best += [translations[0] for translations in translator.translate_n_best(chosen)]
     confidence = lowest([translation.confidence for translation in best])
-    pairs = zip(sources, best, strict=True)
-    spelling = lowest([min(data.tokenizer.spelling(source, t.text), MOST_SPELLING) for source, t in pairs])
-    return replace(data.facts, least_confidence=confidence, least_spelling=spelling)
+    familiar = (data.tokenizer.familiar(source, t.text) for source, t in zip(sources, best, strict=True))
+    spellings, shares = zip(*familiar, strict=True)
+    spelling = lowest([min(spelling, MOST_SPELLING) for spelling in spellings])
+    return replace(data.facts, least_confidence=confidence, least_spelling=spelling, least_known=lowest(shares))
 
 
 def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits: Mapping[str, str]) -> str:

@@ -53,6 +53,10 @@ class Facts:
     """A word that training didn't have, that isn't in the translation, and that has fewer letters a piece, is flagged
     "unknown": in 1 of 200 validation sentences."""
 
+    least_known: Probability = 0.0
+    """A line is flagged "unknown" if training had a smaller share of its words: in 1 of 200 validation sentences. So is
+    text in another language."""
+
     def __post_init__(self) -> None:
         check_bounds("facts", self)
 

@@ -70,9 +70,9 @@ class Judge:
         sure = translation.confidence >= self.least_confidence
         flags = suspicions(text, seen, finished=translation.finished, sure=sure, user_items=user_items)
         read = " ".join(part.read for part in translation.parts)
-        if read and (
-            tokenizer.lacks(read, user_items) or tokenizer.spelling(read, seen, user_items) < self.facts.least_spelling
-        ):
+        spelling, known = tokenizer.familiar(read, seen, user_items)
+        is_strange = spelling < self.facts.least_spelling or known < self.facts.least_known
+        if read and (is_strange or tokenizer.lacks(read, user_items)):
             flags.append("unknown")
         if text and line.constraints and not self.compiler.are_met(line.constraints, seen):
             flags.append("constraints")

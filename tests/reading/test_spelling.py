@@ -100,13 +100,39 @@ def test_the_translator_reads_a_changed_line_like_the_plain_one(translator: Tran
 
 def test_a_word_that_training_lacked_is_flagged_unless_it_is_copied(translator: Translator) -> None:
     tokenizer = translator.tokenizer.with_words(WORDS)
-    assert tokenizer.spelling("Der Hund Xyqw läuft", "The dog runs") < 2
-    assert tokenizer.spelling("Der Hund Xyqw läuft {Abcd}", "The dog XYQW runs") == float("inf")
+    spelling, known = tokenizer.familiar("Der Hund Xyqw läuft", "The dog runs")
+    assert (spelling < 2, known) == (True, 0.75)
+    assert tokenizer.familiar("Der Hund Xyqw läuft {Abcd}", "The dog XYQW runs") == (float("inf"), 1)
     facts = replace(translator.facts, least_spelling=2.0)
     known = Translator(translator.model, tokenizer, replace(SHORT, guard=True), facts=facts)
     unknown, plain = (best for best, *_ in known.translate_n_best(["Der Hund Xyqw läuft", "Der kleine Hund läuft"]))
     assert "unknown" in unknown.flags
     assert "unknown" not in plain.flags
+
+
+def test_text_in_another_language_is_flagged(translator: Translator) -> None:
+    facts = replace(translator.facts, least_known=0.5)
+    known = Translator(
+        translator.model, translator.tokenizer.with_words(WORDS), replace(SHORT, guard=True), facts=facts
+    )
+    lines = ["The small dog runs.", "Der kleine Dackel läuft.", "Dackel Waldi"]
+    assert ["unknown" in best.flags for best, *_ in known.translate_n_best(lines)] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("trained", "line", "share"),
+    [
+        (["誰が行く。", "私が来る。"], "私が行く、誰が来る。", 1),
+        (["誰が行く。", "私が来る。"], "The dog is here", 0),
+        (["The dog is here"], "誰が一番に行くか。", 0),
+        (["ฉันรักคุณ"], "คุณรักฉันไหม", 2 / 3),
+        (["나는 집에 간다"], "나는 학교에 간다", 2 / 3),
+    ],
+)
+def test_of_scripts_without_spaces_the_letters_count(
+    tokenizer: Tokenizer, trained: list[str], line: str, share: float
+) -> None:
+    assert tokenizer.with_words(Words.learn(trained)).familiar(line, "")[1] == pytest.approx(share)
 
 
 @pytest.mark.parametrize(

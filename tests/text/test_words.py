@@ -75,7 +75,7 @@ def test_what_only_one_language_needs_happens_to_no_other() -> None:
 
 
 def test_unknown_words_are_found_without_regard_to_capitals_at_the_beginning() -> None:
-    assert WORDS.unknown("Hat Nguyễn 8 Hunde? – Der Hund") == ["Nguyễn", "8", "Hunde"]
+    assert WORDS.unknown("Hat Nguyễn 8 Hunde? – Der Hund") == (["Nguyễn", "8", "Hunde"], 6)
 
 
 def test_words_are_read_as_they_were_written_also_with_the_names_of_older_files() -> None:

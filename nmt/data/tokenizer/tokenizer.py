@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 Start = tuple[list[int], list[int]]
 """The ids that a source, and a target, begins with."""
 WORDS = "words.txt"  # in a model folder
+LEAST_WORDS = 3  # of a text: fewer may all be names
 LANGUAGES = "languages.json"  # the same, of a model that knows several
 BYTES_A_CHARACTER = {"unigram": 31, "bpe": 13}  # of training text, that SentencePiece takes at most (measured)
 SPECIAL_IDS: dict[str, Any] = {"unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "pad_id": PAD}
@@ -179,15 +180,19 @@ class Tokenizer:
         (ids,) = self.source.encode([rest])
         return any(map(str.isalpha, rest)) and any(i == UNK or self.source.is_byte(i) for i in ids)
 
-    def spelling(self, text: str, translation: str, user_items: UserItems = NO_USER_ITEMS) -> float:
-        """The fewest letters a piece of the words that training didn't have, outside of items, and that aren't in the
-        translation; infinite if there are none."""
-        unknown = self.words.unknown(prose(text, user_items)) if self.words else []
+    def familiar(self, text: str, translation: str, user_items: UserItems = NO_USER_ITEMS) -> tuple[float, float]:
+        """How well training knew a text. Lost words are those that it didn't have, outside of items, and that aren't
+        in the translation.
+
+        Returns:
+            The fewest letters a piece of a lost word, infinite if there are none; and the share of the words that
+            aren't lost, 1 for fewer than LEAST_WORDS words.
+        """
+        unknown, count = self.words.unknown(prose(text, user_items)) if self.words else ([], 0)
         copied = translation.casefold() if unknown else ""
         lost = [word for word in unknown if word.casefold() not in copied]
-        return min(
-            (len(w) / max(1, len(ids)) for w, ids in zip(lost, encode(self.source, lost), strict=True)), default=inf
-        )
+        lengths = (len(w) / max(1, len(ids)) for w, ids in zip(lost, encode(self.source, lost), strict=True))
+        return min(lengths, default=inf), 1 - len(lost) / count if count >= LEAST_WORDS else 1.0
 
     def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, without bos and eos."""

@@ -26,7 +26,7 @@ FLAG_TEXTS: dict[Flag, str] = {
     "sentences": "Sentences or clauses of the source are missing.",
     "numbers": "A number of the source is missing.",
     "unsure": "The model is less sure than it is of nearly all other translations.",
-    "unknown": "The source has letters or signs that the model does not know.",
+    "unknown": "The source has letters, signs or words that the model does not know. Is it in another language?",
     "constraints": "A wanted phrase or a term of the glossary is missing, or a forbidden phrase is there.",
 }
 
