@@ -1,9 +1,9 @@
 """What formatting costs a translator of any language: for each kind of changed line, the chrF that it loses.
 
-    python -m benchmarks.any_language --model runs/chr-en-cherokee --corpus ../corpora/chr-en
+    python -m benchmarks.any_language --of runs/chr-en-cherokee ../corpora/chr-en --of runs/ja-en ../corpora/ja-en
 
-Models of a few thousand pairs translate hardly a sentence like its reference. So the lines of `benchmarks.real_text` are
-made twice: of the references, and of the model's own plain translations. The loss is the chrF of the second minus the
+A model of a few thousand pairs translates hardly a sentence like its reference. So the lines of `benchmarks.real_text`
+are made twice: of the references, and of the model's own plain translations. The loss is the chrF of the second minus the
 chrF of what the model makes of the changed line, both against the first. Kinds that no sentence of the language suits
 (its case, its marks, its words) are left out.
 """
@@ -38,29 +38,32 @@ class Changed:
 
 def main() -> int:
     parser = benchmark_parser(__doc__)
-    parser.add_argument("--model", type=Path, required=True, help="run or model folder")
-    parser.add_argument("--corpus", required=True, help="as nmt.train's --data.corpus: its first test set is used")
+    corpus = "a run or model folder, and its corpus, as nmt.train's --data.corpus: the first test set is used"
+    parser.add_argument("--of", nargs=2, action="append", metavar=("MODEL", "CORPUS"), required=True, help=corpus)
     parser.add_argument("--lines", type=int, default=50, help="of each kind")
     parser.add_argument("--options", default="--beam-size 1", help="of nmt.translate, as one string")
     args = parser.parse_args()
-    keep(measure(args), args)
+    keep([row for model, corpus in args.of for row in measure(Path(model), Path(corpus), args)], args)
     return 0
 
 
-def measure(args: argparse.Namespace) -> list[Row]:
-    info, _ = read_info(require_model(args.model) / "config.json")
-    corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
+def measure(model: Path, folder: Path, args: argparse.Namespace) -> list[Row]:
+    """The rows of a model, which is tested on a corpus."""
+    info, _ = read_info(require_model(model) / "config.json")
+    corpus = load_corpus(DataConfig(corpus=str(folder), source=info.source, target=info.target))
     pairs, meanings = next(iter(corpus.tests.values()))[: 4 * args.lines], lexicon(corpus.train)
     options = shlex.split(args.options)
-    plain = [answer.text for answer in run_translate(args.model, options, [source for source, _ in pairs])]
+    plain = [answer.text for answer in run_translate(model, options, [source for source, _ in pairs])]
     sides = (
         [sentence_of(pair, meanings) for pair in pairs],
         [sentence_of((source, text), meanings) for (source, _), text in zip(pairs, plain, strict=True)],
     )
-    kinds = {name: [*changed(kind, *sides)][: args.lines] for name, kind in make_kinds(info.source, info.target).items()}
+    kinds = {
+        name: [*changed(kind, *sides)][: args.lines] for name, kind in make_kinds(info.source, info.target).items()
+    }
     kinds = {name: made for name, made in kinds.items() if len(made) >= LEAST}
-    answers = iter(run_translate(args.model, options, [case.reference.line for made in kinds.values() for case in made]))
-    about = {"benchmark": "any_language", "languages": f"{info.source}-{info.target}", "corpus": Path(args.corpus).name}
+    answers = iter(run_translate(model, options, [case.reference.line for made in kinds.values() for case in made]))
+    about = {"benchmark": "any_language", "languages": f"{info.source}-{info.target}", "corpus": folder.name}
     rows = list[Row]()
     for name, made in kinds.items():
         found = [next(answers) for _ in made]
@@ -83,7 +86,10 @@ def quality(made: Sequence[Changed], texts: Sequence[str]) -> float:
     """The chrF of translations of these lines, spelled as `normalised` has it."""
     sides = [texts, [case.reference.right[0] for case in made]]
     found, references = (
-        [normalised(text.casefold() if case.reference.any_case else text) for text, case in zip(side, made, strict=True)]
+        [
+            normalised(text.casefold() if case.reference.any_case else text)
+            for text, case in zip(side, made, strict=True)
+        ]
         for side in sides
     )
     return round(CHRF().corpus_score(found, [references]).score, 2)

@@ -12,6 +12,7 @@ from benchmarks.rows import Row
 NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
 TABLES: dict[str, Callable[[Sequence[Row]], str]] = {}
 Cells = list[object]
+LOSS = 2.0  # chrF: a kind of line that loses less in all languages isn't shown
 
 
 def table(headings: str) -> Callable[[Callable[[Row], Cells]], Callable[[Row], Cells]]:
@@ -127,6 +128,20 @@ def real_text(rows: Sequence[Row]) -> str:
     lines = [["; ".join(kinds), *shares] for shares, kinds in alike.items()]
     lines += [[f"each other kind ({len(perfect)})", "100", "0", "0", "0"]] if perfect else []
     return markdown(["kinds", "right, %", "of these flagged", "wrong, flagged", "wrong, no flag"], lines)
+
+
+def any_language(rows: Sequence[Row]) -> str:
+    """The chrF that each kind of line loses in each language; of kinds that lose little in all, only their number."""
+    languages, kinds = (list(dict.fromkeys(row[name] for row in rows)) for name in ("languages", "kind"))
+    lost = {(row["kind"], row["languages"]): row["plain"] - row["chrf"] for row in rows}
+    of_plain = [row["plain"] for row in rows if row["kind"] == "plain"]
+    lines = [["chrF of plain lines", *(f"{plain:.1f}" for plain in of_plain)]]
+    cells = {kind: [lost.get((kind, language)) for language in languages] for kind in kinds}
+    shown = {kind: found for kind, found in cells.items() if max(x for x in found if x is not None) >= LOSS}
+    for kind, found in shown.items():
+        lines.append([f"{kind}: loss", *("" if x is None else f"{x:+.1f}" for x in found)])
+    lines.append([f"each other kind ({len(kinds) - len(shown)})", *[f"below {LOSS:g}"] * len(languages)])
+    return markdown(["", *languages], lines)
 
 
 @table("item | lines | right place, % | other words there | wrong place | lost")
@@ -326,6 +341,5 @@ def steps(rows: Sequence[Row]) -> str:
     return markdown(["without", "of 1,000 lines", "most in", "right translations lost, by kind"], lines)
 
 
-TABLES |= {
-    function.__name__: function for function in (decode_speed, real_text, doors, fuzz, students, documents, steps)
-}
+WITH_ALL_ROWS = (any_language, decode_speed, real_text, doors, fuzz, students, documents, steps)
+TABLES |= {function.__name__: function for function in WITH_ALL_ROWS}

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import venv
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
@@ -23,7 +22,6 @@ from benchmarks import (
     attention_cache,
     bf16_loss,
     decode_speed,
-    deep,
     dirty_corpus,
     document_files,
     documents,
@@ -244,21 +242,6 @@ def test_bf16_loss_compares_equal_updates(
         assert all(0 < abs(bf16 - fp32) < 0.1 for bf16, fp32 in zip(row["bf16"], row["fp32"], strict=True))
 
 
-@pytest.mark.parametrize(("what", "lines"), [("curves", 2), ("decode", 5)])
-def test_deep_models_are_measured(
-    what: str, lines: int, corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(deep, "NARROW", replace(deep.NARROW, d_model=16, d_ff=32, decoder_layers=2))
-    monkeypatch.setattr(deep, "RECIPE", replace(deep.RECIPE, d_model=16, d_ff=32))
-    options = f"{what} --corpus {corpus} --steps 6 --rounds 1"
-    monkeypatch.setattr(sys, "argv", ["deep.py", *options.split()])
-    assert deep.main() == 0
-    table = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert len(table) == 2 + lines
-    figures = [cell for line in table[2:] for cell in line.strip("| ").split(" | ")[1:] if "million" not in cell]
-    assert all(float(figure.replace(",", "")) > 0 for figure in figures)
-
-
 @pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only"])
 def test_attention_cache_compares_kinds_of_attention_with_the_first(
     family: str, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
@@ -271,12 +254,6 @@ def test_attention_cache_compares_kinds_of_attention_with_the_first(
     expected = sorted(a / b for a, b in zip(rounds[2], rounds[0], strict=True))
     assert sorted(rows[2]["decoding_ratios"]["multi-head"]["rounds"]) == pytest.approx(expected, rel=1e-3)
     assert "| multi-query |" in capsys.readouterr().out
-
-
-def test_a_training_step_of_layers_computed_twice_is_measured() -> None:
-    seconds, mib = deep.training_step(ModelConfig(d_model=16, n_heads=2, d_ff=32), twice=True)
-    assert seconds > 0
-    assert mib >= 0
 
 
 @pytest.mark.parametrize("peer", ["transformers", "eole"])

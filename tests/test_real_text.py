@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from benchmarks import fuzz, fuzz_lines, real_text, steps
+from benchmarks import any_language, fuzz, fuzz_lines, real_text, steps
 from benchmarks.rows import Row
 from benchmarks.text_kinds import Case, Sentence, lexicon, make_kinds, sentence_of
 from nmt.translation.translator import Translator
@@ -66,6 +66,29 @@ def test_real_text_counts_what_is_right_flagged_and_silently_wrong(
     kept = [json.loads(line) for line in answers.read_text(encoding="utf8").splitlines()]
     assert [answer["is_right"] for answer in kept] == [False] * 60 + [True] * 60
     assert all(re.fullmatch(r"the <b>\w+</b> \d+\.", answer["translation"]) for answer in kept[-30:])
+
+
+def test_in_any_language_the_loss_is_that_against_the_plain_translation(
+    model_folder: Path,
+    corpus: Path,
+    run_benchmark: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def translate(folder: Path, options: list[str], lines: list[str]) -> list[real_text.Answer]:
+        """Never knows a house, and loses a second sentence and what is behind a tab."""
+        texts = [re.sub(r"\w+", lambda word: (NOUNS | {"das": "the"}).get(word[0], word[0]), line) for line in lines]
+        texts = [text.replace("house", "car").partition("\t")[0] for text in texts]
+        return [real_text.Answer(text.split(". ")[0] + "." if ". the" in text else text, ()) for text in texts]
+
+    monkeypatch.setattr(any_language, "run_translate", translate)
+    found = run_benchmark(any_language, "--of", model_folder, corpus, "--lines", "15")
+    lost = {row["kind"]: row["plain"] - row["chrf"] for row in found}
+    assert all(row["plain"] < 95 for row in found if row["kind"] in ("plain", "indented"))
+    assert lost["plain"] == lost["list item -"] == lost["inline tags"] == 0
+    assert lost["two sentences"] > 20 < lost["tab between sentences"]
+    assert "in capitals" in lost and "figures" not in lost, "kinds without lines are left out"  # noqa: PT018
+    assert "| two sentences: loss | +" in capsys.readouterr().out
 
 
 # Translations in which what was added to the line is lost, or stands at another place.

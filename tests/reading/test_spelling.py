@@ -100,8 +100,8 @@ def test_the_translator_reads_a_changed_line_like_the_plain_one(translator: Tran
 
 def test_a_word_that_training_lacked_is_flagged_unless_it_is_copied(translator: Translator) -> None:
     tokenizer = translator.tokenizer.with_words(WORDS)
-    spelling, known = tokenizer.familiar("Der Hund Xyqw läuft", "The dog runs")
-    assert (spelling < 2, known) == (True, 0.75)
+    fewest, share = tokenizer.familiar("Der Hund Xyqw läuft", "The dog runs")
+    assert (fewest < 2, share) == (True, 0.75)
     assert tokenizer.familiar("Der Hund Xyqw läuft {Abcd}", "The dog XYQW runs") == (float("inf"), 1)
     facts = replace(translator.facts, least_spelling=2.0)
     known = Translator(translator.model, tokenizer, replace(SHORT, guard=True), facts=facts)
