@@ -2,10 +2,10 @@
 
     python -m benchmarks.any_language --of runs/chr-en-cherokee ../corpora/chr-en --of runs/ja-en ../corpora/ja-en
 
-A model of a few thousand pairs translates hardly a sentence like its reference. So the lines of `benchmarks.real_text`
-are made twice: of the references, and of the model's own plain translations. The loss is the chrF of the second minus the
-chrF of what the model makes of the changed line, both against the first. Kinds that no sentence of the language suits
-(its case, its marks, its words) are left out.
+A model of a few thousand pairs translates hardly a sentence like its reference. So the lines of
+`benchmarks.real_text` are made twice: of the references, and of the model's own plain translations. The loss is the
+chrF of the second minus the chrF of what the model makes of the changed line, both against the first. Kinds that no
+sentence of the language suits (its case, its marks, its words) are left out.
 """
 
 import argparse
