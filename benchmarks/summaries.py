@@ -3,9 +3,9 @@
 A function has the name of its table; its argument is the folder of the results.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.rows import Row, all_rows, last_run, ratios
 from benchmarks.tables import TABLES, machine, markdown, system, versions
@@ -106,17 +106,40 @@ def comparisons(results: Path) -> list[Comparison]:
 
 def after_equal_time(file: Path) -> list[Comparison]:
     """What small corpora gave each system in the same minutes of training; empty before that was measured."""
-    tasks: dict[tuple[object, ...], dict[str, Row]] = {}
-    for row in all_rows(file) if file.is_file() else ():
+    found = list[Comparison]()
+    for (corpus, direction, pairs, minutes), ours, theirs in small_corpora(file) if file.is_file() else ():
+        how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
+        found.append(Comparison(how, ours, theirs, "chrf"))
+    return found
+
+
+def small_corpora(file: Path) -> Iterator[tuple[tuple[Any, ...], Row, Row]]:
+    """Each task (corpus, direction, pairs, minutes) with the newest row of nmt and of the best other system."""
+    tasks: dict[tuple[Any, ...], dict[str, Row]] = {}
+    for row in all_rows(file):
         task = tuple(row[name] for name in ("corpus", "direction", "pairs", "minutes"))
         tasks.setdefault(task, {})[row["system"]] = row
-    found = list[Comparison]()
-    for (corpus, direction, pairs, minutes), systems in tasks.items():
+    for task, systems in tasks.items():
         others = [row for system, row in systems.items() if system != "nmt"]
         if "nmt" in systems and others:
-            how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
-            found.append(Comparison(how, systems["nmt"], max(others, key=lambda row: float(row["chrf"])), "chrf"))
-    return found
+            yield task, systems["nmt"], max(others, key=lambda row: float(row["chrf"]))
+
+
+def other_languages(results: Path) -> str:
+    """nmt beside MarianMT on small corpora of other languages."""
+    found = [*small_corpora(results / "small_corpora_peers.jsonl")]
+    lines = [
+        [
+            corpus,
+            direction,
+            f"{pairs:,}",
+            f"{minutes:g}",
+            *(f"{row[name]:.1f}" for row in rows for name in ("bleu", "chrf")),
+        ]
+        for (corpus, direction, pairs, minutes), *rows in found
+    ]
+    headings = ["corpus", "direction", "pairs", "minutes", "nmt: BLEU", "chrF", "MarianMT: BLEU", "chrF"]
+    return f"{markdown(headings, lines)}\n\n{origins([row for _, *rows in found for row in rows])}"
 
 
 def speed_of(row: Row) -> float:
@@ -163,4 +186,5 @@ SUMMARIES: dict[str, Callable[[Path], str]] = {
     "worse": worse,
     "results": results_of_runs,
     "documents": all_documents,
+    "other_languages": other_languages,
 }

@@ -1,6 +1,7 @@
 """Runs of several processes, as torchrun starts them, learn what one process learns."""
 
 import json
+import re
 import shlex
 import signal
 from functools import partial
@@ -40,10 +41,10 @@ def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -
 
 def test_processes_see_the_same_pairs_of_mixed_corpora(corpus: Path, tmp_path: Path) -> None:
     """Of two corpora with weights: each process must plan the same batches, of which it takes its own."""
-    more, main = write_numbers(tmp_path / "more"), write_numbers(tmp_path / "mixed")
+    more, main = write_numbers(tmp_path / "more", "!"), write_numbers(tmp_path / "mixed")
     steps = ["--training.max_steps", "4", "--training.validate_every", "4"]
     steps += ["--data.more", f"[{{corpus: {more}, weight: 0.5}}]", "--data.max_pieces", "600"]
-    train(main, 0, "mixed", *steps)
+    assert re.search("kept: more +│ +60 ", train(main, 0, "mixed", *steps))
     train(main, 2, "mixed in two", *steps)
     assert difference(saved(main, "mixed", 4), saved(main, "mixed in two", 4)) < 1e-5
 

@@ -35,11 +35,11 @@ SETTINGS = shlex.split("""
 NO_DROPOUT = shlex.split("--model.dropout 0 --training.word_dropout 0 --training.accumulate 2 --training.max_steps 2")
 
 
-def write_numbers(folder: Path) -> Path:
+def write_numbers(folder: Path, mark: str = ".") -> Path:
     """Write a corpus of pairs such as "eins und zwei ." / "one and two ."."""
     words = [("eins", "one"), ("zwei", "two"), ("drei", "three"), ("vier", "four"), ("fünf", "five")]
     pairs = [
-        (f"{a} und {b} {'.' * dots}", f"{c} and {d} {'.' * dots}")
+        (f"{a} und {b} {mark * dots}", f"{c} and {d} {mark * dots}")
         for a, c in words
         for b, d in words
         for dots in (1, 2, 3)
