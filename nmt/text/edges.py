@@ -6,10 +6,10 @@ Corpora seldom have such lines, and there a mark can spoil the whole translation
 
 - before the text: quotes of replies (>), Markdown headings (#), bullets and check boxes, numbers and letters of lists,
   [1] and emoji; a number with a full stop only before a sentence of four words, or a word that also exists in lower
-  case: "1. Mai" is a date;
+  case ("1. Mai" is a date), or in a script without capitals;
 - after the text: [1], emoji and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model
   one mark stands there;
-- around the text: quotes and brackets that the vocabulary has no pieces for.
+- around the text: quotes and brackets.
 
 A text that ends with a letter, such as a heading, gets a full stop if nearly all training sources end with one: models
 that don't see the end of the sentence write its last words twice. The translation loses its own.
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from nmt.text.items import EMOJI, NO_USER_ITEMS, find_items
 from nmt.text.languages import short_code
-from nmt.text.scripts import is_combining
+from nmt.text.scripts import HAN_AND_KANA, ONE_CASE, is_combining
 from nmt.text.sentences import MARKS
 from nmt.text.user_items import UserItems
 
@@ -31,6 +31,7 @@ Knows = Callable[[str], bool]
 BULLET = r"[-–—•*·‣⁃▪▫●○◦■□◆◇➤➢►▶→✓✔✗✘+]"
 LEAD = re.compile(
     rf"[ \u00a0]*+(?:(?:>[ \u00a0]?)++|\#{{1,6}} |{BULLET}[ \u00a0]+(?:\[[ xX]\] )?|\(?[a-zA-Z]\) |\(?\d{{1,3}}\) "
+    rf"|[・※①-⑳][ \u00a0\u3000]*+|[(（]?\d{{1,3}}[)）.．、]\u3000?(?=[{HAN_AND_KANA}])"
     rf"|(?:(?:{EMOJI})[ \u00a0]*+)++"
     r"|(?P<number>(?:\d{1,3}\.){1,4}|\d{1,3}(?:\.\d{1,3}){1,3}) |\[\d{1,3}\] ?)"
 )
@@ -99,7 +100,7 @@ def take_off(
         end = trails.pop().start()
     text, stop = line[start:end], None
     around, lead, after = ["", ""], line[:start], line[end:]
-    while len(text) > 2 and AROUND.get(text[0]) == text[-1] and is_around(text, knows, user_items):
+    while len(text) > 2 and AROUND.get(text[0]) == text[-1] and is_around(text, user_items):
         left, right = quotes if quotes and text[0] in TYPOGRAPHIC else (text[0], text[-1])
         around = [around[0] + left, right + around[1]]
         text, start, end = text[1:-1], start + 1, end - 1
@@ -121,14 +122,16 @@ def is_mark(lead: re.Match[str], knows: Knows) -> bool:
         return True
     text = lead.string[lead.end() :]
     word = re.match(r"[^\W\d_]+", text)
+    if word and (word[0][0].lower() == word[0][0].upper() or ONE_CASE.match(word[0])):
+        return True
     if not word or word[0] == word[0].lower() or MONTHS.match(text):
         return False
     is_sentence = len(text.split(maxsplit=3)) > 3 and text.rstrip()[-1] in ".!?…"
     return is_sentence or knows(word[0].lower())
 
 
-def is_around(text: str, knows: Knows, user_items: UserItems) -> bool:
-    """Whether the first and last sign of a text belong together, and the vocabulary lacks one."""
+def is_around(text: str, user_items: UserItems) -> bool:
+    """Whether the first and last sign of a text belong together."""
     first, last, inside = text[0], text[-1], text[1:-1]
     is_item = any(item.start == 0 or item.end == len(text) for item in find_items(text, user_items))
-    return first not in inside and last not in inside and not (knows(first) and knows(last)) and not is_item
+    return first not in inside and last not in inside and not is_item
