@@ -27,7 +27,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.reading import items, lines, spelling
 from nmt.reading.loop import Reading, Step, grow
 from nmt.reading.request import Request, Translation
-from nmt.text import characters, edges, marking, restore
+from nmt.text import characters, edges, marking, restore, words
 from nmt.text.characters import Characters
 from nmt.text.words import Words
 from nmt.translation import repair
@@ -62,6 +62,10 @@ def without_forms(self: Characters, character: str, before: str) -> str:
         self.forms = known
 
 
+def only_letters(self: Words, word: str, spellings: words.Spellings) -> str | None:
+    return self.best(words.forms_of(word, spellings))
+
+
 def no_final_mark(line: str, knows: edges.Knows, *args: object) -> edges.Edges:
     return TAKE_OFF(line, knows, *args[:2])  # type: ignore[arg-type]
 
@@ -71,11 +75,12 @@ RULES: dict[str, list[Patch]] = {
     "marks before the text": [(edges, "LEAD", NEVER)],
     "a number that is an ordinal": [(edges, "is_mark", lambda lead, knows: True)],
     "marks after the text": [(edges, "TRAIL", NEVER)],
-    "quotes and brackets around the text": [(edges, "is_around", lambda text, knows, own: False)],
+    "quotes and brackets around the text": [(edges, "is_around", lambda text, user_items: False)],
     "one mark for … and !!!": [(edges, "STOPS", NEVER)],
     "a full stop where there is none": [(spelling, "take_off", no_final_mark)],
     "usual case of words": [(Words, "recased", keep_text)],
-    "spellings such as ae for ä": [(Words, "respelled", keep_text), (Words, "best", lambda self, forms: None)],
+    "spellings such as ae for ä": [(words, "forms_of", lambda word, spellings: iter(()))],
+    "accents that are missing": [(Words, "spelling", only_letters)],
     "brackets and quotes stay at an item": [
         (module, "widen", lambda text, start, stop, least: (start, stop)) for module in (restore, marking)
     ],

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from random import Random
 
 from nmt.data.cleaning import Pair
+from nmt.text.words import unaccented
 
 # By language: "and", and the numbers from 2, which sentences have as words.
 WORDS = {
@@ -354,6 +355,7 @@ def characters() -> dict[str, Kind]:
         "scan: 1 for l": spelled(lambda text, _: re.sub(r"(\w)l(?=\w)", r"\g<1>1", text, count=1)),
         "scan: stray mark": spelled(gap(" | "), blank="|"),
         "ae, oe, ue": spelled(without_umlauts),
+        "without accents": spelled(lambda text, _: unaccented(text)),
         "unknown name": at_word("Nguyễn"),
     }
 

@@ -1,8 +1,8 @@
 """Words that a model has learned: the sources of its training flow in; lines spelled with known words flow out.
 
 A word that the training text never had is a row of small pieces for a model, and mostly ruins the translation of its
-line. Often it is a known word in another form. `Words.respelled` reads these where a language has such forms: in
-German ae, oe, ue and ss for ä, ö, ü and ß, if a word is unknown and its other form is known.
+line. Often it is a known word in another form. `Words.respelled` reads an unknown word as a known one that has other
+accents, and in German ä, ö, ü and ß for ae, oe, ue and ss.
 
 `Words.recased` reads lines in CAPITALS, in Title Case and without capitals in the usual case of their words.
 
@@ -10,6 +10,7 @@ A word in the middle of a sentence shows its usual case, at the beginning it doe
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from nmt.text.suspicions import prose
 MOST = 100_000  # words, the most frequent ones
 UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 PART = re.compile(f"[{UNSPACED}]{{1,2}}|[^{UNSPACED}]+")  # of what stands between blanks
+ACCENT = re.compile("[\u0300-\u036f]")
 WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")  # of a word, or after a mark
 BEFORE_WORD = " \"'„“‚‘«»([–—-"  # between a word and the word or mark before it
 FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
@@ -100,11 +102,22 @@ class Words:
 
     def respelled(self, line: str, spellings: Spellings) -> str:
         """The line, where unknown words that are known in another spelling have that."""
-        if not any(written in line for written in spellings):
-            return line
-        spelled = {word: self.best(forms_of(word, spellings)) for word in set(self.unknown(line)[0])}
+        spelled = {word: self.spelling(word, spellings) for word in set(self.unknown(line)[0])}
         known = {word: form for word, form in spelled.items() if form}
         return with_words(line, known) if known else line
+
+    def spelling(self, word: str, spellings: Spellings) -> str | None:
+        """The known form of an unknown word: with other letters, or with other accents; None if there is none."""
+        plain = unaccented(word)
+        small = self.accents.get(plain.lower(), "")
+        accented = small.capitalize() if word.istitle() else small
+        return self.best(forms_of(word, spellings)) or self.accents.get(plain) or accented or self.best([plain])
+
+    @cached_property
+    def accents(self) -> dict[str, str]:
+        """The most frequent word with accents, by its form without them."""
+        plain = {word: unaccented(word) for word in reversed(self.ranks) if not word.isascii()}
+        return {form: word for word, form in plain.items() if form != word}
 
     def best(self, forms: Iterable[str]) -> str | None:
         """The most frequent of these words; None if none is known."""
@@ -133,8 +146,13 @@ class Words:
         usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
         if usual:
             return word if casing is str.lower and word in usual else usual[0]
-        other = self.best(spelled for form in forms for spelled in forms_of(form, spellings))
+        other = next((known for form in forms if (known := self.spelling(form, spellings))), None)
         return other or (word.capitalize() if casing is str.upper else word)
+
+
+def unaccented(word: str) -> str:
+    """A word of Latin, Greek or Cyrillic letters without accents and other marks above and below them."""
+    return ACCENT.sub("", unicodedata.normalize("NFD", word)) if not word.isascii() else word
 
 
 def spellings_of(language: str) -> Spellings:

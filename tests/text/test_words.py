@@ -1,6 +1,7 @@
 """Words of training: lines are read in known words, known words stay, and reading takes linear time."""
 
 import time
+import unicodedata
 
 import pytest
 
@@ -42,6 +43,23 @@ def test_a_file_gives_the_same_words_again_and_a_damaged_one_an_error() -> None:
 )
 def test_unknown_words_are_read_as_known_ones_and_others_stay(line: str, read: str) -> None:
     assert WORDS.respelled(line, GERMAN) == read
+
+
+@pytest.mark.parametrize(
+    ("trained", "line", "read"),
+    [
+        ("¿Dónde está el niño?", "Donde esta el nino? EL NIÑO", "Dónde está el niño? EL NIÑO"),
+        ("Ṣé o wà níbẹ̀?", "se o wa nibe", "ṣé o wà níbẹ̀"),
+        ("елка и еще", "ёлка и ещё", "елка и еще"),
+        ("Ёлка и ёж", "елка и еж", "ёлка и ёж"),
+        ("Máš se dobře?", "Mas se dobre?", "Máš se dobře?"),
+        ("घर कि है", "घर क ह", "घर क ह"),
+        ("Müller und Muller", "Muller", "Muller"),
+    ],
+)
+def test_words_without_their_accents_are_read_with_them(trained: str, line: str, read: str) -> None:
+    words = Words.learn([f"{trained} {trained.lower()}"])
+    assert unicodedata.normalize("NFC", words.respelled(line, {})) == unicodedata.normalize("NFC", read)
 
 
 @pytest.mark.parametrize("word", ["aeoeueaeoeueaeoeue", "ss" * 50])
