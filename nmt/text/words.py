@@ -25,7 +25,7 @@ from nmt.text.suspicions import prose
 
 MOST = 100_000  # words, the most frequent ones
 UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
-PART = re.compile(f"[{UNSPACED}]{{1,2}}|[^{UNSPACED}]+")  # of what stands between blanks
+PAIR = re.compile(f"[{UNSPACED}]{{1,2}}")
 ACCENT = re.compile("[\u0300-\u036f]")
 WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")  # of a word, or after a mark
 BEFORE_WORD = " \"'„“‚‘«»([–—-"  # between a word and the word or mark before it
@@ -97,8 +97,9 @@ class Words:
     def unknown(self, text: str) -> tuple[list[str], int]:
         """The words of a text without items that training didn't have, and the number of all its words. Two letters
         of a script without spaces count as a word."""
-        words = [part for word in WORD.findall(text) for part in PART.findall(word) if any(map(str.isalnum, part))]
-        return [word for word in words if not self.knows(word)], len(words)
+        words = WORD.findall(PAIR.sub(r" \g<0> ", text) if UNSPACED_LETTER.search(text) else text)
+        unknown = [word for word in words if not self.knows(word) and any(map(str.isalnum, word))]
+        return unknown, len(words)
 
     def respelled(self, line: str, spellings: Spellings) -> str:
         """The line, where unknown words that are known in another spelling have that."""
