@@ -33,7 +33,8 @@ JOINERS = "\u200c\u200d"
 USES_JOINERS = re.compile("[\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefe]")
 VOICED = "\uff9e\uff9f"  # half-width marks of kana, which join the letter before them
 SIMILAR = {
-    **dict.fromkeys("“”„‟«»″ˮ❝❞〝〞〟《》「」『』", "\"”“„»«'"),
+    **dict.fromkeys("„‟«❝〝《「『", "\"“”„«»'"),
+    **dict.fromkeys("“”»″ˮ❞〞〟》」』", "\"”“„»«'"),
     **dict.fromkeys("’‘‚‛‹›ʼʻ′`´", "'’‘"),
     "'": "’‘",
     '"': "”“„»«'",
