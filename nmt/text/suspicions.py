@@ -48,6 +48,9 @@ LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 GLUED = re.compile(rf"(?![{ASIAN}])[^\W\d_]\d+(?!\w)")  # a letter of a script with spaces, and a number
+MONTHS = frozenset("月월")
+MULTIPLIED = re.compile(r"\d\s?[千万萬億亿兆천만억조]")
+JOINED = re.compile(r"(?<=\d)[千万萬億亿兆천만억조]\s?(?=\d)")
 CLOCK = re.compile(r"\d{1,2}[:.]\d\d")  # often written in words: "halb drei" for 2:30
 
 
@@ -79,7 +82,7 @@ def suspicions(
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
     of_source, of_translation = list(scan(source, user_items)), list(scan(translation, user_items))
     has_items = bool(of_source or of_translation)
-    lost = lost_numbers(of_source, of_translation, translation) if has_items else []
+    lost = lost_numbers(source, of_source, of_translation, translation) if has_items else []
     raised: dict[Flag, bool] = {
         "loop": any(repeat(source, translation) for repeat in (loops, repeats_name, repeats_word)),
         "too_long": length > LENGTH_FACTOR * source_length + LENGTH_ALLOWANCE,
@@ -108,14 +111,24 @@ def loses_items(source: tuple[str, list[Item]], translation: tuple[str, list[Ite
     return bool(lifted) and (breaks_tags(text, other) or bool(framed(lifted, text) - framed(others, other)))
 
 
-def lost_numbers(items: list[Item], others: list[Item], translation: str) -> list[Item]:
-    """The numbers that a translation lacks. Of the three numbers of a date, the month may be a word."""
-    numbers = [item for item in items if item.kind == "number"]
+def lost_numbers(source: str, items: list[Item], others: list[Item], translation: str) -> list[Item]:
+    """The numbers that a translation lacks. Of the three numbers of a date, the month may be a word. Where East Asian
+    words for thousands and more stand, zeros and points may differ: 3.5億 is 350 million; 1億2000万 is one number."""
+    numbers = [item for item in items if item.kind == "number" and source[item.end : item.end + 1] not in MONTHS]
     known = {item.canonical for item in others} if numbers else set[str]()
     missing = [number for number in numbers if number.canonical not in known]
+    if missing and (MULTIPLIED.search(source) or MULTIPLIED.search(translation)):
+        known = {figures(item.canonical) for item in others}
+        joined = {place for match in JOINED.finditer(source) for place in match.span()}
+        missing = [n for n in missing if figures(n.canonical) not in known and joined.isdisjoint((n.start, n.end))]
     groups = {str(int(digits)) for digits in re.findall(r"\d+", translation)} if missing else set[str]()
     parts = [set(number.canonical.split("-")) for number in missing]
     return [n for n, numbers in zip(missing, parts, strict=True) if len(numbers - groups) > n.canonical.count("-") // 2]
+
+
+def figures(number: str) -> str:
+    """The digits of a number without the zeros around them."""
+    return re.sub(r"\D", "", number).strip("0")
 
 
 def is_glued(items: list[Item], source: str, translation: str) -> bool:

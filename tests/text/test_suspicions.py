@@ -213,3 +213,22 @@ def test_long_and_repetitive_text_takes_milliseconds(text: str) -> None:
     suspicions(SOURCE, text)
     suspicions(text, text)
     assert time.process_time() - begin < 1  # 0.01 to 0.1 s; what is quadratic takes seconds
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "flagged"),
+    [
+        ("彼は1990年に3.5億円を払った。", "He paid 350 million yen in 1990.", False),
+        ("彼は1990年に3.5億円を払った。", "He paid 450 million yen in 1990.", True),
+        ("He paid 350 million yen.", "彼は3.5億円を払った。", False),
+        ("100만 달러", "1 million dollars", False),
+        ("人口は1億2000万人です", "It has a population of 120 million.", False),
+        ("2023年12月24日に来た", "He came on December 24, 2023.", False),
+        ("2023年12月24日に来た", "He came on December 2, 2023.", True),
+        ("2023년 12월 24일에 왔다", "He came on December 24, 2023.", False),
+    ],
+)
+def test_east_asian_numbers_and_dates_may_be_written_with_other_figures(
+    source: str, translation: str, flagged: bool
+) -> None:
+    assert ("numbers" in suspicions(source, translation)) == flagged
