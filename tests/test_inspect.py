@@ -64,6 +64,7 @@ def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFix
         "usual_sentences": 1,
         "final_mark": "",
         "least_spelling": 0.0,
+        "length_ratio": 1.0,
         "least_known": 0.0,
     }
     assert report["facts"] == facts

@@ -27,6 +27,7 @@ from nmt.model.lora import add_adapters, merge_adapters
 from nmt.model.weights import set_weights
 from nmt.reading.request import Translation
 from nmt.scoring.evaluation import evaluate
+from nmt.text.suspicions import width
 from nmt.training.data import TrainingData
 from nmt.training.distributed import Processes
 from nmt.training.loss import Learner
@@ -80,17 +81,23 @@ def write_model(
 def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     """The facts of a translator."""
     assert isinstance(model, GenerativeModel)
-    sources, best = list[str](), list[Translation]()
+    pairs, best = list[Pair](), list[Translation]()
     for tokenizer, rows in data.validation_sets:
         translator = Translator(model, tokenizer, plain(config.search), facts=data.facts)
-        chosen = [data.validation_text[n][0] for n in rows[: CONFIDENCE_SENTENCES // len(data.validation_sets)]]
-        sources += chosen
-        best += [translations[0] for translations in translator.translate_n_best(chosen)]
+        chosen = [data.validation_text[n] for n in rows[: CONFIDENCE_SENTENCES // len(data.validation_sets)]]
+        pairs += chosen
+        best += [translations[0] for translations in translator.translate_n_best([source for source, _ in chosen])]
     confidence = lowest([translation.confidence for translation in best])
-    familiar = (data.tokenizer.familiar(source, t.text) for source, t in zip(sources, best, strict=True))
+    familiar = (data.tokenizer.familiar(source, t.text) for (source, _), t in zip(pairs, best, strict=True))
     spellings, shares = zip(*familiar, strict=True)
-    spelling = lowest([min(spelling, MOST_SPELLING) for spelling in spellings])
-    return replace(data.facts, least_confidence=confidence, least_spelling=spelling, least_known=lowest(shares))
+    lengths = [sum(map(width, side)) for side in zip(*pairs, strict=True)]
+    return replace(
+        data.facts,
+        least_confidence=confidence,
+        least_spelling=lowest([min(spelling, MOST_SPELLING) for spelling in spellings]),
+        least_known=lowest(shares),
+        length_ratio=round(lengths[1] / lengths[0], 2) if all(lengths) else 1.0,
+    )
 
 
 def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits: Mapping[str, str]) -> str:

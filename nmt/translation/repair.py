@@ -68,7 +68,8 @@ class Judge:
         user_items, tokenizer = line.user_items, self.tokenizer
         seen = shown(line, translation.text)
         sure = translation.confidence >= self.least_confidence
-        flags = suspicions(text, seen, finished=translation.finished, sure=sure, user_items=user_items)
+        ratio = self.facts.length_ratio
+        flags = suspicions(text, seen, user_items, ratio, finished=translation.finished, sure=sure)
         read = " ".join(part.read for part in translation.parts)
         spelling, known = tokenizer.familiar(read, seen, user_items)
         is_strange = spelling < self.facts.least_spelling or known < self.facts.least_known

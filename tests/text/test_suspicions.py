@@ -85,6 +85,7 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         (SOURCE, "A man walks and A Man walks, and a man walks and.", ["loop"]),
         (SOURCE, "Aaaaaaaaaaaaah! A man.", ["loop"]),
         ("Lena", "Lena is Lena", ["loop"]),
+        (f"Karl sagt Lena, {'dass das so ist ' * 4}", f"Karl tells Lena, {'as it is ' * 4}, Lena", []),
         ("Karl ist müde und Ninas Hut weg", "Karl is tired and Nina's hat and Nina's", ["loop"]),
         (SOURCE, "A man walks through the park . . . . . . . .", ["loop"]),
         ("Warten ---------------- und gehen", "Wait and wait and wait and go", ["loop"]),
@@ -232,3 +233,11 @@ def test_east_asian_numbers_and_dates_may_be_written_with_other_figures(
     source: str, translation: str, flagged: bool
 ) -> None:
     assert ("numbers" in suspicions(source, translation)) == flagged
+
+
+def test_lengths_are_compared_by_the_usual_ratio_of_two_languages() -> None:
+    cherokee = "ᎠᎴ ᎾᏍᎩ ᏅᏗᎦᎵᏍᏙᏗᎭ ᏂᎦᏛ ᎠᏃᎯᏳᎲᏍᎩ"
+    english = "and by him every one that believeth is justified from all things and more than all"
+    assert suspicions(cherokee, english) == ["too_long"]
+    assert not suspicions(cherokee, english, length_ratio=2.2)
+    assert suspicions(cherokee, "and", length_ratio=2.2) == ["too_short"]
