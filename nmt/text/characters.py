@@ -28,6 +28,8 @@ INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffc"
     "\U000e0000-\U000e0fff]"
 )
+LETTER = r"[^\s\d!-/:-@\[-`{-~«»…°\u2010-\u2015]"  # or a mark of one
+NO_BREAK = re.compile(rf"(?<={LETTER})[\u00a0\u202f](?={LETTER})")
 JOINERS = "\u200c\u200d"
 # Arabic, Syriac, N'Ko and others; the scripts of India; Burmese; Khmer and Mongolian.
 USES_JOINERS = re.compile("[\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefe]")
@@ -64,7 +66,12 @@ class Characters:
         self.forms: dict[str, str | None] = {}
 
     def nearest(self, text: str) -> str:
-        """The tidied text in characters that are known, as far as possible, and still tidied. Takes linear time."""
+        """The tidied text in characters that are known, as far as possible, and still tidied. Takes linear time.
+
+        A no-break blank between letters, as pages of the web and word processors have it, is a blank: a model that has
+        seen few of them would take the two words for one.
+        """
+        text = NO_BREAK.sub(" ", text) if "\u00a0" in text or "\u202f" in text else text
         if self.known.issuperset(text):
             return text
         result, end = list[str](), 0
