@@ -19,7 +19,8 @@ from nmt.text.suspicions import prose
 from nmt.text.tokens import Links, in_proportion, is_word, tokenize, word_starts
 
 QUOTED = re.compile(
-    r"(?<![^\s(\[])(?:([„“”])([^„“”«»\"]{1,200}+)[“”]|«([^„“”«»\"]{1,200}+)»|\"([^„“”«»\"]{1,200}+)\")(?!\w)"
+    r"(?<![^\s(\[])(?:[„“”][^„“”«»\"]{1,200}+[“”]|«[^„“”«»\"]{1,200}+»|\"[^„“”«»\"]{1,200}+\""
+    r"|'[^„“”«»\"'‘’]{2,200}+'|[‘‚][^„“”«»\"'‘’]{2,200}+[’‘])(?!\w)"
 )
 QUOTES = "\"'„“”‚‘’«»‹›"
 
@@ -169,7 +170,7 @@ class Unquoted(Out):
 
 
 def quotes(reading: Reading, context: Context) -> Out | None:
-    """The line without quotes inside it, if training had none."""
+    """The line without quotes inside it, if training had few."""
     line, words = reading.text, context.tokenizer.words
     if words is None or "\t" in line:
         return None
@@ -182,7 +183,8 @@ def quotes(reading: Reading, context: Context) -> Out | None:
     for match in found:
         start, end = match.start(), match.end() - 1
         marked[start], marked[end] = OPENS, CLOSES
-        shown[start], shown[end] = context.quotes if context.quotes and line[start] != '"' else (line[start], line[end])
+        usual = None if line[start] in "\"'‘‚" else context.quotes
+        shown[start], shown[end] = usual or (line[start], line[end])
     signs = {shown[place] for match in found for place in (match.start(), match.end() - 1)}
     if any(sign in phrase for sign in signs for phrase in reading.constraints.must_not):
         return None

@@ -113,7 +113,7 @@ class Guard:
         in_small = [line for line in lines if line.flags and not (knows_case or line.reading.constraints)]
         self.retry("lower case", LOWERED, [line for line in in_small if in_capitals(line.text, line.reading)])
         for line in lines:
-            if "invented" in line.flags and not line.reading.constraints:
+            if line.flags and not line.reading.constraints and not any(map(str.isalpha, line.text)):
                 copy = Translation(tidy(line.reading.text)[0], 0.0, ())
                 line.consider([copy] * len(line.translations), "copy")
         self.retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])

@@ -109,6 +109,9 @@ def test_items_follow_the_words_beside_them(tokenizer: Tokenizer, line: str, ord
     ("line", "inside"),
     [
         ("Der „kleine“ Hund läuft.", "Der kleine Hund läuft."),
+        ("Der 'kleine' Hund läuft.", "Der kleine Hund läuft."),
+        ("Der ‚kleine‘ Hund (‘läuft’).", "Der kleine Hund (läuft)."),
+        ("Der kleine Hund läuft 'n' und Anna's und 'läuft", ""),
         ('Der "kleine Hund" läuft.', "Der kleine Hund läuft."),
         ("Der («kleine») Hund, der “liest”.", "Der (kleine) Hund, der liest."),
         ('Das Brett ist 5" lang und 3" breit.', ""),
@@ -123,7 +126,7 @@ def test_only_pairs_of_quotes_around_words_are_taken_off(tokenizer: Tokenizer, l
     model, context = Pretended(), context_of(tokenizer.with_words(Words.learn(SOURCES)), quotes=ENGLISH)
     text = text_of(line, [quotes], context, model).text
     assert model.asked == [inside or line]
-    assert re.sub('["“”„«»]', "", text) == re.sub('["“”„«»]', "", line)
+    assert re.sub("[\"“”„«»'‚‘’]", "", text) == re.sub("[\"“”„«»'‚‘’]", "", line)
     assert text == line or asked_of(line, text, [quotes], context) == [inside]
     assert text_of(line, [quotes], context_of(tokenizer), model).text == line, "what training had isn't known"
 
@@ -137,6 +140,7 @@ def test_quotes_of_training_and_those_that_constraints_forbid_stay(tokenizer: To
     assert taken(words, Constraints("A", must_not=("dog", "„"))), "an English translation has other quotes"
     assert taken(words, Constraints(must_not=("“",))) is None
     assert taken(Words.learn([*SOURCES, "Der „große“ Hund."]), Constraints()) is None
+    assert taken(Words.learn([*SOURCES * 50, "Der „große“ Hund."]), Constraints()), "1 in 50 has them, or more"
 
 
 def test_a_translation_has_the_quotes_of_its_language_and_the_words_of_the_plain_one(translator: Translator) -> None:
