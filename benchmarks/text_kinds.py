@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from random import Random
 
 from nmt.data.cleaning import Pair
-from nmt.text.words import unaccented
+from nmt.text.characters import unaccented
 
 # By language: "and", and the numbers from 2, which sentences have as words.
 WORDS = {

@@ -28,8 +28,8 @@ INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffc"
     "\U000e0000-\U000e0fff]"
 )
-LETTER = r"[^\s\d!-/:-@\[-`{-~«»…°\u2010-\u2015]"  # or a mark of one
-NO_BREAK = re.compile(rf"(?<={LETTER})[\u00a0\u202f](?={LETTER})")
+IN_WORD = r"[^\s\d!-/:-@\[-`{-~«»…°\u2010-\u2015]"  # or a mark of one
+NO_BREAK = re.compile(rf"(?<={IN_WORD})[\u00a0\u202f](?={IN_WORD})")
 JOINERS = "\u200c\u200d"
 # Arabic, Syriac, N'Ko and others; the scripts of India; Burmese; Khmer and Mongolian.
 USES_JOINERS = re.compile("[\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefe]")
@@ -151,4 +151,5 @@ def respellings(line: str, readable: str) -> dict[str, str]:
 
 
 def unaccented(word: str) -> str:
+    """The word without combining marks: accents and the vowel marks of Arabic, but not the vowel signs of India."""
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))

@@ -51,8 +51,8 @@ LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 GLUED = re.compile(rf"(?![{ASIAN}])[^\W\d_]\d+(?!\w)")  # a letter of a script with spaces, and a number
 MONTHS = frozenset("月월")
-MULTIPLIED = re.compile(r"\d\s?[千万萬億亿兆천만억조]")
-JOINED = re.compile(r"(?<=\d)[千万萬億亿兆천만억조]\s?(?=\d)")
+MULTIPLIERS = "[千万萬億亿兆천만억조]"  # and more: words that multiply the number before them
+MULTIPLIED, JOINED = re.compile(rf"\d\s?{MULTIPLIERS}"), re.compile(rf"(?<=\d){MULTIPLIERS}\s?(?=\d)")
 CLOCK = re.compile(r"\d{1,2}[:.]\d\d")  # often written in words: "halb drei" for 2:30
 
 

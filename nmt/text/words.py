@@ -10,7 +10,6 @@ A word in the middle of a sentence shows its usual case, at the beginning it doe
 """
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from functools import cached_property
 from itertools import chain, product
 
 from nmt.fields import require
+from nmt.text.characters import unaccented
 from nmt.text.items import outside_items
 from nmt.text.languages import short_code
 from nmt.text.scripts import ONE_CASE, UNSPACED, WORD, is_combining
@@ -27,9 +27,8 @@ from nmt.text.suspicions import prose
 # them in new sentences; with 65 in 1,000, as in the Cherokee corpus, it translates direct speech best as it is.
 USUAL_TEXTS, USUAL_SHARE = 2000, 1 / 50
 MOST = 100_000  # words, the most frequent ones
-UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+UNSPACED_SIGN = re.compile(f"[{UNSPACED}]")
 PAIR = re.compile(f"[{UNSPACED}]{{1,2}}")
-ACCENT = re.compile("[\u0300-\u036f]")
 WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")  # of a word, or after a mark
 BEFORE_WORD = " \"'„“‚‘«»([–—-"  # between a word and the word or mark before it
 FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
@@ -91,18 +90,18 @@ class Words:
     @cached_property
     def unspaced_letters(self) -> frozenset[str]:
         """The letters of scripts without spaces."""
-        return frozenset(chain.from_iterable(map(UNSPACED_LETTER.findall, self.ranks)))
+        return frozenset(chain.from_iterable(map(UNSPACED_SIGN.findall, self.ranks)))
 
     def knows(self, word: str) -> bool:
         """Whether training had the word, in this case or in small letters, as it is inside a sentence. Of a script
         without spaces, which has whole clauses in place of words, the letters count."""
         known = word in self.ranks or word.lower() in self.ranks
-        return known or bool(UNSPACED_LETTER.match(word) and self.unspaced_letters.issuperset(word))
+        return known or bool(UNSPACED_SIGN.match(word) and self.unspaced_letters.issuperset(word))
 
     def unknown(self, text: str) -> tuple[list[str], int]:
         """The words of a text without items that training didn't have, and the number of all its words. Two letters
         of a script without spaces count as a word."""
-        words = WORD.findall(PAIR.sub(r" \g<0> ", text) if UNSPACED_LETTER.search(text) else text)
+        words = WORD.findall(PAIR.sub(r" \g<0> ", text) if UNSPACED_SIGN.search(text) else text)
         unknown = [word for word in words if not self.knows(word) and any(map(str.isalnum, word))]
         return unknown, len(words)
 
@@ -154,11 +153,6 @@ class Words:
             return word if casing is str.lower and word in usual else usual[0]
         other = next((known for form in forms if (known := self.spelling(form, spellings))), None)
         return other or (word.capitalize() if casing is str.upper else word)
-
-
-def unaccented(word: str) -> str:
-    """A word of Latin, Greek or Cyrillic letters without accents and other marks above and below them."""
-    return ACCENT.sub("", unicodedata.normalize("NFD", word)) if not word.isascii() else word
 
 
 def spellings_of(language: str) -> Spellings:
