@@ -56,6 +56,8 @@ def start(corpus: Path, *more: str) -> "subprocess.Popen[str]":
 
 
 def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    val = corpus / "val.en"
+    val.write_text("".join(f"{line} {line}\n" for line in val.read_text().splitlines()))  # twice as long
     assert train(corpus) == 0
     run = corpus.parent / "runs" / "de-en-houses"
     report = json.loads((run / "report.json").read_text())
@@ -73,6 +75,8 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, capsys: pytest.Cap
     translator = Translator.load(run / "model", "cpu", precision="fp32", backend="pytorch")
     assert translator.translate(["das Haus ist rot .", ""])[1] == ""
     assert translator.shortlist is not None
+    assert translator.facts.least_known > 0.5
+    assert translator.facts.length_ratio > 1.5
     assert translator.tokenizer.words is not None
     assert translator.facts.least_spelling > 0
     search = replace(translator.search, guard=False)

@@ -209,6 +209,22 @@ def test_a_lost_number_is_told_but_causes_no_search_and_dates_may_be_spelled_out
     assert (date.text, date.flags, date.fallback) == ("December 24, 2023", (), "")
 
 
+def test_a_line_without_letters_stays_if_a_model_makes_something_else_of_it(translator: Translator) -> None:
+    scripted = Scripted(translator, ["12255555."])
+    ((best,),) = scripted("12:,(45%")
+    assert (best.text, best.flags, best.fallback) == ("12:,(45%", (), "copy")
+
+
+@pytest.mark.parametrize(("ratio", "flags"), [(1.0, ("too_long",)), (3.0, ())])
+def test_lengths_are_judged_by_the_ratio_of_the_languages(
+    translator: Translator, ratio: float, flags: tuple[Flag, ...]
+) -> None:
+    long = "A dog is running over the wide green meadow by the river, today."
+    scripted = Scripted(translator, *[[long]] * 9, facts=Facts(length_ratio=ratio))
+    ((best,),) = scripted("Ein Hund läuft.")
+    assert best.flags == flags
+
+
 def test_an_item_keeps_its_brackets_and_is_not_called_repaired_without_them(translator: Translator) -> None:
     scripted = Scripted(translator, ["The dog {x} runs."], ["Dog runs."])
     ((best,),) = scripted("Hund ({x}) läuft.")
