@@ -52,9 +52,11 @@ class Job:
 
 
 def ctranslate2(job: Job, compute_type: str) -> Peer:
-    """CTranslate2 in its fastest mode: a worker of one thread for each core, or one worker with all threads."""
+    """CTranslate2 in its fastest mode: a worker of one thread for each core, or one worker with all threads. On a GPU,
+    one worker."""
     from ctranslate2 import Translator
 
+    on_gpu = torch.cuda.is_available()
     threads = torch.get_num_threads()
     pieces = [job.tokenizer.source_pieces(ids) for ids in job.sources]
     number = {piece: i for i, piece in enumerate(job.tokenizer.target_pieces(range(job.tokenizer.tgt_vocab_size)))}
@@ -63,9 +65,13 @@ def ctranslate2(job: Job, compute_type: str) -> Peer:
         export(job.folder, exported, "ctranslate2")
         translators = {
             f"{workers} × {each}": Translator(
-                str(exported), device="cpu", compute_type=compute_type, inter_threads=workers, intra_threads=each
+                str(exported),
+                device="cuda" if on_gpu else "cpu",
+                compute_type=compute_type,
+                inter_threads=workers,
+                intra_threads=each,
             )
-            for workers, each in dict.fromkeys(((threads, 1), (1, threads)))
+            for workers, each in ([(1, 1)] if on_gpu else dict.fromkeys(((threads, 1), (1, threads))))
         }
 
     def translate(mode: str) -> list[list[int]]:
@@ -184,6 +190,8 @@ def copy_attention(attention: Any, weights: Weights, fused: list[str]) -> None:
 PEERS: dict[str, tuple[Callable[[Job, str], Peer], str]] = {
     "ctranslate2-float32": (ctranslate2, "float32"),
     "ctranslate2-int8": (ctranslate2, "int8"),
+    "ctranslate2-float16": (ctranslate2, "float16"),
+    "ctranslate2-int8_float16": (ctranslate2, "int8_float16"),
     "transformers": (transformers, "float32"),
     "transformers-bfloat16": (transformers, "bfloat16"),
 }

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,8 @@ from benchmarks.setup import peer_command
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
 
-PEERS = ("ctranslate2-float32", "ctranslate2-int8", "transformers", "transformers-bfloat16")
+ON_GPU = ("ctranslate2-float16", "ctranslate2-int8_float16")
+PEERS = ("ctranslate2-float32", "ctranslate2-int8", "transformers", "transformers-bfloat16", *ON_GPU)
 ALL_PEERS = PEERS[:3]  # of a CPU
 SETTINGS = ("1x1", "1x16", "1x64", "5x1", "5x16", "5x64")
 
@@ -50,7 +52,7 @@ def main() -> int:
     parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, default=Path("runs/reference"), help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
-    dtypes = "of nmt: fp32, bf16, int8, auto; by PyTorch alone: fp32:pytorch; with CUDA graphs: bf16:graphs; repeatable"
+    dtypes = "of nmt: fp32, bf16, int8, auto; by PyTorch alone: fp32:pytorch, or from ids to ids: fp32:ids; repeatable"
     parser.add_argument("--dtype", action="append", default=[], help=dtypes)
     settings = f"beam and batch size; repeatable; otherwise {' '.join(SETTINGS)}"
     parser.add_argument("--setting", action="append", default=[], metavar="BEAMxBATCH", help=settings)
@@ -144,18 +146,19 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
         torch.set_num_threads(args.threads)
     beam, batch = map(int, args.setting[0].split("x"))
     precision, _, extra = args.dtype[0].partition(":")
-    search = SearchConfig(beam_size=beam, batch_size=batch, cuda_graphs=extra == "graphs")
+    search = SearchConfig(beam_size=beam, batch_size=batch)
     backend: Any = "pytorch" if extra else "auto"
     translator = Translator.load(find_model(str(args.model)), precision=precision, search=search, backend=backend)
     texts = ((args.files / name).read_text(encoding="utf8") for name in ("source", "reference"))
     sources, references = map(str.splitlines, texts)
     if args.profile:
         show_profile(translator, sources)
+    translate = partial(translate_ids, translator, batch) if extra == "ids" else translator.translate
     best, output = float("inf"), [""]
-    translator.translate(sources)
+    translate(sources)
     for _ in range(args.repeats):
         started = time.perf_counter()
-        output = translator.translate(sources)
+        output = translate(sources)
         best = min(best, time.perf_counter() - started)
     tokens = sum(map(len, translator.tokenizer.encode_target(output)))
     (bleu,) = score(output, references, metrics=["bleu"])
@@ -165,6 +168,18 @@ def time_translator(args: argparse.Namespace) -> dict[str, float | str]:
         "tokens_per_second": tokens / best,
         "bleu": bleu.value,
     }
+
+
+def translate_ids(translator: "Translator", batch: int, sources: list[str]) -> list[str]:
+    """Search alone, with neither guard nor the steps of reading, one batch after another."""
+    tokenizer, search = translator.tokenizer, translator.search
+    ids = sorted(enumerate(tokenizer.encode_source(sources)), key=lambda numbered: len(numbered[1]))
+    found = dict[int, list[int]]()
+    for start in range(0, len(ids), batch):
+        numbers, rows = zip(*ids[start : start + batch], strict=True)
+        for number, (best, *_) in zip(numbers, translator.engine.search(rows, search), strict=True):
+            found[number] = best.ids
+    return tokenizer.decode_target([found[number] for number in range(len(ids))])
 
 
 def show_profile(translator: "Translator", sources: list[str]) -> None:

@@ -83,7 +83,7 @@ def mebibytes(part: Row) -> str:
     return f"{part['memory'] / 2**20:,.0f}"
 
 
-EXTRAS = {"graphs": "CUDA graphs", "pytorch": "PyTorch"}
+EXTRAS = {"ids": "ids to ids", "pytorch": "PyTorch"}
 
 
 def system(row: Row) -> str:

@@ -48,6 +48,7 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "search.lm_weight": (0, FLUENT),
     "search.lm_mode": ("fusion", FLUENT),
     "search.terms": ("must", "since hints were met in 86% of lines, and terms that must occur in all; leave it out"),
+    "search.cuda_graphs": (False, "since a GPU records the steps of each search; leave it out"),
     "search.shortlist": (0, "since CTranslate2 searches faster without it; leave it out"),
 }
 REMOVED_VALUES = {  # by the dotted names of their settings, and why

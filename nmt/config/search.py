@@ -91,9 +91,6 @@ class SearchConfig:
     batch_size: Annotated[int, Range(1, 10_000)] = 64
     """Number of sentences that are translated together."""
 
-    cuda_graphs: bool = False
-    """Whether a GPU records the steps of greedy and beam search, once for each shape, and replays them."""
-
     def __post_init__(self) -> None:
         check_bounds("search", self)
         require(

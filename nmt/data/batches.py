@@ -7,8 +7,9 @@ lengths, the budget, the seed and the epoch: to resume, compute it again and con
 import hashlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import NamedTuple, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -149,19 +150,36 @@ class Batch:
     """Target pieces, then EOS: what the decoder must predict at each position."""
     tgt_mask_BT: Tensor
 
-    def repeated(self, times: int) -> "Batch":
+    def repeated(self, times: int) -> Self:
         """The batch repeated `times` times along the batch dimension."""
-        return Batch(*(t.repeat(times, 1) for t in vars(self).values())) if times > 1 else self
+        return type(self)(*(t.repeat(times, 1) for t in self.tensors())) if times > 1 else self
 
-    @property
+    def tensors(self) -> list[Tensor]:
+        """Those of all fields."""
+        return [getattr(self, tensor.name) for tensor in fields(self)]
+
+    @cached_property
     def target_tokens(self) -> int:
         """Number of target positions without padding."""
         return int(self.tgt_mask_BT.sum())
 
-    @property
+    @cached_property
     def lengths(self) -> tuple[Tensor, Tensor]:
         """Number of positions of each source and target, without padding (int64, B)."""
         return self.src_mask_BS.sum(1), self.tgt_mask_BT.sum(1)
+
+    @property
+    def positions(self) -> int:
+        """Number of positions, with padding; 0: the model decides it."""
+        return 0
+
+    @cached_property
+    def sentences(self) -> int:
+        """Number of pairs."""
+        return self.src_BS.size(0)
+
+
+AnyBatch = TypeVar("AnyBatch", bound=Batch)
 
 
 @dataclass(frozen=True)
@@ -210,7 +228,7 @@ def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
     return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask)
 
 
-def hide_pieces(batch: Batch, probability: float) -> Batch:
+def hide_pieces(batch: AnyBatch, probability: float) -> AnyBatch:
     """The batch with random input pieces (not EOS, BOS, padding or `tgt_out_BT`) replaced by unk: word dropout (Gal and
     Ghahramani 2016, section 4.2), but sampled for each occurrence of a piece."""
 

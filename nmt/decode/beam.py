@@ -48,18 +48,19 @@ def search(
     options: SearchConfig,
     constraints: AllConstraints = (),
     stop: Stop | None = None,
+    kind: "type[Beams] | None" = None,
 ) -> list[list[Hypothesis]]:
     """Return the `options.n_best` best hypotheses of each sentence, best first and all different.
 
     Each sentence's result depends on that sentence alone. A sentence has fewer hypotheses if its constraints and the
     other rules leave fewer, and NONE if they leave no way to end, e.g. a prefix that contains a forbidden phrase.
-    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none.
+    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none; `kind`: computes the steps.
     If the time of `stop` is up, what isn't finished ends in the next step, whatever its constraints ask for.
     Raises ValueError if logits are not numbers, or constraints need more positions than the model has; Stopped as
     `stop` says.
     """
     constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
-    beams = Beams(model, src_BS, src_mask_BS, options, constraints)
+    beams = (kind or Beams)(model, src_BS, src_mask_BS, options, constraints)
     while beams.sentences_N.size(0):
         if stop and stop.is_late():
             beams.cut()

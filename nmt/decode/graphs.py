@@ -14,10 +14,10 @@ Source: CUDA C++ Programming Guide, section CUDA Graphs; `torch.cuda.CUDAGraph`.
 
 import weakref
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from threading import Lock
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
@@ -25,6 +25,7 @@ from torch import Tensor
 from nmt.decode.sampling import MAX_SLOTS
 from nmt.model.cache import MASKED, Cache, DecoderCache, KeysValues, views
 from nmt.model.contract import GenerativeModel, OutputDecoder
+from nmt.model.device import record
 from nmt.model.encoder_decoder import EncoderDecoder
 
 # Sizes of N, of S, and of L in positions: few, so that few graphs are recorded, and near, so that little is in vain.
@@ -73,8 +74,10 @@ class Buffers(DecoderCache):
         self.position_1 = torch.zeros(1, dtype=torch.int64, device=device)
         self.slots_W = torch.arange(self.width, device=device)
         self.states_RM: Tensor | None = None
-        self.steps: dict[Shape, Callable[[], None]] = {}
-        """What computes a step of each shape again."""
+        self.steps: dict[Hashable, Callable[[], None]] = {}
+        """What computes a step of each kind and shape again."""
+        self.searches: dict[Hashable, Any] = {}
+        """By their settings, the states of searches whose steps are recorded as a whole, see `nmt.decode.recorded`."""
         self.tables: list[Tensor] = []
         """Tables of positions that the steps read. Kept here, they stay in memory if the model takes longer ones."""
         self.user: weakref.ref[RecordedCache] | None = None
@@ -200,19 +203,19 @@ class RecordedModel(OutputDecoder):
         cache.length += 1
         (n, rows), buffers, shape = tokens_NW.shape, cache.buffers, cache.shape
         buffers.tokens_NW[:n] = tokens_NW  # one row stands for all
-        self.replay(buffers, shape)
+        self.replay(buffers, shape, partial(self.compute, buffers, shape))
         assert buffers.states_RM is not None
         return buffers.states_RM.view(-1, buffers.width, buffers.states_RM.size(1))[:n, :rows].flatten(0, 1)
 
-    def replay(self, buffers: Buffers, shape: Shape) -> None:
-        """Compute a step, and record it if it is the first one of its shape."""
-        if shape in buffers.steps:
-            buffers.steps[shape]()
+    def replay(self, buffers: Buffers, shape: Shape, compute: Callable[[], None], kind: Hashable = None) -> None:
+        """Compute a step, and record it if it is the first one of its kind and shape."""
+        if step := buffers.steps.get((kind, shape)):
+            step()
             return
         buffers.look(shape)
-        self.compute(buffers, shape)  # the first time, libraries prepare what can't be recorded
+        compute()  # the first time, libraries prepare what can't be recorded
         if self.record is not None:
-            buffers.steps[shape] = self.record(partial(self.compute, buffers, shape), buffers.pool)
+            buffers.steps[kind, shape] = self.record(compute, buffers.pool)
             buffers.tables += [table for name, table in self.model.named_buffers() if name.endswith("table")]
 
     def compute(self, buffers: Buffers, shape: Shape) -> None:
@@ -222,11 +225,3 @@ class RecordedModel(OutputDecoder):
             buffers.states_RM = states_RM.new_zeros(n * width, states_RM.size(1))
         buffers.states_RM[: states_RM.size(0)] = states_RM
         buffers.position_1 += 1
-
-
-def record(function: Callable[[], None], pool: Any) -> Callable[[], None]:
-    """Record the kernels that a function starts; return what starts them again."""
-    graph: Any = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
-        function()
-    return cast(Callable[[], None], graph.replay)

@@ -21,6 +21,7 @@ from nmt.decode.engine import IdPair, Ids
 from nmt.decode.ensemble import Begun, Ensemble
 from nmt.decode.graphs import RecordedModel, record_models
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, UNSEARCHED, AllConstraints, Hypothesis
+from nmt.decode.recorded import RecordedBeams
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
@@ -141,8 +142,7 @@ class TorchEngine:
         batch = pad(sources, self.device)
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
-        decoder = (options.cuda_graphs and self.recorded_decoder) or self.decoder
-        return search(decoder, *batch, options, constraints, stop)
+        return search(self.recorded_decoder or self.decoder, *batch, options, constraints, stop, RecordedBeams)
 
     def rest(
         self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import ModelConfig
-from nmt.model.cache import MASKED, DecoderCache, KeysValues, Mask, SourceWeights
+from nmt.model.cache import MASKED, DecoderCache, KeysValues, Mask, Rows, SourceWeights
 from nmt.model.layers import Linear, RMSNorm, apply, dropout
 from nmt.model.positions import Place, RotaryPositions
 
@@ -33,6 +33,15 @@ def padding_mask(real_BS: Tensor, like: Tensor) -> Tensor:
 def causal_mask(length: int, like: Tensor) -> Tensor:
     """The mask (1, 1, T, T) that hides the future: position t sees positions 0 to t; for states such as `like`."""
     return like.new_full((length, length), MASKED).triu_(1)[None, None]
+
+
+def rows_mask(query_place_BT: Tensor, key_place_BS: Tensor, like: Tensor, *, causal: bool = False) -> Rows:
+    """Rows in which sequence n of the queries sees sequence n of the keys; `causal`: its keys up to each query."""
+    query_BT1, key_B1S = (query_place_BT == 0).cumsum(1)[:, :, None], (key_place_BS == 0).cumsum(1)[:, None]
+    hidden_BTS = query_BT1 != key_B1S
+    if causal:
+        hidden_BTS |= torch.ones_like(hidden_BTS[0]).triu_(1)
+    return Rows(like.new_zeros(hidden_BTS.shape).masked_fill_(hidden_BTS, MASKED)[:, None], query_place_BT)
 
 
 def softmax(scores_XL: Tensor) -> Tensor:
@@ -56,7 +65,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mas
     """
     (B, H, T, D), (_, K, S, _) = q_BHTD.shape, k_BKSD.shape
     rows = H // K * T
-    mask = causal_mask(T, q_BHTD) if mask is None else mask
+    mask = causal_mask(T, q_BHTD) if mask is None else mask.hidden_B1TS if isinstance(mask, Rows) else mask
     scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, rows, D), k_BKSD.transpose(-1, -2)).view(B, H, T, S)
     scores = scores + mask if isinstance(mask, Tensor) else scores
     weights = softmax(scores)
@@ -68,8 +77,11 @@ def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, p: flo
     """Attended values (B, H, T, D), computed in the fastest way for the device and the dropout probability p."""
     # On a CPU the library's kernel samples dropout bit by bit (ten times slower than ours), and for the few positions
     # of a sentence batched matrix products are faster than its blocks: twice as fast at 18 positions, equal at 128.
-    if q_BHTD.device.type == "cpu" and (p > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT):
+    on_cpu = q_BHTD.device.type == "cpu" and (p > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT)
+    # In rows, which are short, a compiler fuses what is between the products.
+    if on_cpu or (isinstance(mask, Rows) and torch.compiler.is_compiling()):
         return explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p)[0]
+    mask = mask.hidden_B1TS if isinstance(mask, Rows) else mask
     shared = k_BKSD.size(1) != q_BHTD.size(1)
     additive = mask if isinstance(mask, Tensor) else None
     return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, additive, p, mask is None, enable_gqa=shared)
@@ -173,7 +185,7 @@ class SelfAttention(Attention):
 
     def forward(self, x_BTM: Tensor, mask: Mask, seen: Seen | None = None) -> Tensor:
         """The attended values (B, T, M). A tensor as mask is broadcastable to (B, H, T, T)."""
-        q, k, v = self.heads(x_BTM, slice(0, x_BTM.size(1)))
+        q, k, v = self.heads(x_BTM, mask.place_BT if isinstance(mask, Rows) else slice(0, x_BTM.size(1)))
         if seen is not None:
             seen.keys_values.append(torch.stack([k, v]))
         return self.attend(q, k, v, mask, None if seen is None else seen.weights)

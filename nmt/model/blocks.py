@@ -9,12 +9,13 @@ Shapes: B batch, T target length, S source length, M model width, R rows of a ca
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from nmt.config import ModelConfig
 from nmt.model.attention import CrossAttention, Seen, SelfAttention
-from nmt.model.cache import DecoderCache, Mask, SourceWeights
+from nmt.model.cache import DecoderCache, Mask, Rows, SourceWeights
 from nmt.model.layers import Dropout, FeedForward, apply, make_norm
 
 
@@ -67,10 +68,13 @@ class DecoderBlock(nn.Module):
         self.feed_forward = FeedForward(config)
         self.around_self, self.around_cross, self.around_feed_forward = (Residual(config) for _ in range(3))
 
-    def forward(self, x_BTM: Tensor, memory_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights) -> Tensor:
-        """All target positions, given the encoder's output."""
-        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, None))
-        x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask_B11S, weights))
+    def forward(
+        self, x_BTM: Tensor, memory_BSM: Tensor, mask: Mask, weights: SourceWeights, past: Rows | None = None
+    ) -> Tensor:
+        """All target positions, given the encoder's output. `mask`: what of it is seen; `past`: what of the target, if
+        several sequences share a row."""
+        x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, past))
+        x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
 
     def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
@@ -93,15 +97,29 @@ class Stack(nn.ModuleList):
         """The number of each layer's block."""
         self.recompute = False
         """Whether training stores only the input of each layer, and computes the layer again in the backward pass."""
+        self.compiled: list[Any] = []
+        """The blocks as `compile_rows` compiled them."""
 
     def layers(self) -> list[Any]:
         """The block of each layer, in order."""
         blocks = list(self)
         return [blocks[number] for number in self.order]
 
+    def compile_all(self) -> None:
+        """Compile the blocks for sequences of any length."""
+        for block in self:
+            block.compile(dynamic=True)
+
+    def compile_rows(self) -> None:
+        """Compile the blocks for rows of several sequences, which all have one shape. What has other shapes, such as
+        validation, stays as it is."""
+        self.compiled = [torch.compile(block, dynamic=False) for block in self]
+
     def forward(self, x_BTM: Tensor, *arguments: Any) -> Tensor:
         """The output of the last layer. `arguments`: those of the blocks after x."""
-        for block in self.layers():
+        in_rows = self.training and any(isinstance(argument, Rows) for argument in arguments)
+        blocks = self.compiled if self.compiled and in_rows else list(self)
+        for block in (blocks[number] for number in self.order):
             if self.training and self.recompute:
                 x_BTM = checkpoint(block, x_BTM, *arguments, use_reentrant=False)
             else:

@@ -17,7 +17,7 @@ then is the source, to which self-attention attends beside a row's own past.
 """
 
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -25,7 +25,18 @@ from torch import Tensor
 # What a mask adds to hidden scores. Finite, so that a row in which all is hidden is uniform and never NaN; e to this
 # power is exactly 0 in every dtype.
 MASKED = -1e9
-Mask = Tensor | Literal["all"] | None
+
+
+class Rows(NamedTuple):
+    """For rows in which several sequences follow one another, see `nmt.data.packing`."""
+
+    hidden_B1TS: Tensor
+    """Is added to the scores: 0 where a query sees a key of its own sequence, MASKED elsewhere."""
+    place_BT: Tensor
+    """The position of each query in its own sequence (int64)."""
+
+
+Mask = Tensor | Rows | Literal["all"] | None
 """What queries of whole sequences see. A tensor is added to the scores; "all": each query sees all keys; None: query t
 sees keys 0 to t (causal attention). On a GPU attention is a little faster where there is no tensor."""
 

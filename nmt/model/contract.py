@@ -19,7 +19,7 @@ from nmt.model.blocks import Stack
 from nmt.model.cache import Cache, DecoderCache, SourceWeights
 from nmt.model.device import on_meta
 from nmt.model.layers import GATED, Dropout, FeedForward, apply
-from nmt.model.positions import AddedPositions, Table
+from nmt.model.positions import AddedPositions, Place, Table
 
 OUTPUT = ("output.weight", "output.bias")  # the parameters of the output layer; it may have no bias
 
@@ -123,10 +123,12 @@ class Model(nn.Module):
             if isinstance(module, Table):
                 module.reserve(end)
 
-    def embed(self, ids_BT: Tensor, embedding: nn.Module, positions: AddedPositions) -> Tensor:
+    def embed(
+        self, ids_BT: Tensor, embedding: nn.Module, positions: AddedPositions, place: Place | None = None
+    ) -> Tensor:
         """Embeddings, scaled by √M if the settings say so (Vaswani et al. 2017, section 3.4), with positions, and
-        dropout."""
-        x_BTM = positions.at(embedding(ids_BT) * self.scale, slice(0, ids_BT.size(1)))
+        dropout. `place`: the position of each id (B, T); None: 0 to T − 1."""
+        x_BTM = positions.at(embedding(ids_BT) * self.scale, slice(0, ids_BT.size(1)) if place is None else place)
         return self.dropout(x_BTM if self.dtype is None else x_BTM.to(self.dtype))
 
     @contextlib.contextmanager

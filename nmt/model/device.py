@@ -4,7 +4,9 @@ import contextlib
 import ctypes
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -81,6 +83,11 @@ def move(tensor: Tensor, device: torch.device) -> Tensor:
     return tensor.pin_memory().to(device, non_blocking=True)
 
 
+def pinned(tensor: Tensor) -> Tensor:
+    """The tensor in memory from which a GPU copies while the program goes on; the tensor itself without a GPU."""
+    return tensor.pin_memory() if torch.cuda.is_available() else tensor
+
+
 def let_segments_grow() -> None:
     """Let PyTorch's memory of a GPU grow in place, unless the user has set how it is allocated: batches of many sizes
     leave fewer gaps. It must be called before CUDA starts."""
@@ -127,6 +134,15 @@ def remember_few_shapes() -> None:
     """
     for name in ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"):
         os.environ.setdefault(name, "128")
+
+
+def record(function: Callable[[], None], pool: Any = None) -> Callable[[], None]:
+    """Record the kernels that a function starts on a GPU; return what starts them again. `pool`: the memory of what is
+    computed in between, which recordings that run one after another may share."""
+    graph: Any = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
+        function()
+    return cast(Callable[[], None], graph.replay)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
-from nmt.model.attention import Attention, padding_mask
+from nmt.model.attention import Attention, padding_mask, rows_mask
 from nmt.model.blocks import Block, DecoderBlock, Stack
 from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel, Model, make_embedding
@@ -80,6 +80,17 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
             .flatten(0, 1)
             .index_select(0, real_N)
         )
+
+    def packed_states(self, src_BS: Tensor, src_place_BS: Tensor, tgt_BT: Tensor, tgt_place_BT: Tensor) -> Tensor:
+        """The last hidden states (B, T, M) of rows in which several pairs follow one another. A place is the position
+        of an id in its own sequence (int64), so each sequence, and each id of padding, begins at place 0. No size
+        depends on the values: on a GPU, a step can be recorded (see `nmt.training.recorded`)."""
+        x_BSM = self.embed(src_BS, self.src_embedding, self.src_positions, src_place_BS)
+        memory_BSM = self.encoder_norm(self.encoder(x_BSM, rows_mask(src_place_BS, src_place_BS, x_BSM)))
+        x_BTM = self.embed(tgt_BT, self.tgt_embedding, self.tgt_positions, tgt_place_BT)
+        seen = rows_mask(tgt_place_BT, src_place_BS, x_BTM)
+        past = rows_mask(tgt_place_BT, tgt_place_BT, x_BTM, causal=True)
+        return self.decoder_norm(self.decoder(x_BTM, memory_BSM, seen, None, past))
 
     def decode(self, tgt_BT: Tensor, memory_BSM: Tensor, mask_B11S: Mask, weights: SourceWeights = None) -> Tensor:
         """The last hidden states (B, T, M), given the output of `encode`: position t sees target ids 0 to t."""

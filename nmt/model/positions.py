@@ -18,8 +18,8 @@ LENGTH = 512  # of a new table; a longer sequence makes it longer, and compiled 
 SINUSOIDAL = ("sinusoidal", "fairseq")
 GROWING = Lock()  # of the threads that share a model, one makes a table longer, so that none makes it shorter again
 Place = slice | Tensor
-"""Positions in a sequence: a slice that all rows share, or the position (R,) of each row, int64, in a table that was
-made long enough by `reserve`."""
+"""Positions in a sequence: a slice that all rows share, or the position (R,) of each row, or (B, T) of each id, int64,
+in a table that was made long enough by `reserve`."""
 
 
 def sinusoids(length: int, d_model: int, kind: str = "sinusoidal") -> Tensor:
@@ -110,8 +110,8 @@ class RotaryPositions(Table):
         return torch.stack([torch.cat([cos, cos], dim=1), torch.cat([-sin, sin], dim=1)])
 
     def at(self, x_XHD: Tensor, place: Place) -> Tensor:
-        """Rotate by the angles of these positions: (B, T, H, D) by those of a slice of T positions, (R, H, D) by those
-        of a slice of one position, or of a position for each row."""
+        """Rotate by the angles of these positions: (B, T, H, D) by those of a slice of T positions or of a position for
+        each id, (R, H, D) by those of a slice of one position, or of a position for each row."""
         if isinstance(place, slice):
             self.reserve(place.stop)
         table = self.table[:, place, None].to(x_XHD.dtype)

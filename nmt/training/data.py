@@ -18,6 +18,7 @@ from nmt.data import batches
 from nmt.data.batches import Batch, Pairs, Plan, PlannedBatch, Sequences, plan_batches, repeated_rows, window_starts
 from nmt.data.cleaning import Pair
 from nmt.data.mixing import Mixture, mixture_of
+from nmt.data.packing import PackedBatch, RowShape, pack, plan_rows
 from nmt.data.sections import Section, weighted
 from nmt.data.store.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
 from nmt.data.store.prepared import Prepared
@@ -25,6 +26,7 @@ from nmt.data.store.record import read_json
 from nmt.data.stored import StoredPairs
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.model.contract import Model
+from nmt.model.device import pinned
 from nmt.training.distributed import Processes
 from nmt.training.objectives import Objective, make_objective
 from nmt.translation.model_folder import Facts
@@ -143,9 +145,17 @@ class Feed:
     """Endless batches of training data. Which they are depends on the data, the settings and the place alone."""
 
     def __init__(
-        self, data: TrainingData, model: Model, config: TrainingConfig, processes: Processes, *, in_threads: bool
+        self,
+        data: TrainingData,
+        model: Model,
+        config: TrainingConfig,
+        processes: Processes,
+        *,
+        in_threads: bool,
+        rows: RowShape | None = None,
     ) -> None:
-        self.data, self.model, self.config, self.processes = data, model, config, processes
+        """`rows`: the shape of packed batches; None: batches are padded."""
+        self.data, self.model, self.config, self.processes, self.rows = data, model, config, processes, rows
         self.whole = data.objective.pairs(data.train) if isinstance(data.train, Pairs) else None
         self.planner, self.maker = (ThreadPoolExecutor(1) if in_threads else None for _ in range(2))
         self.started: dict[Place, Future[Batch]] = {}
@@ -174,7 +184,12 @@ class Feed:
 
     def make(self, planned: PlannedBatch) -> Batch:
         """The batch, which depends on its place in the run alone."""
-        return self.data.objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
+        batch = self.data.objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
+        if not self.rows:
+            return batch
+        packed = PackedBatch(*map(pinned, pack(batch, self.rows).tensors()))
+        _ = packed.sentences, packed.target_tokens, packed.lengths  # counted here, in the thread
+        return packed
 
     def plan(self, place: Place) -> Iterator[PlannedBatch]:
         """The batches from this place on."""
@@ -208,9 +223,12 @@ class Feed:
             rows_N, entries_E = entries_E.unique_consecutive(return_inverse=True)
             pairs = self.data.objective.pairs(self.data.train.chosen(rows_N))
         lengths = [lengths_N[entries_E] for lengths_N in self.model.sequence_lengths(*pairs.lengths)]
-        budget = self.data.objective.budget(self.config.batch_tokens, len(lengths))
-        plan = [entries_E[index] for index in plan_batches(lengths, budget, self.config.seed, epoch)]
-        return Window(pairs, rows_N, plan, epoch, first, is_last)
+        if self.rows:
+            plan = plan_rows(lengths, self.rows, self.config.seed, epoch)
+        else:
+            budget = self.data.objective.budget(self.config.batch_tokens, len(lengths))
+            plan = plan_batches(lengths, budget, self.config.seed, epoch)
+        return Window(pairs, rows_N, [entries_E[index] for index in plan], epoch, first, is_last)
 
 
 def ahead(items: Iterator[Item], pool: ThreadPoolExecutor | None) -> Iterator[Item]:

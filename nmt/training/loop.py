@@ -5,6 +5,7 @@ import copy
 import itertools
 import math
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from torch import nn
 
 from nmt.config import Config
 from nmt.data.batches import Batch, PlannedBatch
+from nmt.data.packing import PackedBatch, RowShape
 from nmt.data.store.engines import usable_cores
 from nmt.fields import require
 from nmt.files import write_lines
@@ -30,6 +32,7 @@ from nmt.model.device import (
     keep_freed_memory,
     remember_few_shapes,
 )
+from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.model.lora import add_adapters
 from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, prune, signed
 from nmt.training.data import Feed, TrainingData
@@ -37,11 +40,15 @@ from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
 from nmt.training.finetuning import freeze, require_same_model, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Monitor, Window, drop_records_after
+from nmt.training.objectives import Objective
 from nmt.training.optim import learning_rate, make_optimizer, update_average
+from nmt.training.recorded import RecordedLoss, RecordedUpdate
 from nmt.training.teacher import load_teacher
 from nmt.training.threads import Threads
 from nmt.training.validation import Validator
 
+SWITCH_SECONDS = 2e-4  # after which Python lets another thread run; usually 5e-3
+PACKING = ("cuda",)  # the devices that want batches of one shape
 TrainedBatch = tuple[PlannedBatch, Batch, Loss]
 
 
@@ -108,6 +115,15 @@ def usual_length(model: Model, data: TrainingData) -> float:
     return float(squares / total)
 
 
+def row_shape(learner: Learner, data: TrainingData) -> RowShape | None:
+    """The shape of packed batches, or None if this training needs padded ones."""
+    model = learner.model
+    plain = type(data.objective) is Objective and not learner.teacher
+    can = plain and isinstance(model, EncoderDecoder) and model.config.source_end
+    wanted = learner.numerics.device.type in PACKING
+    return RowShape.of(data.longest(model), learner.config.batch_tokens) if can and wanted else None
+
+
 class Trainer:
     """Trains a model in a run folder."""
 
@@ -118,16 +134,23 @@ class Trainer:
         self.data, self.folder, self.processes = data, folder, processes
         self.config = config = settings.training
         self.ema = copy.deepcopy(self.model).requires_grad_(False) if config.ema else None
+        on_gpu = self.numerics.device.type == "cuda"
+        if on_gpu:  # a thread that makes batches must not hold up the one that starts steps
+            sys.setswitchinterval(SWITCH_SECONDS)
+        self.rows = row_shape(learner, data)
+        """The shape of packed batches; None: batches are padded."""
         if config.compile:  # after the copy above was made, which is not compiled
-            for block in self.model.blocks():
-                block.compile(dynamic=True)
+            for stack in self.model.stacks():
+                stack.compile_rows() if self.rows else stack.compile_all()
         self.learner = processes.wrap_ddp(learner)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16, processes)
+        self.recorded = RecordedLoss(learner) if on_gpu and self.rows and processes.size == 1 else None
+        self.update = RecordedUpdate(self.optimizer, self.recorded) if self.recorded else self.optimizer.step
         self.validator = Validator(self.ema or self.model, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
         self.writer = Writer()
         self.progress = Progress()
-        self.feed = Feed(data, self.model, config, processes, in_threads=self.numerics.device.type == "cuda")
+        self.feed = Feed(data, self.model, config, processes, in_threads=on_gpu, rows=self.rows)
         is_chosen = config.threads > 0 or processes.size > 1 or self.numerics.device.type != "cpu"
         self.threads = Threads(fixed=is_chosen)
         self.interrupted = False
@@ -203,7 +226,8 @@ class Trainer:
     def step(self, window: Window) -> None:
         """Take an optimizer step, with the gradient of the mean loss per target token of `accumulate` batches. Batches
         whose gradient is not finite are left out, if `training.skip_nonfinite` allows it."""
-        self.learner.train()
+        if not self.model.training:  # going through all modules takes a GPU's time
+            self.learner.train()
         for skipped in itertools.count():
             with window.waiting():
                 group = self.feed.group()
@@ -217,18 +241,25 @@ class Trainer:
                 self.stop_before(problem)
             say(f"{problem}. These batches are skipped.")
             self.progress.place = group[-1].after
-            self.optimizer.zero_grad()
+            self.clear_gradients()
         self.progress.step, self.progress.place = self.progress.step + 1, group[-1].after
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
+        self.update()
+        self.clear_gradients()
         if self.ema:
             update_average(self.ema, self.model, self.config.ema, self.progress.step)
         for _, batch, loss in trained:
             window.add(batch, loss, self.model.sequence_lengths(*batch.lengths))
         window.gradient_norm += norm
         window.steps += 1
+
+    def clear_gradients(self) -> None:
+        """Forget the gradients."""
+        if self.recorded:
+            self.recorded.is_empty = True
+        else:
+            self.optimizer.zero_grad()
 
     def accumulate(self, group: list[PlannedBatch], window: Window) -> list[TrainedBatch]:
         """Compute the group's gradient in the parameters; return this process's batches with their losses.
@@ -248,8 +279,9 @@ class Trainer:
             if loss is not None:
                 trained.append((planned, batch, loss))
                 continue
+            require(not self.rows, f"memory ran out over {planned}: lower training.batch_tokens")
             require(len(planned.index_B) > 1, f"memory ran out over a single pair, in {planned}: lower data.max_pieces")
-            self.optimizer.zero_grad()
+            self.clear_gradients()
             work[len(trained) : len(trained) + 1] = planned.halves()
             trained.clear()
         return trained
@@ -262,6 +294,9 @@ class Trainer:
         torch.manual_seed(planned.seed(self.config.seed))
         exchanging = False
         try:
+            if self.recorded:
+                assert isinstance(batch, PackedBatch)
+                return self.recorded(batch, 1 / tokens)
             with no_sync(self.learner, enabled=more_follow):
                 loss: Loss = self.learner(batch)
                 exchanging = self.processes.size > 1 and not more_follow

@@ -5,6 +5,7 @@ width, V vocabulary.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,14 +14,21 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import TrainingConfig
-from nmt.data.batches import Batch, hide_pieces
+from nmt.data.batches import AnyBatch, Batch, hide_pieces
+from nmt.data.packing import PackedBatch
+from nmt.model.cache import MASKED
 from nmt.model.contract import Model
 from nmt.model.device import Numerics, move
+from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.model.linear import with_bias
 from nmt.training.teacher import Lesson, Teacher
 
-# Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache. On a GPU 67 million take half a GiB.
-CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 26}
+# Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache. On a GPU, 134 million take a quarter of
+# a GiB in bf16, and their probabilities twice as much.
+CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
+# A GPU multiplies matrices whose sizes are multiples of 8 nearly three times as fast as others (H200, bf16, 27,790
+# pieces, width 513).
+ALIGNED, NEEDS_ALIGNED = 8, ("cuda",)
 
 
 class Loss(NamedTuple):
@@ -40,6 +48,11 @@ class Terms(NamedTuple):
     lesson: Lesson | None = None
     compiled: bool = False
     """Whether the operations between the products are compiled."""
+
+    @property
+    def passes(self) -> int:
+        """How often a batch passes through the model."""
+        return 2 if self.r_drop else 1
 
     @property
     def hard(self) -> float:
@@ -78,18 +91,43 @@ class Learner(nn.Module):
         of the passes adds to the loss. In evaluation mode R-Drop and word dropout are off, as all dropout is, and no
         teacher is asked.
         """
-        r_drop, word_dropout = (self.config.r_drop, self.config.word_dropout) if self.training else (0.0, 0.0)
-        passes = 2 if r_drop else 1
+        if isinstance(batch, PackedBatch):
+            return self.of_rows(self.prepared(batch))
         # Before the batch goes to a GPU: there, the program would have to wait for the number of tokens.
         targets_N = move(batch.tgt_out_BT[batch.tgt_mask_BT], self.numerics.device)
-        lesson = self.teacher.lesson(batch) if self.teacher and self.training else None
-        terms = Terms(float(self.config.label_smoothing), r_drop, lesson, self.config.compile)
-        batch = hide_pieces(batch.repeated(passes), word_dropout)
+        terms = self.terms(self.teacher.lesson(batch) if self.teacher and self.training else None)
+        batch = self.prepared(batch)
         arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT
         with self.model.computing_in(self.numerics.dtype):
             states_NM = self.model.target_states(*arguments)
         states_NM, weight_VM = with_bias(states_NM, self.model.output)
-        return cross_entropy(states_NM.unflatten(0, (passes, -1)), weight_VM, targets_N, terms)
+        return cross_entropy(states_NM.unflatten(0, (terms.passes, -1)), weight_VM, targets_N, terms)
+
+    def terms(self, lesson: Lesson | None = None) -> Terms:
+        r_drop = self.config.r_drop if self.training else 0.0
+        return Terms(float(self.config.label_smoothing), r_drop, lesson, self.config.compile)
+
+    def prepared(self, batch: AnyBatch) -> AnyBatch:
+        """The batch as the model reads it, as often as it passes through the model."""
+        word_dropout = self.config.word_dropout if self.training else 0.0
+        return hide_pieces(batch.repeated(self.terms().passes), word_dropout)
+
+    def of_rows(self, batch: PackedBatch) -> Loss:
+        """The loss of a packed batch that is prepared. The output layer runs at all positions, since their number must
+        not change. States of padding are zeros: their gradients are zero, and each adds the entropy of a uniform
+        distribution."""
+        assert isinstance(self.model, EncoderDecoder)
+        terms = self.terms()
+        targets_N = move(batch.tgt_out_BT.chunk(terms.passes)[0].flatten(), self.numerics.device)
+        ids = batch.src_BS, batch.src_place_BS, batch.tgt_in_BT, batch.tgt_place_BT, batch.tgt_mask_BT
+        *arguments, real_BT = (move(tensor, self.numerics.device) for tensor in ids)
+        with self.model.computing_in(self.numerics.dtype):
+            states_NM = self.model.packed_states(*arguments).flatten(0, 1)
+        states_NM, weight_VM = with_bias(states_NM, self.model.output)
+        states_NM = states_NM * real_BT.flatten()[:, None]
+        loss = cross_entropy(states_NM.unflatten(0, (terms.passes, -1)), weight_VM, targets_N, terms)
+        of_padding = (~real_BT).sum() / terms.passes * math.log(weight_VM.size(0))
+        return Loss(loss.smoothed - of_padding, loss.nll - of_padding, loss.right)
 
 
 class LinearCrossEntropy(torch.autograd.Function):
@@ -101,16 +139,23 @@ class LinearCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         wants_gradient, lesson = any(ctx.needs_input_grad), terms.lesson
         smoothed, nll, right = (states_PNM.new_zeros((), dtype=torch.float32) for _ in range(3))
+        passes, vocab_size = states_PNM.size(0), weight_VM.size(0)
+        more = -vocab_size % ALIGNED if states_PNM.device.type in NEEDS_ALIGNED else 0  # pieces that don't exist
+        weight_VM = F.pad(weight_VM, (0, 0, 0, more)) if more else weight_VM
         grad_states, grad_weight = torch.empty_like(states_PNM), torch.zeros_like(weight_VM)
         weight_VM = weight_VM.to(states_PNM.dtype)  # but the sum over chunks stays exact
-        passes, vocab_size = states_PNM.size(0), weight_VM.size(0)
         rows = max(1, CHUNK_LOGITS.get(states_PNM.device.type, 1 << 21) // (vocab_size * passes))
+        if terms.compiled:  # chunks of one size, if there is one: each is compiled
+            rows = next((n for n in range(rows, rows // 2, -1) if targets_N.size(0) % n == 0), rows)
         compute = compiled_chunk_loss() if terms.compiled else chunk_loss
         for start in range(0, targets_N.size(0), rows):
             states_CM = states_PNM[:, start : start + rows].flatten(0, 1)
             targets_C1 = targets_N[start : start + rows].repeat(passes)[:, None]
             taught_CV = lesson.probabilities(start, start + rows).repeat(passes, 1) if lesson else None
             logits_CV = F.linear(states_CM, weight_VM)
+            if more:
+                logits_CV[:, vocab_size:] = MASKED
+                taught_CV = None if taught_CV is None else F.pad(taught_CV, (0, more))
             chunk_smoothed, chunk_nll, p_CV = compute(logits_CV, targets_C1, taught_CV, terms)
             smoothed += chunk_smoothed
             nll += chunk_nll
@@ -121,6 +166,7 @@ class LinearCrossEntropy(torch.autograd.Function):
                 grad_weight += p_CV.T @ states_CM
         # The share of the uniform distribution needs no logits: the mean of a position's logits is linear in its state.
         uniform = terms.hard * terms.label_smoothing
+        weight_VM, grad_weight = weight_VM[:vocab_size], grad_weight[:vocab_size]
         mean_M, sum_M = weight_VM.mean(0, dtype=torch.float32), states_PNM.sum((0, 1), dtype=torch.float32)
         smoothed -= uniform * (sum_M @ mean_M)
         grad_states -= uniform * mean_M
@@ -145,6 +191,13 @@ def chunk_loss(
     """`smoothed` and `nll` of the positions of a chunk, and the gradient with respect to its logits: both without the
     share of the uniform distribution. Few passes over the logits: memory is slower than a GPU's arithmetic."""
     dtype = logits_CV.dtype
+    if torch.compiler.is_compiling() and not terms.r_drop and not terms.lesson:  # two passes over the logits
+        total_C1 = logits_CV.float().logsumexp(-1, keepdim=True)
+        nll, label_smoothing = (total_C1 - logits_CV.gather(1, targets_C1)).sum(), terms.label_smoothing
+        loss = (1 - label_smoothing) * nll + label_smoothing * total_C1.sum()
+        is_target_CV = torch.arange(logits_CV.size(1), device=logits_CV.device) == targets_C1
+        p_CV = (logits_CV - total_C1).exp() - torch.where(is_target_CV, 1 - label_smoothing, 0.0)
+        return loss, nll, p_CV.to(dtype)
     if logits_CV.device.type == "cpu":  # a GPU's kernels widen numbers as they read them
         logits_CV = logits_CV.float()
     p_CV = torch.softmax(logits_CV, dim=-1, dtype=torch.float32)

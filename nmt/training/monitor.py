@@ -50,8 +50,8 @@ class Window:
         self.nll = self.nll + loss.nll.double()
         self.target_tokens += batch.target_tokens
         self.real_positions += sum(int(lengths_B.sum()) for lengths_B in lengths)
-        self.positions += sum(len(lengths_B) * int(lengths_B.max()) for lengths_B in lengths)
-        self.sentences += batch.src_BS.size(0)
+        self.positions += batch.positions or sum(len(lengths_B) * int(lengths_B.max()) for lengths_B in lengths)
+        self.sentences += batch.sentences
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:

@@ -96,7 +96,10 @@ class Muon(torch.optim.Optimizer):
         for shape, parts in same_shape.items():
             steps = self.orthogonal([part for _, part in parts])
             for (weight, _), step in zip(parts, steps, strict=True):
-                weight.add_(step, alpha=-0.2 * rate * math.sqrt(max(shape)))
+                if isinstance(rate, Tensor):  # where steps are recorded, numbers that change are on the device
+                    weight.addcmul_(step, rate, value=-0.2 * math.sqrt(max(shape)))
+                else:
+                    weight.add_(step, alpha=-0.2 * rate * math.sqrt(max(shape)))
 
     def orthogonal(self, parts: list[Tensor]) -> Tensor:
         """Each matrix, of equal shapes, made orthogonal: of N processes, each computes every N-th."""

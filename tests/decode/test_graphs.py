@@ -2,6 +2,7 @@
 stand-in of a CUDA graph replays them (`Replayed`)."""
 
 import gc
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,19 +12,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from nmt.config import SearchConfig
-from nmt.decode.beam import search
+from nmt.decode.beam import Beams, search
 from nmt.decode.ensemble import Begun, Ensemble
 from nmt.decode.graphs import LEAST_LENGTH, SIZES, Buffers, RecordedCache, RecordedModel, rounded
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import TorchEngine
+from nmt.decode.recorded import RecordedBeams
 from nmt.model.contract import Decoder
 from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.vocabulary import EOS, PAD
 from tests.decode.families import TINY, random_model
+from tests.replayed import Replayed
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 SETTINGS: list[dict[str, Any]] = [
@@ -31,6 +32,12 @@ SETTINGS: list[dict[str, Any]] = [
     {"positions": "rotary", "n_kv_heads": 1, "qk_norm": True},
     {"positions": "learned", "max_positions": 60},
     {"share_layers": 2},
+]
+RULES: list[dict[str, Any]] = [
+    {},
+    {"min_length": 4, "length_penalty": 0.0},
+    {"length_norm": "gnmt", "length_penalty": 0.6, "allow_unk": True},
+    {"no_repeat_ngram": 2},
 ]
 many = settings(max_examples=15, deadline=None, derandomize=True)
 
@@ -50,42 +57,18 @@ def batch(generator: torch.Generator, n: int, longest: int) -> tuple[Tensor, Ten
     return src_BS, src_BS != PAD
 
 
-class Replayed(TorchDispatchMode):
-    """What `nmt.decode.graphs.record` gives, on a CPU: the operations of a function, with their tensors. Recording them
-    changes no tensor; calling it runs them on the same memory."""
-
-    def __init__(self, function: "partial[None]", _: Any) -> None:
-        """A GPU records without computing. Here the last step is computed again: there may be no room for the next."""
-        super().__init__()  # type: ignore[no-untyped-call]
-        buffers: Buffers = function.args[0]
-        buffers.position_1 -= 1
-        self.steps: list[tuple[Any, Any, Any, Any]] = []
-        self.changed: list[tuple[Tensor, Tensor]] = []
-        with self:
-            function()
-        for tensor, before in reversed(self.changed):
-            tensor.copy_(before)
-        buffers.position_1 += 1
-
-    def __torch_dispatch__(self, function: Any, _: Any, arguments: Any = (), options: Any = None) -> Any:
-        named = zip(function._schema.arguments, arguments, strict=False)
-        written = [tensor for argument, tensor in named if argument.alias_info and argument.alias_info.is_write]
-        self.changed += [(tensor, tensor.clone()) for tensor in written]
-        result = function(*arguments, **(options or {}))
-        self.steps.append((function, arguments, options or {}, result))
-        return result
-
-    def __call__(self) -> None:
-        for function, arguments, options, result in self.steps:
-            again = function(*arguments, **options)
-            for old, new in zip(tree_leaves(result), tree_leaves(again), strict=True):
-                if isinstance(old, Tensor) and old.untyped_storage().data_ptr() != new.untyped_storage().data_ptr():
-                    old.copy_(new)
+def record(function: "partial[None]", _: Any) -> Callable[[], None]:
+    """A GPU records without computing. Here the last step is computed again: there may be no room for the next."""
+    buffers: Buffers = function.args[0]
+    buffers.position_1 -= 1
+    replayed = Replayed(function)
+    buffers.position_1 += 1
+    return replayed
 
 
 def recorded_model(model: EncoderDecoder) -> RecordedModel:
     recorded = RecordedModel(model)
-    recorded.record = recorded.record or Replayed  # type: ignore[assignment]
+    recorded.record = recorded.record or record  # type: ignore[assignment]
     return recorded
 
 
@@ -100,18 +83,21 @@ def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]])
     seed=st.integers(0, 2**16),
     chosen=st.sampled_from(SETTINGS),
     beam_size=st.sampled_from([1, 3, 5]),
+    rules=st.sampled_from(RULES),
     sizes=st.lists(st.tuples(st.integers(1, 20), st.integers(1, 24)), min_size=2, max_size=4),
 )
 def test_recorded_steps_give_what_plain_steps_give(
-    seed: int, chosen: dict[str, Any], beam_size: int, sizes: list[tuple[int, int]]
+    seed: int, chosen: dict[str, Any], beam_size: int, rules: dict[str, Any], sizes: list[tuple[int, int]]
 ) -> None:
-    """Batches of several sizes follow one another on the same buffers."""
+    """Batches of several sizes follow one another on the same buffers. What follows rules is recorded in part."""
     model = a_model(seed, **chosen)
     recorded, generator = RecordedModel(model), torch.Generator().manual_seed(seed)
-    options = SearchConfig(beam_size=beam_size, n_best=beam_size)
+    options = SearchConfig(beam_size=beam_size, n_best=beam_size, **rules)
     for n, longest in [*sizes, *sizes]:
         sources = batch(generator, n, longest)
-        assert_same(search(recorded, *sources, options), search(model, *sources, options))
+        expected = search(model, *sources, options)
+        for kind in (Beams, RecordedBeams):
+            assert_same(search(recorded, *sources, options, kind=kind), expected)
     assert list(recorded.buffers) == [beam_size]
 
 
@@ -174,14 +160,15 @@ def test_sizes_are_near_and_few() -> None:
     assert rounded(3, LEAST_LENGTH) == LEAST_LENGTH
 
 
+@pytest.mark.parametrize("kind", [Beams, RecordedBeams])
 @pytest.mark.parametrize("chosen", SETTINGS)
-def test_a_step_is_recorded_once_for_each_shape_and_replayed(chosen: dict[str, Any]) -> None:
+def test_a_step_is_recorded_once_for_each_shape_and_replayed(chosen: dict[str, Any], kind: type[Beams]) -> None:
     model, options = a_model(1, **chosen), SearchConfig(beam_size=3, max_length=20)
     recorded, generator = recorded_model(model), torch.Generator().manual_seed(1)
     first, smaller = batch(generator, 5, 9), batch(generator, 2, 4)
-    assert_same(search(recorded, *first, options), search(model, *first, options))
+    assert_same(search(recorded, *first, options, kind=kind), search(model, *first, options))
     steps = dict(recorded.buffers[3].steps)
     assert steps
-    assert_same(search(recorded, *smaller, options), search(model, *smaller, options))
-    assert_same(search(recorded, *first, options), search(model, *first, options))
+    assert_same(search(recorded, *smaller, options, kind=kind), search(model, *smaller, options))
+    assert_same(search(recorded, *first, options, kind=kind), search(model, *first, options))
     assert recorded.buffers[3].steps.items() >= steps.items()

@@ -86,7 +86,7 @@ def test_a_search_that_was_stopped_changes_none_that_follows() -> None:
     model = random_model(1, config=TINY)
     assert isinstance(model, EncoderDecoder)
     engine = replace(TorchEngine.make([model]), recorded=(RecordedModel(model),))
-    options = SearchConfig(beam_size=3, n_best=3, max_length=9, cuda_graphs=True, guard=False)
+    options = SearchConfig(beam_size=3, n_best=3, max_length=9, guard=False)
     expected = engine.search(SOURCES, options)
     for steps in range(1, 5):
         with pytest.raises(Stopped):

@@ -21,6 +21,7 @@ from nmt.data import batches as module
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, make_batch
 from nmt.data.cleaning import Pair
 from nmt.data.mixing import mixture_of
+from nmt.data.packing import RowShape
 from nmt.data.sections import Section
 from nmt.data.store.facts import final_mark
 from nmt.data.store.ids import Shard, small
@@ -206,8 +207,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Made:
 def threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU."""
 
-    def feed(*arguments: Any, in_threads: bool) -> Feed:
-        return Feed(*arguments, in_threads=True)
+    def feed(*arguments: Any, in_threads: bool, rows: RowShape | None) -> Feed:
+        return Feed(*arguments, in_threads=True, rows=rows)
 
     monkeypatch.setattr("nmt.training.loop.Feed", feed)
 

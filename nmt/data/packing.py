@@ -1,0 +1,137 @@
+"""Packing (Raffel et al. 2020, section 3.1.2): several pairs share a row of a batch. Lengths of pairs flow in; batches
+of one shape flow out.
+
+    padded batch: any shape         packed batch: always R rows of L positions, on both sides
+    a a a a a - -                   a a a a a d d d d -
+    b b b - - - -                   b b b c c c c c c c
+    c c c c c c c                   ...
+    d d d d - - -
+
+A GPU needs one shape: the program that it runs is recorded, or compiled, once. A row of the target has the same pairs
+in the same order as the row of the source. On Multi30k, 97% and 94% of the positions are real.
+
+Shapes: N pairs, B pairs of a batch, S source length, T target length; R rows of L positions.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nmt.data.batches import Batch, Plan
+from nmt.vocabulary import PAD
+
+LEAST_ROW = 128  # positions of a row, if no sequence is longer
+LONGEST_ROW = 512  # attention in a row takes time and memory that grow with the square of its length
+OPEN_ROWS = 4  # rows that wait for a pair that fits; with one, 5% fewer positions are real, with eight 0.3% more
+
+
+class RowShape(NamedTuple):
+    """The shape of all packed batches of a run."""
+
+    rows: int
+    length: int
+
+    @classmethod
+    def of(cls, longest: int, budget: int) -> "RowShape | None":
+        """`longest`: the most positions of a sequence; `budget`: the most positions of a side of a batch. None: rows
+        would be too long."""
+        length = max(LEAST_ROW, -(-longest // 64) * 64)
+        return cls(budget // length, length) if length <= min(budget, LONGEST_ROW) else None
+
+
+@dataclass(frozen=True)
+class PackedBatch(Batch):
+    """Rows of several pairs: B and S or T are those of a `RowShape`."""
+
+    src_place_BS: Tensor
+    """The position of each id in its own sequence (int64); 0 at padding."""
+    tgt_place_BT: Tensor
+
+    @property
+    def positions(self) -> int:
+        return self.src_BS.numel() + self.tgt_in_BT.numel()
+
+    @cached_property
+    def sentences(self) -> int:
+        return int((self.tgt_mask_BT & (self.tgt_place_BT == 0)).sum())
+
+
+def plan_rows(lengths: Sequence[Tensor], shape: RowShape, seed: int, epoch: int) -> Plan:
+    """The indices of the pairs in each batch of an epoch, row by row. Pairs come in random order, and a row ends when
+    none of the next ones fits.
+
+    `lengths`: of sources with EOS and of targets with BOS (int64, N)."""
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+    order_N = torch.randperm(len(lengths[0]), generator=generator)
+    sources, targets = (lengths_N[order_N].tolist() for lengths_N in lengths)
+    rows: list[list[int]] = []
+    waiting: list[tuple[int, int, list[int]]] = []  # the room that is left on both sides, and the pairs
+    for n, source, target in zip(order_N.tolist(), sources, targets, strict=True):
+        for i, (of_source, of_target, pairs) in enumerate(waiting):
+            if source <= of_source and target <= of_target:
+                pairs.append(n)
+                waiting[i] = of_source - source, of_target - target, pairs
+                break
+        else:
+            if len(waiting) == OPEN_ROWS:
+                fullest = min(range(OPEN_ROWS), key=lambda i: min(waiting[i][:2]))
+                rows.append(waiting.pop(fullest)[2])
+            waiting.append((shape.length - source, shape.length - target, [n]))
+    rows += [pairs for _, _, pairs in waiting]
+    batches = [rows[start : start + shape.rows] for start in range(0, len(rows), shape.rows)]
+    return [torch.tensor([n for row in batch for n in row]) for batch in batches]
+
+
+def pack(batch: Batch, shape: RowShape) -> PackedBatch:
+    """A padded batch in rows. Its pairs must be in the order of a plan by `plan_rows`: a row ends where the next pair
+    doesn't fit."""
+    before = [pad(lengths_B.cumsum(0), (1, 0)) for lengths_B in batch.lengths]  # positions before pair 0, 1, …, B
+    ends, firsts = [before_B.tolist() for before_B in before], [0]
+    while firsts[-1] < len(ends[0]) - 1:
+        firsts.append(min(bisect_right(end_B, end_B[firsts[-1]] + shape.length) - 1 for end_B in ends))
+    assert len(firsts) - 1 <= shape.rows, "the pairs are not in the order of a plan"
+    first_R = torch.tensor(firsts)
+    row_B = torch.arange(len(firsts) - 1).repeat_interleave(first_R.diff())
+    sides = []
+    for mask_BL, before_B in zip((batch.src_mask_BS, batch.tgt_mask_BT), before, strict=True):
+        starts_B = row_B * shape.length + before_B[:-1] - before_B[first_R[row_B]]
+        sides.append(Side(mask_BL, (starts_B[:, None] + torch.arange(mask_BL.size(1)))[mask_BL], shape))
+    source, target = sides
+    ids = source.laid(batch.src_BS), source.mask, target.laid(batch.tgt_in_BT), target.laid(batch.tgt_out_BT)
+    return PackedBatch(*ids, target.mask, source.place, target.place)
+
+
+class Side(NamedTuple):
+    """Where the sequences of a side stand in the rows."""
+
+    mask_BL: Tensor
+    """Of the padded batch."""
+    where_X: Tensor
+    """The place of each real position of the padded batch, among all positions of the rows."""
+    shape: RowShape
+
+    def laid(self, ids_BL: Tensor) -> Tensor:
+        """Ids of the padded batch in rows (R, L)."""
+        rows = torch.full((self.shape.rows * self.shape.length,), PAD)
+        rows[self.where_X] = ids_BL[self.mask_BL]
+        return rows.view(self.shape)
+
+    @property
+    def mask(self) -> Tensor:
+        """True at real positions of the rows."""
+        mask = torch.zeros(self.shape.rows * self.shape.length, dtype=torch.bool)
+        mask[self.where_X] = True
+        return mask.view(self.shape)
+
+    @property
+    def place(self) -> Tensor:
+        """The position of each id in its own sequence; 0 at padding."""
+        place = torch.zeros(self.shape.rows * self.shape.length, dtype=torch.int64)
+        place[self.where_X] = torch.arange(self.mask_BL.size(1)).expand(self.mask_BL.shape)[self.mask_BL]
+        return place.view(self.shape)

@@ -1,0 +1,148 @@
+"""Training on packed batches learns what training on padded ones does; recorded steps are the same steps."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nmt.data.batches import make_batch
+from nmt.data.packing import PackedBatch, RowShape, pack, plan_rows
+from nmt.model.build import build_model
+from nmt.model.device import Numerics
+from nmt.training import loss as losses_module
+from nmt.training.data import TrainingData
+from nmt.training.loop import Trainer
+from nmt.training.loss import Learner
+from nmt.training.monitor import Window
+from nmt.training.recorded import WARM_UP, RecordedLoss, RecordedUpdate
+from tests.replayed import Replayed
+from tests.training.reversal import NO_DROPOUT, SHORT, TINY, new_trainer, require_equal, require_same_end, run
+
+CPU = Numerics(torch.device("cpu"), bf16=False)
+MODELS: list[dict[str, Any]] = [
+    {},
+    {"norm_position": "post", "output_bias": False, "bias": False},
+    {"positions": "rotary", "n_kv_heads": 1, "qk_norm": True, "activation": "swiglu", "norm": "rms"},
+    {"positions": "learned", "max_positions": 40, "share_layers": 2, "decoder_layers": 2},
+]
+
+
+@pytest.fixture
+def packing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU."""
+    monkeypatch.setattr("nmt.training.loop.PACKING", ("cpu",))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("chosen", MODELS)
+def test_packed_pairs_have_the_loss_and_the_gradient_of_padded_ones(
+    data: TrainingData, chosen: dict[str, Any], compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever shares a row: no pair sees another, and padding counts nothing. `compiled`: as the compiler sees it."""
+    monkeypatch.setattr(losses_module, "NEEDS_ALIGNED", ("cpu",))
+    torch.manual_seed(1)
+    vocab = data.tokenizer.src_vocab_size
+    model = build_model(replace(NO_DROPOUT, **chosen), vocab, vocab)
+    learner = Learner(model, replace(SHORT, label_smoothing=0.1), CPU).train()
+    pairs = data.objective.pairs(data.train)  # type: ignore[arg-type]
+    shape = RowShape(4, 128)
+    plan = plan_rows(pairs.lengths, shape, 1, 0)
+    for index in (plan[0], plan[-1]):
+        padded = make_batch(pairs, index)
+        packed = pack(padded, shape)
+        found = []
+        if compiled:
+            monkeypatch.setattr("torch.compiler.is_compiling", lambda: True)
+        for batch in (padded, packed):
+            model.zero_grad()
+            loss = learner(batch)
+            loss.smoothed.backward()
+            found.append((loss, [p.grad for p in model.parameters()]))
+        (one, grads), (other, others) = found
+        torch.testing.assert_close((one.smoothed, one.nll), (other.smoothed, other.nll))
+        torch.testing.assert_close(grads, others, atol=2e-4, rtol=1e-4)
+
+
+@pytest.mark.usefixtures("packing")
+def test_a_run_on_packed_batches_learns_and_resumes(data: TrainingData, tmp_path: Path) -> None:
+    whole, _ = require_same_end(lambda folder: new_trainer(data, folder, batch_tokens=300), tmp_path, 7)
+    assert isinstance(whole.feed.make(next(whole.feed.planned)), PackedBatch)
+    assert whole.rows == (2, 128)
+
+
+@pytest.mark.usefixtures("packing")
+@pytest.mark.parametrize(
+    ("changes", "model"),
+    [({"batch_tokens": 100}, TINY), ({}, replace(TINY, source_end=False)), ({}, replace(TINY, family="decoder-only"))],
+)
+def test_what_does_not_fit_into_rows_is_padded(
+    data: TrainingData, tmp_path: Path, changes: dict[str, Any], model: Any
+) -> None:
+    trainer = new_trainer(data, tmp_path, model, **{"batch_tokens": 300, **changes})
+    assert trainer.rows is None
+    trainer.step(Window())
+
+
+def recording(make: Callable[[Path], Trainer], folder: Path) -> Trainer:
+    trainer = make(folder)
+    assert isinstance(trainer.learner, Learner)
+    trainer.recorded = RecordedLoss(trainer.learner)
+    trainer.update = RecordedUpdate(trainer.optimizer, trainer.recorded)
+    return trainer
+
+
+@pytest.mark.usefixtures("packing")
+@pytest.mark.parametrize("accumulate", [1, 3])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_recorded_steps_are_the_same_steps(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, accumulate: int, optimizer: str
+) -> None:
+    """Without dropout: a stand-in of a CUDA graph replays them."""
+    monkeypatch.setattr("nmt.training.recorded.record", Replayed)
+    # Without biases: that of the keys changes no attention, so that its gradient is rounding, which Adam makes large.
+    model = replace(NO_DROPOUT, bias=False)
+    settings: dict[str, Any] = {
+        "batch_tokens": 300,
+        "accumulate": accumulate,
+        "optimizer": optimizer,
+        "r_drop": 1.0,
+        "max_steps": 9,
+    }
+
+    def make(folder: Path) -> Trainer:
+        return new_trainer(data, folder, model, **settings, r_drop=1.0, max_steps=9)
+
+    plain = run(make(tmp_path / "plain"))
+    recorded = run(recording(make, tmp_path / "recorded"))
+    assert recorded.recorded
+    assert recorded.recorded.first.calls == 9 > WARM_UP
+    assert isinstance(recorded.recorded.first.replay, Replayed)
+    assert isinstance(recorded.recorded.more.replay, Replayed) == (accumulate > 1)
+    assert isinstance(recorded.update, RecordedUpdate)
+    assert isinstance(recorded.update.compute.replay, Replayed)
+    for (name, a), b in zip(plain.model.named_parameters(), recorded.model.parameters(), strict=True):
+        torch.testing.assert_close(a, b, msg=name)
+    assert recorded.optimizer.param_groups[0]["lr"] == plain.optimizer.param_groups[0]["lr"]
+    resumed = make(tmp_path / "recorded")
+    require_equal(resumed.model, recorded.model)
+
+
+@pytest.mark.usefixtures("packing")
+def test_steps_that_cannot_be_recorded_are_computed(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(function: Callable[[], None]) -> None:
+        raise RuntimeError("operation not permitted when stream is capturing\nmore")
+
+    monkeypatch.setattr("nmt.training.recorded.record", fail)
+
+    def make(folder: Path) -> Trainer:
+        return new_trainer(data, folder, replace(TINY, bias=False), batch_tokens=300, accumulate=2)
+
+    plain, computed = run(make(tmp_path / "plain")), run(recording(make, tmp_path / "recorded"))
+    for a, b in zip(plain.model.parameters(), computed.model.parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+    assert capsys.readouterr().err.count("steps are not recorded, and so slower: operation not permitted") == 1
