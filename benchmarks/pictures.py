@@ -48,6 +48,7 @@ def main() -> int:
     args.folder.mkdir(parents=True, exist_ok=True)
     pictures = {
         "learning": learning(last_run(args.results / "multi30k_run.jsonl")),
+        "learning-gpu": learning(last_run(args.results / "gpu_run.jsonl")),
         "speed": speed(
             *(last_run(args.results / f"{n}.jsonl") for n in ("decode_small", "decode_reference", "train_speed"))
         ),

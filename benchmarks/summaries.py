@@ -104,6 +104,19 @@ def comparisons(results: Path) -> list[Comparison]:
     return found
 
 
+def gpu(results: Path) -> str:
+    """nmt beside other systems on a GPU."""
+    ours, theirs = last_run(results / "train_gpu.jsonl")
+    found = [Comparison("training, base model: target pieces/s", ours, theirs, "target_tokens_per_second")]
+    rows = all_rows(results / "decode_gpu.jsonl")
+    for ours in (row for row in rows if row["system"] == "nmt"):
+        theirs = max((r for r in rows if r["system"] != "nmt" and r["batch"] == ours["batch"]), key=speed_of)
+        way = "ids to ids" if ours["dtype"].endswith(":ids") else "text to text"
+        how = f"beam 5, batches of {ours['batch']}, {way}: sentences/s"
+        found.append(Comparison(how, ours, theirs, "sentences_per_second"))
+    return compared(found)
+
+
 def after_equal_time(file: Path) -> list[Comparison]:
     """What small corpora gave each system in the same minutes of training; empty before that was measured."""
     found = list[Comparison]()
@@ -187,4 +200,5 @@ SUMMARIES: dict[str, Callable[[Path], str]] = {
     "results": results_of_runs,
     "documents": all_documents,
     "other_languages": other_languages,
+    "gpu": gpu,
 }

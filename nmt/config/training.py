@@ -152,8 +152,9 @@ class TrainingConfig:
     bfloat16, with rounded copies of the weights. Weights, gradients, optimizer, checkpoints and loss stay in fp32."""
 
     compile: Annotated[bool, MAY_CHANGE] = False
-    """Whether the layers of the model are compiled (torch.compile). It is for GPUs, where it fuses the operations
-    between matrix products. On a CPU it takes minutes, needs a C++ compiler, and gains nothing for small models."""
+    """Whether the layers of the model are compiled (torch.compile). It is for long trainings on GPUs: it takes half a
+    minute at the start, and then saves a sixth of the time. On a CPU it takes minutes, needs a C++ compiler, and gains
+    nothing for small models."""
 
     recompute: Annotated[bool, MAY_CHANGE] = False
     """Whether training stores only the input of each layer, and computes the rest again in the backward pass. Results

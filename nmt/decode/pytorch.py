@@ -142,7 +142,9 @@ class TorchEngine:
         batch = pad(sources, self.device)
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
-        return search(self.recorded_decoder or self.decoder, *batch, options, constraints, stop, RecordedBeams)
+        if self.recorded_decoder:
+            return search(self.recorded_decoder, *batch, options, constraints, stop, RecordedBeams)
+        return search(self.decoder, *batch, options, constraints, stop)
 
     def rest(
         self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None

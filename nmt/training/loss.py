@@ -26,7 +26,7 @@ from nmt.training.teacher import Lesson, Teacher
 # Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache. On a GPU, 134 million take a quarter of
 # a GiB in bf16, and their probabilities twice as much.
 CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
-# A GPU multiplies matrices whose sizes are multiples of 8 nearly three times as fast as others (H200, bf16, 27,790
+# A GPU multiplies matrices whose sizes are multiples of 8 nearly three times as fast as others (H200, bf16, 27,756
 # pieces, width 513).
 ALIGNED, NEEDS_ALIGNED = 8, ("cuda",)
 

@@ -113,7 +113,7 @@ def test_recorded_steps_are_the_same_steps(
     }
 
     def make(folder: Path) -> Trainer:
-        return new_trainer(data, folder, model, **settings, r_drop=1.0, max_steps=9)
+        return new_trainer(data, folder, model, **settings)
 
     plain = run(make(tmp_path / "plain"))
     recorded = run(recording(make, tmp_path / "recorded"))
