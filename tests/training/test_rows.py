@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,16 @@ def test_steps_that_cannot_be_recorded_are_computed(
     for a, b in zip(plain.model.parameters(), computed.model.parameters(), strict=True):
         torch.testing.assert_close(a, b)
     assert capsys.readouterr().err.count("steps are not recorded, and so slower: operation not permitted") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("packing", "traced")
+def test_compiled_rows_are_the_same(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
+    model = replace(TINY, bias=False, decoder_layers=2, share_layers=2)
+    settings: dict[str, Any] = {"batch_tokens": 300, "max_steps": 3, "validate_every": 3}
+    plain = run(new_trainer(data, tmp_path / "plain", model, **settings))
+    fast = run(new_trainer(data, tmp_path / "compiled", model, compile=True, **settings))
+    assert [len(stack.compiled) for stack in fast.model.stacks()] == [1, 1]
+    for a, b in zip(plain.model.parameters(), fast.model.parameters(), strict=True):
+        torch.testing.assert_close(a, b)
