@@ -25,7 +25,7 @@ from torch import Tensor
 from nmt.decode.sampling import MAX_SLOTS
 from nmt.model.cache import MASKED, Cache, DecoderCache, KeysValues, views
 from nmt.model.contract import GenerativeModel, OutputDecoder
-from nmt.model.device import record
+from nmt.model.device import record, try_to
 from nmt.model.encoder_decoder import EncoderDecoder
 
 # Sizes of N, of S, and of L in positions: few, so that few graphs are recorded, and near, so that little is in vain.
@@ -209,13 +209,17 @@ class RecordedModel(OutputDecoder):
 
     def replay(self, buffers: Buffers, shape: Shape, compute: Callable[[], None], kind: Hashable = None) -> None:
         """Compute a step, and record it if it is the first one of its kind and shape."""
-        if step := buffers.steps.get((kind, shape)):
-            step()
+        if known := buffers.steps.get((kind, shape)):
+            known()
             return
         buffers.look(shape)
         compute()  # the first time, libraries prepare what can't be recorded
         if self.record is not None:
-            buffers.steps[kind, shape] = self.record(compute, buffers.pool)
+            step = try_to(self.record, compute, buffers.pool)
+            if step is None:
+                self.record = None
+                return
+            buffers.steps[kind, shape] = step
             buffers.tables += [table for name, table in self.model.named_buffers() if name.endswith("table")]
 
     def compute(self, buffers: Buffers, shape: Shape) -> None:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from nmt.fields import require
+from nmt.messages import say
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,18 @@ def record(function: Callable[[], None], pool: Any = None) -> Callable[[], None]
     with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
         function()
     return cast(Callable[[], None], graph.replay)
+
+
+def try_to(record: Callable[..., Callable[[], None]], *arguments: Any) -> Callable[[], None] | None:
+    """What `record` gives; None, and a message, if something can't be recorded. Raises the error of memory that ran
+    out."""
+    try:
+        return record(*arguments)
+    except RuntimeError as error:
+        if is_out_of_memory(error):
+            raise
+        say(f"steps are not recorded, and so slower: {str(error).splitlines()[0]}")
+        return None
 
 
 def is_out_of_memory(error: BaseException) -> bool:

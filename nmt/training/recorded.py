@@ -13,8 +13,7 @@ from typing import Any
 import torch
 
 from nmt.data.packing import PackedBatch
-from nmt.messages import say
-from nmt.model.device import is_out_of_memory, pinned, record
+from nmt.model.device import pinned, record, try_to
 from nmt.training.loss import Learner, Loss
 
 WARM_UP = 3  # calls in which libraries prepare, and compilers write, what can't be recorded
@@ -31,7 +30,8 @@ class Recorded:
     def __call__(self, *, may_record: bool = True) -> None:
         self.calls += 1
         if self.calls > WARM_UP and may_record and not self.failed:
-            self.replay = self.replay or self.record()
+            self.replay = self.replay or try_to(record, self.function)
+            self.failed = self.replay is None
         if self.replay:
             self.replay()
             return
@@ -43,16 +43,6 @@ class Recorded:
         with torch.cuda.stream(self.stream):
             self.function()
         torch.cuda.current_stream().wait_stream(self.stream)
-
-    def record(self) -> Callable[[], None] | None:
-        try:
-            return record(self.function)
-        except RuntimeError as error:
-            if is_out_of_memory(error):
-                raise
-            self.failed = True
-            say(f"steps are not recorded, and so slower: {str(error).splitlines()[0]}")
-            return None
 
 
 class RecordedLoss:

@@ -172,3 +172,15 @@ def test_a_step_is_recorded_once_for_each_shape_and_replayed(chosen: dict[str, A
     assert_same(search(recorded, *smaller, options, kind=kind), search(model, *smaller, options))
     assert_same(search(recorded, *first, options, kind=kind), search(model, *first, options))
     assert recorded.buffers[3].steps.items() >= steps.items()
+
+
+def test_steps_that_cannot_be_recorded_are_computed(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(_: Callable[[], None], pool: Any) -> Callable[[], None]:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    model, options = a_model(1), SearchConfig(beam_size=3, max_length=20)
+    recorded, sources = RecordedModel(model), batch(torch.Generator().manual_seed(1), 5, 9)
+    recorded.record = fail
+    for _ in range(2):
+        assert_same(search(recorded, *sources, options, kind=RecordedBeams), search(model, *sources, options))
+    assert capsys.readouterr().err.count("not recorded") == 1
