@@ -159,7 +159,8 @@ class RecordedModel(OutputDecoder):
         self.model, self.output = model, model.output
         self.buffers: dict[int, Buffers] = {}
         """By width."""
-        self.record = record if model.device.type == "cuda" else None  # without a GPU, each step is computed again
+        # Without a GPU, each step is computed again.
+        self.record: Callable[..., Callable[[], None]] | None = record if model.device.type == "cuda" else None
         self.lock = Lock()
 
     @property

@@ -68,7 +68,7 @@ def record(function: "partial[None]", _: Any) -> Callable[[], None]:
 
 def recorded_model(model: EncoderDecoder) -> RecordedModel:
     recorded = RecordedModel(model)
-    recorded.record = recorded.record or record  # type: ignore[assignment]
+    recorded.record = recorded.record or record
     return recorded
 
 
