@@ -129,7 +129,9 @@ def test_a_catalogue_gets_the_header_and_the_forms_of_its_language() -> None:
     assert texts(document)[1:4] == ["Hund", "2 Hunde", "5 Hunde"]
     catalogue = polib.pofile(answered(document))
     assert catalogue.metadata["Language"] == "pl"
-    assert catalogue.metadata["Plural-Forms"].startswith("nplurals=3; plural=(n==1 ? 0 :")
+    # Babel 2.19 writes blanks, and no brackets around the rule.
+    rule = catalogue.metadata["Plural-Forms"].replace(" ", "")
+    assert rule.replace("plural=(", "plural=").startswith("nplurals=3;plural=n==1?0:")
     entry = catalogue.find("Hund")
     assert entry.msgstr_plural == {0: "x Hund", 1: "x %d Hunde", 2: "x %d Hunde"}
     assert not entry.fuzzy
