@@ -133,13 +133,11 @@ def measure(command: list[str]) -> Figures:
 def time_training(args: argparse.Namespace) -> None:
     """The timed process: prepare nothing, train the model for some steps, print the speed."""
     import torch
-    from torch.utils.flop_counter import FlopCounterMode
 
     from nmt.config import Config, TrainingConfig
     from nmt.data.store.prepared import Prepared
     from nmt.training.data import TrainingData
     from nmt.training.loop import make_trainer
-    from nmt.training.loss import Learner
     from nmt.training.monitor import Window
 
     prepared = Prepared.load(args.run)
@@ -161,18 +159,7 @@ def time_training(args: argparse.Namespace) -> None:
     seconds = clock() - started
     dtype, tokens = "bf16" if trainer.numerics.bf16 else "fp32", window.target_tokens / seconds
     print(f"nmt {dtype}: {tokens:.0f} target tokens/s, {window.sentences / seconds:.1f} sentences/s")
-    # Others than those timed: it slows steps, and sees none that is recorded or compiled.
-    learner = Learner(trainer.model, replace(trainer.config, compile=False), trainer.numerics).train()
-    for stack in trainer.model.stacks():
-        stack.compiled = []
-    with FlopCounterMode(display=False) as counter:
-        counted = Window()
-        for planned in [planned for _ in range(4) for planned in trainer.feed.group()]:
-            batch = trainer.feed.take(planned)
-            loss = learner(batch)
-            loss.smoothed.backward()
-            counted.add(batch, loss, trainer.model.sequence_lengths(*batch.lengths))
-    flop = counter.get_total_flops() / counted.positions * window.positions
+    flop = flop_per_position(trainer) * window.positions
     peak = matrix_peak(trainer.numerics.device, trainer.numerics.dtype, clock)
     detail = {
         "flop_per_second": flop / seconds,
@@ -182,6 +169,27 @@ def time_training(args: argparse.Namespace) -> None:
         "whole_share": whole_share(trainer, seconds / args.steps, clock),
     }
     print(f"detail: {json.dumps(detail)}")
+
+
+def flop_per_position(trainer: "Trainer") -> float:
+    """FLOP of matrix products for each position of a batch, padding included, in batches of their own: counting slows
+    a step, and sees none that is recorded or compiled."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from nmt.training.loss import Learner
+    from nmt.training.monitor import Window
+
+    learner = Learner(trainer.model, replace(trainer.config, compile=False), trainer.numerics).train()
+    for stack in trainer.model.stacks():
+        stack.compiled = []
+    counted = Window()
+    with FlopCounterMode(display=False) as counter:
+        for planned in [planned for _ in range(4) for planned in trainer.feed.group()]:
+            batch = trainer.feed.take(planned)
+            loss = learner(batch)
+            loss.smoothed.backward()
+            counted.add(batch, loss, trainer.model.sequence_lengths(*batch.lengths))
+    return counter.get_total_flops() / counted.positions
 
 
 def whole_share(trainer: "Trainer", step_seconds: float, clock: Callable[[], float]) -> float:

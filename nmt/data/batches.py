@@ -168,10 +168,10 @@ class Batch:
         """Number of positions of each source and target, without padding (int64, B)."""
         return self.src_mask_BS.sum(1), self.tgt_mask_BT.sum(1)
 
-    @property
-    def positions(self) -> int:
-        """Number of positions, with padding; 0: the model decides it."""
-        return 0
+    def positions(self, lengths: Sequence[Tensor]) -> int:
+        """Number of positions, with padding, if the model reads sequences of these lengths (see
+        `Model.sequence_lengths`)."""
+        return sum(len(lengths_B) * int(lengths_B.max()) for lengths_B in lengths)
 
     @cached_property
     def sentences(self) -> int:

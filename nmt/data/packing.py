@@ -53,8 +53,7 @@ class PackedBatch(Batch):
     """The position of each id in its own sequence (int64); 0 at padding."""
     tgt_place_BT: Tensor
 
-    @property
-    def positions(self) -> int:
+    def positions(self, lengths: Sequence[Tensor]) -> int:
         return self.src_BS.numel() + self.tgt_in_BT.numel()
 
     @cached_property

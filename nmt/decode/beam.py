@@ -48,24 +48,17 @@ def search(
     options: SearchConfig,
     constraints: AllConstraints = (),
     stop: Stop | None = None,
-    kind: "type[Beams] | None" = None,
 ) -> list[list[Hypothesis]]:
     """Return the `options.n_best` best hypotheses of each sentence, best first and all different.
 
     Each sentence's result depends on that sentence alone. A sentence has fewer hypotheses if its constraints and the
     other rules leave fewer, and NONE if they leave no way to end, e.g. a prefix that contains a forbidden phrase.
-    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none; `kind`: computes the steps.
+    Sources as in `Decoder.start`; `constraints`: one for each sentence, or none.
     If the time of `stop` is up, what isn't finished ends in the next step, whatever its constraints ask for.
     Raises ValueError if logits are not numbers, or constraints need more positions than the model has; Stopped as
     `stop` says.
     """
-    constraints = constraints or [NO_CONSTRAINTS] * src_BS.size(0)
-    beams = (kind or Beams)(model, src_BS, src_mask_BS, options, constraints)
-    while beams.sentences_N.size(0):
-        if stop and stop.is_late():
-            beams.cut()
-        beams.step()
-    return beams.hypotheses()
+    return Beams(model, src_BS, src_mask_BS, options, constraints).finish(stop)
 
 
 @torch.inference_mode()
@@ -119,6 +112,7 @@ class Beams:
         self.model, self.options, self.steps = model, options, 0
         lengths = (src_mask_BS.sum(1) - 1).tolist()
         rooms = [model.longest_target(n_source) for n_source in lengths]
+        constraints = constraints or [NO_CONSTRAINTS] * n_sentences
         sentences = zip(lengths, rooms, constraints, strict=True)
         self.limits = [longest_output(n_source, options, most, c) for n_source, most, c in sentences]
         self.min_length, n_steps = min([options.min_length, *self.limits]), max(self.limits) + 1
@@ -210,8 +204,12 @@ class Beams:
         elif n_live < live_N.size(0):
             self.scores_NK.masked_fill_(~live_N[:, None], -inf)
 
-    def hypotheses(self) -> list[list[Hypothesis]]:
-        """Return the finished hypotheses of all sentences, best first."""
+    def finish(self, stop: Stop | None) -> list[list[Hypothesis]]:
+        """Do all steps; return the finished hypotheses of all sentences, best first. See `search`."""
+        while self.sentences_N.size(0):
+            if stop and stop.is_late():
+                self.cut()
+            self.step()
         require(not bool(self.log_probs_TBK[: self.steps].isnan().any()), BAD_LOGITS)
         (_, B, K), vocab_size = self.places_TBK.shape, self.model.vocab_size
         # Flat, since many small lists would make the garbage collector look through all objects of the process.

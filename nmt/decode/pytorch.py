@@ -143,7 +143,7 @@ class TorchEngine:
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
         if self.recorded_decoder:
-            return search(self.recorded_decoder, *batch, options, constraints, stop, RecordedBeams)
+            return RecordedBeams(self.recorded_decoder, *batch, options, constraints).finish(stop)
         return search(self.decoder, *batch, options, constraints, stop)
 
     def rest(

@@ -13,7 +13,6 @@ Shapes: N sentences, K beam size, F hypotheses returned, T target length, V targ
 
 from functools import partial
 from math import inf
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +20,7 @@ from torch import Tensor
 from nmt.config import SearchConfig
 from nmt.decode.beam import Beams, best_continuations
 from nmt.decode.graphs import Buffers, RecordedCache, RecordedModel, Shape
-from nmt.decode.hypothesis import forbidden_ids, length_divisor
+from nmt.decode.hypothesis import AllConstraints, forbidden_ids, length_divisor
 from nmt.model.contract import Decoder
 from nmt.model.layers import apply
 from nmt.vocabulary import BOS, EOS
@@ -32,8 +31,10 @@ CHECK = 4  # steps between two looks at whether all sentences are done
 class RecordedBeams(Beams):
     """A search whose steps are recorded, if it follows no rules and its model is a `RecordedModel`."""
 
-    def __init__(self, model: Decoder, *arguments: Any) -> None:
-        super().__init__(model, *arguments)
+    def __init__(
+        self, model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig, constraints: AllConstraints
+    ) -> None:
+        super().__init__(model, src_BS, src_mask_BS, options, constraints)
         self.state: SearchState | None = None
         if isinstance(model, RecordedModel) and isinstance(self.cache, RecordedCache) and not self.rules:
             self.state = SearchState.of(model, self.cache.buffers, self.options)

@@ -65,7 +65,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mas
     """
     (B, H, T, D), (_, K, S, _) = q_BHTD.shape, k_BKSD.shape
     rows = H // K * T
-    mask = causal_mask(T, q_BHTD) if mask is None else mask.hidden_B1TS if isinstance(mask, Rows) else mask
+    mask = causal_mask(T, q_BHTD) if mask is None else mask
     scores = torch.matmul((q_BHTD * D**-0.5).reshape(B, K, rows, D), k_BKSD.transpose(-1, -2)).view(B, H, T, S)
     scores = scores + mask if isinstance(mask, Tensor) else scores
     weights = softmax(scores)
@@ -77,11 +77,12 @@ def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, p: flo
     """Attended values (B, H, T, D), computed in the fastest way for the device and the dropout probability p."""
     # On a CPU the library's kernel samples dropout bit by bit (ten times slower than ours), and for the few positions
     # of a sentence batched matrix products are faster than its blocks: twice as fast at 18 positions, equal at 128.
+    in_rows = isinstance(mask, Rows)
+    mask = mask.hidden_B1TS if isinstance(mask, Rows) else mask
     on_cpu = q_BHTD.device.type == "cpu" and (p > 0 or not torch.is_grad_enabled() or k_BKSD.size(2) <= SHORT)
     # In rows, which are short, a compiler fuses what is between the products.
-    if on_cpu or (isinstance(mask, Rows) and torch.compiler.is_compiling()):
+    if on_cpu or (in_rows and torch.compiler.is_compiling()):
         return explicit_attention(q_BHTD, k_BKSD, v_BKSD, mask, p)[0]
-    mask = mask.hidden_B1TS if isinstance(mask, Rows) else mask
     shared = k_BKSD.size(1) != q_BHTD.size(1)
     additive = mask if isinstance(mask, Tensor) else None
     return F.scaled_dot_product_attention(q_BHTD, k_BKSD, v_BKSD, additive, p, mask is None, enable_gqa=shared)

@@ -105,11 +105,6 @@ class Stack(nn.ModuleList):
         blocks = list(self)
         return [blocks[number] for number in self.order]
 
-    def compile_all(self) -> None:
-        """Compile the blocks for sequences of any length."""
-        for block in self:
-            block.compile(dynamic=True)
-
     def compile_rows(self) -> None:
         """Compile the blocks for rows of several sequences, which all have one shape. What has other shapes, such as
         validation, stays as it is."""

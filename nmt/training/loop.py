@@ -139,9 +139,12 @@ class Trainer:
             sys.setswitchinterval(SWITCH_SECONDS)
         self.rows = row_shape(learner, data)
         """The shape of packed batches; None: batches are padded."""
-        if config.compile:  # after the copy above was made, which is not compiled
+        if config.compile and self.rows:  # after the copy above was made, which is not compiled
             for stack in self.model.stacks():
-                stack.compile_rows() if self.rows else stack.compile_all()
+                stack.compile_rows()
+        elif config.compile:
+            for block in self.model.blocks():
+                block.compile(dynamic=True)
         self.learner = processes.wrap_ddp(learner)
         self.optimizer = make_optimizer(self.model, config, self.numerics.bf16, processes)
         self.recorded = RecordedLoss(learner) if on_gpu and self.rows and processes.size == 1 else None

@@ -50,7 +50,7 @@ class Window:
         self.nll = self.nll + loss.nll.double()
         self.target_tokens += batch.target_tokens
         self.real_positions += sum(int(lengths_B.sum()) for lengths_B in lengths)
-        self.positions += batch.positions or sum(len(lengths_B) * int(lengths_B.max()) for lengths_B in lengths)
+        self.positions += batch.positions(lengths)
         self.sentences += batch.sentences
 
     @contextlib.contextmanager

@@ -72,6 +72,13 @@ def recorded_model(model: EncoderDecoder) -> RecordedModel:
     return recorded
 
 
+@torch.inference_mode()
+def searched(
+    kind: type[Beams], model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig
+) -> list[list[Hypothesis]]:
+    return kind(model, src_BS, src_mask_BS, options, ()).finish(None)
+
+
 def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
     assert [[h.ids for h in best] for best in found] == [[h.ids for h in best] for best in expected]
     for best, others in zip(found, expected, strict=True):
@@ -97,7 +104,7 @@ def test_recorded_steps_give_what_plain_steps_give(
         sources = batch(generator, n, longest)
         expected = search(model, *sources, options)
         for kind in (Beams, RecordedBeams):
-            assert_same(search(recorded, *sources, options, kind=kind), expected)
+            assert_same(searched(kind, recorded, *sources, options), expected)
     assert list(recorded.buffers) == [beam_size]
 
 
@@ -166,11 +173,11 @@ def test_a_step_is_recorded_once_for_each_shape_and_replayed(chosen: dict[str, A
     model, options = a_model(1, **chosen), SearchConfig(beam_size=3, max_length=20)
     recorded, generator = recorded_model(model), torch.Generator().manual_seed(1)
     first, smaller = batch(generator, 5, 9), batch(generator, 2, 4)
-    assert_same(search(recorded, *first, options, kind=kind), search(model, *first, options))
+    assert_same(searched(kind, recorded, *first, options), search(model, *first, options))
     steps = dict(recorded.buffers[3].steps)
     assert steps
-    assert_same(search(recorded, *smaller, options, kind=kind), search(model, *smaller, options))
-    assert_same(search(recorded, *first, options, kind=kind), search(model, *first, options))
+    assert_same(searched(kind, recorded, *smaller, options), search(model, *smaller, options))
+    assert_same(searched(kind, recorded, *first, options), search(model, *first, options))
     assert recorded.buffers[3].steps.items() >= steps.items()
 
 
@@ -182,5 +189,5 @@ def test_steps_that_cannot_be_recorded_are_computed(capsys: pytest.CaptureFixtur
     recorded, sources = RecordedModel(model), batch(torch.Generator().manual_seed(1), 5, 9)
     recorded.record = fail
     for _ in range(2):
-        assert_same(search(recorded, *sources, options, kind=RecordedBeams), search(model, *sources, options))
+        assert_same(searched(RecordedBeams, recorded, *sources, options), search(model, *sources, options))
     assert capsys.readouterr().err.count("not recorded") == 1

@@ -13,7 +13,6 @@ from nmt.data.batches import make_batch
 from nmt.data.packing import PackedBatch, RowShape, pack, plan_rows
 from nmt.model.build import build_model
 from nmt.model.device import Numerics
-from nmt.training import loss as losses_module
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer
 from nmt.training.loss import Learner
@@ -43,7 +42,7 @@ def test_packed_pairs_have_the_loss_and_the_gradient_of_padded_ones(
     data: TrainingData, chosen: dict[str, Any], compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever shares a row: no pair sees another, and padding counts nothing. `compiled`: as the compiler sees it."""
-    monkeypatch.setattr(losses_module, "NEEDS_ALIGNED", ("cpu",))
+    monkeypatch.setattr("nmt.model.linear.NEEDS_ALIGNED", ("cpu",))
     torch.manual_seed(1)
     vocab = data.tokenizer.src_vocab_size
     model = build_model(replace(NO_DROPOUT, **chosen), vocab, vocab)
