@@ -20,6 +20,7 @@ from nmt.decode.graphs import LEAST_LENGTH, SIZES, Buffers, RecordedCache, Recor
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.recorded import RecordedBeams
+from nmt.decode.stop import Stop
 from nmt.model.contract import Decoder
 from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.vocabulary import EOS, PAD
@@ -191,3 +192,27 @@ def test_steps_that_cannot_be_recorded_are_computed(capsys: pytest.CaptureFixtur
     for _ in range(2):
         assert_same(searched(RecordedBeams, recorded, *sources, options), search(model, *sources, options))
     assert capsys.readouterr().err.count("not recorded") == 1
+
+
+class LateAfter(Stop):
+    """Its time is up after so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self.looks = looks
+
+    def is_late(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+
+@torch.inference_mode()
+def test_at_its_deadline_a_recorded_search_ends_as_a_plain_one_does() -> None:
+    model, options = a_model(1), SearchConfig(beam_size=3, min_length=6, max_length=20)
+    recorded, sources = RecordedModel(model), batch(torch.Generator().manual_seed(1), 5, 9)
+    whole = search(model, *sources, options)
+    for looks in range(1, 7):
+        expected = Beams(model, *sources, options, ()).finish(LateAfter(looks))
+        assert [best[0].ids for best in expected] != [best[0].ids for best in whole]
+        assert_same(RecordedBeams(recorded, *sources, options, ()).finish(LateAfter(looks)), expected)
+        assert max(len(best[0].ids) for best in expected) == looks
