@@ -66,3 +66,9 @@ def test_most_positions_are_real() -> None:
     for side in lengths:
         assert side.sum() > 0.93 * len(plan) * shape.rows * shape.length
     assert plan[0].tolist() != plan_rows(lengths, shape, 1, 1)[0].tolist(), "another epoch"
+
+
+def test_both_sides_of_a_pair_must_fit() -> None:
+    short, long = torch.full((10,), 2), torch.full((10,), 30)
+    for lengths in ([short, long], [long, short]):
+        assert [len(index) for index in plan_rows(lengths, RowShape(2, 64), 1, 0)] == [4, 4, 2]
