@@ -1,15 +1,17 @@
-"""Fields of settings: marks (such as bounds) in annotations, checks of dataclasses, and dataclasses made from JSON or
-YAML."""
+"""Fields of settings, files and requests: marks (such as bounds) in annotations, checks of dataclasses, and dataclasses
+made from JSON or YAML."""
 
+import difflib
 import math
+import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-Settings = TypeVar("Settings")
+LARGEST = 2**53  # whole numbers up to here are the same in all programs that read JSON
+WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,15 @@ def require(condition: bool, message: str) -> None:
 @cache
 def annotations(kind: type) -> dict[str, tuple[Any, ...]]:
     """For each field of a dataclass: its type, then the marks in its annotation (`Range`, `Metavar`, MAY_CHANGE)."""
+    hints = types_of(kind)
+    return {name: get_args(hint) if get_origin(hint) is Annotated else (hint,) for name, hint in hints.items()}
+
+
+@cache
+def types_of(kind: type) -> dict[str, Any]:
+    """The annotation of each field of a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
-    whole = {f.name: hints[f.name] for f in fields(kind)}
-    return {name: get_args(hint) if get_origin(hint) is Annotated else (hint,) for name, hint in whole.items()}
+    return {f.name: hints[f.name] for f in fields(kind)}
 
 
 def check_bounds(section: str, settings: Any) -> None:
@@ -92,79 +100,96 @@ def check_use(section: str, settings: Any, is_used: bool, needed: str, names: Se
         require(not unused, f"{section}.{f.name} is {value}: it is used only with {needed}")
 
 
-class WrongTypeError(ValueError):
-    """A value doesn't have the type of its field. `read_value` says so in words."""
+def read_value(value: Any, hint: Any, named: str = "the object") -> Any:
+    """A value of JSON or YAML as an annotation says, such as a dataclass of settings or of a request's body; errors
+    call it `named`. A member that is null counts as left out. ValueError, for the user, for the first part that is
+    wrong."""
+    kind, arguments = get_origin(hint) or hint, get_args(hint)
+    if kind is Annotated:
+        made = read_value(value, arguments[0], named)
+        for bounds in arguments[1:]:
+            fits = not isinstance(bounds, Range) or made is None or made in bounds
+            require(fits, f"{named} is {shown(value)}: it must be {bounds}")
+        return made
+    if kind in (Union, UnionType):
+        fitting = [alternative for alternative in arguments if fits_type(value, alternative)]
+        if fitting:
+            return read_value(value, fitting[0], named)
+    elif fits_type(value, hint):
+        return read_parts(value, hint, named)
+    raise ValueError(f"{named} is {shown(value)}: it must be {describe_type(hint)}")
 
 
-def from_json(kind: type[Settings], values: Any, named: str = "the object") -> Settings:
-    """Make a dataclass from an object of JSON or YAML; messages call it `named`. Raises ValueError if it is wrong."""
-    hints, required = get_type_hints(kind), needed_names(kind)
-    optional = ", ".join(name for name in hints if name not in required)
-    shape = f"write it as {show_entry(kind)}" + (f", where {optional} may be added" if optional else "")
-    shape = shape if required else f"it may have {optional}"
-    require(isinstance(values, dict), f"{named} is {values!r}: {shape}")
-    for name in values:
-        require(name in hints, f"{named} has no {name}: {shape}")
-    for name in required:
-        require(name in values, f"{named} lacks {name}: {shape}")
-    return kind(**{name: read_value(value, hints[name], f"{name} of {named}") for name, value in values.items()})
+def read_parts(value: Any, hint: Any, named: str) -> Any:
+    """A value that has the type of its annotation, with what is inside it."""
+    kind, arguments = get_origin(hint) or hint, get_args(hint)
+    if is_dataclass(kind):
+        return read_members(value, kind, named)
+    if kind in (list, tuple):
+        return kind(read_value(item, arguments[0], f"{named}[{i}]") for i, item in enumerate(value))
+    if kind is dict:
+        return {read_value(k, str, f"a name in {named}"): read_value(v, arguments[1], named) for k, v in value.items()}
+    return float(value) if kind is float else value
+
+
+def read_members(value: dict[str, Any], kind: Any, named: str) -> Any:
+    hints, prefix = types_of(kind), "" if named.startswith("the ") else f"{named}."
+    value = {name: member for name, member in value.items() if member is not None or name not in hints}
+    if unknown := [name for name in value if name not in hints]:
+        near = difflib.get_close_matches(str(unknown[0])[:40], hints, n=1, cutoff=0.5)
+        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(hints)}"
+        raise ValueError(f"{named} has no member {shown(unknown[0])}: {advice}")
+    for name in needed_names(kind):
+        require(name in value, f"{prefix}{name} is missing: it must be {describe_type(hints[name])}")
+    return kind(**{name: read_value(member, hints[name], f"{prefix}{name}") for name, member in value.items()})
 
 
 def needed_names(kind: Any) -> list[str]:
     return [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
 
 
-def show_entry(kind: Any) -> str:
-    return f"{{{', '.join(f'{name}: ...' for name in needed_names(kind) or [fields(kind)[0].name])}}}"
+def fits_type(value: Any, hint: Any) -> bool:
+    """Whether a value has the JSON type of an annotation; what is inside it is not looked at."""
+    kind = get_origin(hint) or hint
+    if kind in (Annotated, Union, UnionType):
+        return any(fits_type(value, part) for part in get_args(hint)[: 1 if kind is Annotated else None])
+    if kind in (int, float) and isinstance(value, (int, kind)):
+        return not isinstance(value, bool) and abs(value) <= (LARGEST if isinstance(value, int) else sys.float_info.max)
+    if is_dataclass(kind):
+        return isinstance(value, dict)
+    if kind is tuple:  # which JSON and YAML don't have
+        return isinstance(value, (list, tuple))
+    return value in get_args(hint) if kind is Literal else isinstance(value, kind)
 
 
-def read_value(value: Any, hint: Any, named: str) -> Any:
-    """A value of JSON or YAML as a field of this type has it; messages call it `named`. Raises ValueError if it has
-    another type."""
-    try:
-        return fit(value, hint, named)
-    except WrongTypeError as error:
-        shown = value if isinstance(value, str) else "null" if value is None else repr(value)
-        raise ValueError(f"{named} is {shown}: it must be {describe_type(hint)}") from error
-
-
-def fit(value: Any, hint: Any, named: str) -> Any:
-    """See `read_value`. JSON has no tuples, and YAML reads 1e-3 as text. Raises WrongTypeError."""
-    kind, arguments = get_origin(hint) or hint, get_args(hint)
-    if kind in (Union, UnionType):
-        for alternative in arguments:
-            with suppress(WrongTypeError):
-                return fit(value, alternative, named)
-    elif is_dataclass(kind) and isinstance(value, dict):
-        return from_json(cast(type[Any], kind), value, named)
-    elif kind is tuple and isinstance(value, (list, tuple)):
-        return tuple(fit(item, arguments[0], f"an entry of {named}") for item in value)
-    elif kind is dict and isinstance(value, dict):
-        return {fit(key, arguments[0], named): fit(item, arguments[1], named) for key, item in value.items()}
-    elif kind is Literal and value in arguments:
-        return value
-    elif kind is float and isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        with suppress(ValueError, OverflowError):
-            return float(value)
-    elif isinstance(kind, type) and isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
-        return value
-    raise WrongTypeError(f"{named} has another type")
+def shown(value: Any) -> str:
+    """A value in an error: without what is inside it, which may be long or private."""
+    if isinstance(value, dict | list | tuple):
+        return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
+        return "a number that is too large"
+    if value is None or isinstance(value, bool):
+        return str(value).lower().replace("none", "null")
+    text = repr(value if not isinstance(value, str) else value[:100])
+    return text if len(text) <= 60 else f"{text[:56]}… ({len(str(value)):,} characters)"
 
 
 def describe_type(hint: Any) -> str:
     """What a value of this type is, in words: `a whole number or null`."""
-    kinds = {int: ["a whole number"], float: ["a number"], str: ["text"], NoneType: ["null"], bool: ["true", "false"]}
-    names: list[str] = []
-    for kind in get_args(hint) if get_origin(hint) in (Union, UnionType) else [hint]:
-        if get_origin(kind) is Literal:
-            names += get_args(kind)
-        elif get_origin(kind) is tuple:
-            item = get_args(kind)[0]
-            shown = show_entry(item) if is_dataclass(item) else ", ".join(get_args(item)[:2]) or "a, b"
-            names.append(f"a list, such as '[{shown}]'")
-        else:
-            names += kinds.get(kind, [show_entry(kind) if is_dataclass(kind) else "names with numbers"])
-    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    kind, arguments = get_origin(hint) or hint, get_args(hint)
+    if kind is Annotated:
+        return " ".join(
+            [describe_type(arguments[0]), *(str(mark) for mark in arguments[1:] if isinstance(mark, Range))]
+        )
+    if kind in (Union, UnionType):
+        return " or ".join(map(describe_type, arguments))
+    if kind is Literal:
+        return f"one of {', '.join(arguments)}"
+    if kind in (list, tuple):
+        return f"a list such as [a, b], each item {describe_type(arguments[0])}"
+    if is_dataclass(kind) and needed_names(kind):
+        return f"an object such as {{{', '.join(f'{name}: ...' for name in needed_names(kind))}}}"
+    return WORDS.get(kind, "an object")
 
 
 def differing(kind: Any, entry: Any) -> dict[str, Any]:

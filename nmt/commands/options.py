@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin
 
 from nmt.config import Backend, Config, DecodingPrecision, SearchConfig
 from nmt.config.names import explain_unknown, first_sentence, long_help, sections, setting_types, short_help
+from nmt.config.yaml12 import read_yaml
 from nmt.extras import typed
-from nmt.fields import MAY_CHANGE, Metavar, WrongTypeError, annotations, fit, read_value, require
+from nmt.fields import MAY_CHANGE, Metavar, annotations, fits_type, read_value, require
 from nmt.messages import say, show_value
 from nmt.upgrade import without_removed_in_entries
 
@@ -75,17 +76,11 @@ class HelpOfAll(Action):
 
 def read_text(text: str, hint: Any, named: str) -> Any:
     """A value as it is written on a command line: texts as they stand, values of other types as in YAML."""
-    import yaml
-
     value: Any = text
-    if hint is not str:
-        with suppress(yaml.YAMLError, ValueError, RecursionError):
-            value = int(text) if text.isdecimal() else yaml.safe_load(text)  # YAML reads 010 as 8
+    with suppress(ValueError):
+        value = read_yaml(text)
     value = without_removed_in_entries(value, named)
-    try:
-        return fit(value, hint, named)
-    except WrongTypeError:
-        return read_value(text, hint, named)  # such as 12, for a field that takes texts or lists
+    return read_value(value if fits_type(value, hint) else text, hint, named)
 
 
 class Parser(ArgumentParser):

@@ -3,7 +3,6 @@
 import ast
 import difflib
 import inspect
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -12,6 +11,7 @@ from itertools import pairwise
 from typing import Any, get_args
 
 from nmt.config import Config, SearchConfig
+from nmt.config.yaml12 import write_yaml
 from nmt.fields import MAY_CHANGE, annotations, differing, lasting
 from nmt.upgrade import REMOVED
 
@@ -96,7 +96,4 @@ def notation(value: Any) -> str:
     """A value for a message: entries, such as those of data.more, as in a recipe, others as in Python."""
     if not (isinstance(value, list) and value and isinstance(value[0], dict)):
         return repr(value)
-    import yaml
-
-    line = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=math.inf)
-    return str(line).strip()
+    return write_yaml(value, flow=True).strip()

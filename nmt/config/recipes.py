@@ -11,6 +11,7 @@ from typing import Any
 
 from nmt.config import OBJECTIVES, Config
 from nmt.config.names import explain_unknown, sections, setting_types
+from nmt.config.yaml12 import read_yaml, write_yaml
 from nmt.fields import read_value, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
@@ -52,13 +53,11 @@ def read_settings(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: the file is not valid YAML, of a newer nmt, or has an unknown name or a value of the wrong type.
     """
-    import yaml
-
     require(path.is_file(), f"{path}: there is no such file")
     try:
-        settings = yaml.safe_load(path.read_text(encoding="utf8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+        settings = read_yaml(path.read_text(encoding="utf8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid YAML: {error}") from error
     settings = {} if settings is None else settings
     require(isinstance(settings, dict), f"{path} holds no settings: write them as section: {{field: value}}")
     for name in sections():
@@ -92,9 +91,7 @@ def load_config(path: Path) -> Config:
 
 def dump_config(config: Config) -> str:
     """All settings as YAML, for `load_config`."""
-    import yaml
-
     plain = json.loads(json.dumps(asdict(config)))  # without tuples
     for name in sections():
         plain[name] = {field: value for field, value in plain[name].items() if value is not None}
-    return str(yaml.safe_dump({"format": FORMAT, **plain}, sort_keys=False, allow_unicode=True))
+    return write_yaml({"format": FORMAT, **plain})

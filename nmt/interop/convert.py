@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-import yaml
-
 from nmt.config import DataConfig, ModelConfig
+from nmt.config.yaml12 import write_yaml
 from nmt.data.cleaning import Pair
 from nmt.data.corpora import load_corpus
 from nmt.data.tokenizer import Tokenizer, encode_pairs
@@ -143,4 +142,4 @@ def recipe(info: ModelInfo, folder: Path) -> str:
         "model": model,
         "training": {"start_from": str(folder)},
     }
-    return f"# python -m nmt.train --config {folder / RECIPE} --data.corpus CORPUS\n{yaml.safe_dump(settings)}"
+    return f"# python -m nmt.train --config {folder / RECIPE} --data.corpus CORPUS\n{write_yaml(settings)}"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from safetensors.torch import save_file
 
+from nmt.config.yaml12 import write_yaml
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.files import write_json
@@ -148,7 +148,7 @@ def header(export: Export) -> str:
     if results:
         card |= {"metrics": sorted({metric["type"] for result in results for metric in result["metrics"]})}
         card |= {"model-index": [{"name": f"{info.corpus}-{info.source}-{info.target}", "results": results}]}
-    return f"---\n{yaml.safe_dump(card, sort_keys=False, allow_unicode=True)}---\n\n"
+    return f"---\n{write_yaml(card)}---\n\n"
 
 
 def test_results(export: Export) -> Iterator[dict[str, Any]]:

@@ -2,12 +2,10 @@
 
 import logging
 import traceback
-from typing import Any
 
 from nmt.decode.stop import Stopped
 
 LOG = logging.getLogger("nmt.server")
-LARGEST = 2**53  # whole numbers up to here are the same in all programs that read JSON
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer
@@ -54,15 +52,3 @@ def refusal(error: Exception, **fields: str) -> Refused:
     LOG.error("failed", extra={"fields": fields | what})
     where = f" under request id {fields['request']}" if "request" in fields else ""
     return Refused(f"the service has failed: its log has more{where}", status=500, code="failed")
-
-
-def shown(value: Any) -> str:
-    """A value in an error."""
-    if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else "a list"
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
-        return "a number that is too large"
-    if value is None or isinstance(value, bool):
-        return str(value).lower().replace("none", "null")
-    text = repr(value if not isinstance(value, str) else value[:100])
-    return text if len(text) <= 60 else f"{text[:56]}… ({len(str(value)):,} characters)"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from nmt.config import Backend
 from nmt.data.tokenizer import Tokenizer
-from nmt.fields import require
+from nmt.fields import require, shown
 from nmt.files import SUMS
-from nmt.server.errors import Draining, Refused, shown
+from nmt.server.errors import Draining, Refused
 from nmt.translation.model_folder import EXPORTED, ModelInfo, read_info, require_model, require_objective, settings_file
 from nmt.translation.translator import Translator
 

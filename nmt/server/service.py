@@ -9,7 +9,6 @@ from nmt.server.apis import libretranslate
 from nmt.server.apis.deepl import texts as deepl
 from nmt.server.apis.documents import Documents
 from nmt.server.apis.native import handlers as native
-from nmt.server.apis.native.schema import read
 from nmt.server.apis.operation import Gate
 from nmt.server.metrics import Metrics
 from nmt.server.models import Direction, Models
@@ -48,7 +47,7 @@ class Service:
             (deepl.show, deepl.operations(models, engine, documents, glossaries)),
             (native.show, native.operations(models, engine, documents, glossaries, self.scorers)),
         )
-        return [self.gate.route(show, operation, read) for show, operations in known for operation in operations]
+        return [self.gate.route(show, operation) for show, operations in known for operation in operations]
 
     def close(self) -> None:
         """End all work."""

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config import TrainingConfig
-from nmt.fields import from_json, require
+from nmt.fields import read_value, require
 from nmt.files import check_sums, whole_folder, write_json
 from nmt.messages import say
 from nmt.model.weights import read_tensors, set_weights, write_tensors
@@ -66,7 +66,7 @@ class Progress:
             state = json.loads(file.read_text(encoding="utf8"))
             take_format(state, "it")
             state.pop("batch_tokens", None)  # which nmt 1.0.0 could find out itself
-            return from_json(cls, state)
+            return read_value(state, cls)
         except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(f"{file} can't be read by nmt {__version__}: {error}") from error
 

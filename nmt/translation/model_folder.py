@@ -18,7 +18,7 @@ from nmt.config import ModelConfig, ObjectiveName, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.shortlist import Shortlist
 from nmt.extras import typed
-from nmt.fields import NotNegative, Probability, Range, Size, check_bounds, from_json, require
+from nmt.fields import NotNegative, Probability, Range, Size, check_bounds, read_value, require
 from nmt.files import SUMS, check_sums, model_in, whole_folder
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -178,12 +178,11 @@ def read_config(file: Path) -> dict[str, Any]:
 
 def read_info(file: Path) -> tuple[ModelInfo, dict[str, Any]]:
     """Read config.json: the info and the vocabulary sizes. ValueError if it is invalid, or of a newer nmt."""
-    parts = {"model": ModelConfig, "search": SearchConfig, "facts": Facts}
     try:
         raw = json.loads(file.read_text(encoding="utf8"))
         raw = upgrade_model_info(raw, take_format(raw, file))
         sizes = {name: raw.pop(name) for name in ("src_vocab_size", "tgt_vocab_size")}
-        info = from_json(ModelInfo, raw | {name: from_json(kind, raw[name]) for name, kind in parts.items()})
+        info = read_value(raw, ModelInfo)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} can't be read by nmt {__version__}: {error}") from error
     return info, sizes

@@ -8,8 +8,12 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nmt.augment import make_augment_parser
 from nmt.commands.options import Parser, make_run_parser, run_command
@@ -17,6 +21,7 @@ from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchCo
 from nmt.config.data import CorpusConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types, short_help
 from nmt.config.recipes import dump_config, load_config, make_config
+from nmt.config.yaml12 import read_yaml, write_yaml
 from nmt.convert import make_convert_parser
 from nmt.doctor import make_doctor_parser
 from nmt.evaluate import make_evaluate_parser
@@ -73,19 +78,19 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
     ("argv", "message"),
     [
         (["--training.max_stepz", "5"], "no setting training.max_stepz: did you mean training.max_steps?"),
-        (["--training.max_steps", "many"], "training.max_steps is many: it must be a whole number"),
-        (["--model.norm", "batch"], "model.norm is batch: it must be layer or rms"),
+        (["--training.max_steps", "many"], "training.max_steps is 'many': it must be a whole number"),
+        (["--model.norm", "batch"], "model.norm is 'batch': it must be one of layer, rms"),
         (["--model.d_model", "30"], "multiple of model.n_heads, 8"),
         (["--model.n_kv_heads", "3"], "must divide model.n_heads, 8"),
         (["--model.dropout", "1.5"], "model.dropout is 1.5"),
         (["--data.source", "en"], "both 'en'"),
         (["--search.n_best", "9"], "search.n_best is 9: it must be from 1 to search.beam_size, 5"),
-        (["--search.max_length_ratio", ".inf"], "search.max_length_ratio is inf: it must be at least 0.01 and at most"),
+        (["--search.max_length_ratio", ".inf"], "search.max_length_ratio is '.inf': it must be a number"),
         (["--search.length_penalty", "1000"], "search.length_penalty is 1000"),
         (["--search.temperature", "1e-39"], "search.temperature is 1e-39"),
-        (["--search.repetition_penalty", ".nan"], "search.repetition_penalty is nan"),
-        (["--training.learning_rate", ".inf"], "training.learning_rate is inf: it must be above 0, and finite"),
-        (["--training.batch_tokens", "many"], "training.batch_tokens is many: it must be a whole number"),
+        (["--search.repetition_penalty", ".nan"], "search.repetition_penalty is '.nan'"),
+        (["--training.learning_rate", "1e999"], "training.learning_rate is '1e999': it must be a number"),
+        (["--training.batch_tokens", "many"], "training.batch_tokens is 'many': it must be a whole number"),
         (["--training.batch_tokens", "0"], "training.batch_tokens is 0: it must be at least 1"),
         (["--model.n_kv_heads", "0"], "model.n_kv_heads is 0: it must be at least 1"),
         (["--seed", "3"], "--seed can mean --search.seed or --training.seed"),
@@ -101,21 +106,36 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--noise.mean_span", "2"], "noise.mean_span is 2.0: it is used only with training.objective denoise"),
         (["--noise.share", "0.2"], "it is used only with training.objective mlm or denoise"),
         (["--config", "/no/such.yaml"], "/no/such.yaml"),
-        (["--cleaning.copies", "maybe"], "cleaning.copies is maybe: it must be keep, long, all or null"),
-        (["--cleaning.language", "maybe"], "cleaning.language is maybe: it must be true, false or null"),
-        (["--search.guard", "maybe"], "search.guard is maybe: it must be true or false"),
-        (["--data.many_to_many", "de"], "data.many_to_many is de: it must be a list, such as '[a, b]'"),
-        (["--data.more", "b.tsv"], "data.more is b.tsv: it must be a list, such as '[{corpus: ...}]'"),
-        (["--training.freeze", "null"], "training.freeze is null: it must be a list, such as '[embeddings, encoder]'"),
-        (["--data.more", "[b.tsv]"], "data.more is [b.tsv]: it must be a list, such as '[{corpus: ...}]'"),
-        (["--data.more", "[{corpus: x, tags: y}]"], "an entry of data.more has no tags: write it as {corpus: ...}, "),
-        (["--data.more", "[{name: x}]"], "an entry of data.more lacks corpus: write it as {corpus: ...}"),
-        (["--data.more", "[{corpus: 5}]"], "corpus of an entry of data.more is 5: it must be text"),
-        (["--data.more", "[{corpus: x, weight: y}]"], "weight of an entry of data.more is y: it must be a number"),
-        (["--data.more", "[{corpus: x, languages: de}]"], "an entry of data.more is de: it must be a list, such as"),
-        (["--data.more", "[{corpus: x, cleaning: gentle}]"], "gentle: it must be {profile: ...} or null"),
-        (["--data.more", "[{corpus: x, cleaning: {word: 9}}]"], "entry of data.more has no word: it may have profile,"),
-        (["--data.more", "[{corpus: x, cleaning: {words: y}}]"], "words of cleaning of an entry of data.more is y: "),
+        (["--cleaning.copies", "maybe"], "cleaning.copies is 'maybe': it must be one of keep, long, all or null"),
+        (["--cleaning.language", "maybe"], "cleaning.language is 'maybe': it must be true or false or null"),
+        (["--search.guard", "maybe"], "search.guard is 'maybe': it must be true or false"),
+        (
+            ["--data.many_to_many", "de"],
+            "data.many_to_many is 'de': it must be a list such as [a, b], each item a text",
+        ),
+        (
+            ["--data.more", "b.tsv"],
+            "data.more is 'b.tsv': it must be a list such as [a, b], each item an object such as {corpus: ...}",
+        ),
+        (
+            ["--training.freeze", "null"],
+            "training.freeze is 'null': it must be a list such as [a, b], each item one of embeddings, enc",
+        ),
+        (["--data.more", "[b.tsv]"], "data.more[0] is 'b.tsv': it must be an object such as {corpus: ...}"),
+        (["--data.more", "[{corpus: x, tags: y}]"], "data.more[0] has no member 'tags': did you mean tag?"),
+        (["--data.more", "[{name: x}]"], "data.more[0].corpus is missing: it must be a text"),
+        (["--data.more", "[{corpus: 5}]"], "data.more[0].corpus is 5: it must be a text"),
+        (["--data.more", "[{corpus: x, weight: y}]"], "data.more[0].weight is 'y': it must be a number"),
+        (["--data.more", "[{corpus: x, languages: de}]"], "data.more[0].languages is 'de': it must be a list"),
+        (
+            ["--data.more", "[{corpus: x, cleaning: gentle}]"],
+            "data.more[0].cleaning is 'gentle': it must be an object or null",
+        ),
+        (
+            ["--data.more", "[{corpus: x, cleaning: {word: 9}}]"],
+            "data.more[0].cleaning has no member 'word': did you mean words?",
+        ),
+        (["--data.more", "[{corpus: x, cleaning: {words: y}}]"], "data.more[0].cleaning.words is 'y': "),
         (["--data.more+", "x"], "there is no setting data.more+: did you mean data.more?"),
         (["--data", "recipe.yaml"], "there is no setting data: did you mean data."),
     ],
@@ -151,12 +171,35 @@ def test_no_value_of_a_setting_is_imported(value: str, tmp_path: Path, monkeypat
 
 
 def test_numbers_of_entries_are_written_as_those_of_settings(tmp_path: Path) -> None:
-    """YAML reads 1e-1 as text, and 2 as a whole number."""
+    """YAML 1.1 reads 1e-1 as a text."""
     (tmp_path / "recipe.yaml").write_text(
         "data: {corpus: main, more: [{corpus: x, weight: 1e-1, cleaning: {letters: 2e-1}}]}\n"
     )
     config = load_config(tmp_path / "recipe.yaml")
     assert config.data.more == (CorpusConfig(corpus="x", weight=0.1, cleaning=CleaningConfig(letters=0.2)),)
+
+
+def test_settings_are_yaml_1_2(tmp_path: Path) -> None:
+    """YAML 1.1 reads `no`, the code of Norwegian, as false, 010 as 8, and a date as no text."""
+    (tmp_path / "recipe.yaml").write_text("name: 2026-11-26\ndata: {source: no}\ntraining: {max_steps: 010}\n")
+    config = load_config(tmp_path / "recipe.yaml")
+    assert (config.name, config.data.source, config.training.max_steps) == ("2026-11-26", "no", 10)
+    assert settings("--training.max_steps=010").training.max_steps == 10
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec="utf-8"))
+LIKE_NUMBERS = st.from_regex(r"[-+.0-9eExo_:~nN]{0,9}", fullmatch=True) | st.sampled_from(
+    ["no", "Yes", "null", "=", "<<"]
+)
+
+
+@given(
+    value=st.recursive(SCALARS | LIKE_NUMBERS, lambda v: st.lists(v) | st.dictionaries(LIKE_NUMBERS, v)),
+    flow=st.booleans(),
+)
+def test_what_is_written_as_yaml_is_read_again(value: Any, flow: bool) -> None:
+    assert read_yaml(write_yaml(value, flow=flow)) == value
+    assert yaml.safe_load(write_yaml(value, flow=flow)) == value, "other programs read YAML 1.1"
 
 
 def test_a_typo_in_a_recipe_names_the_nearest_setting(tmp_path: Path) -> None:
@@ -323,7 +366,7 @@ def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> No
         ("training: [", "is not valid YAML"),
         ("trainin: {max_steps: 3}", "there is no setting trainin.max_steps"),
         ("format: 9", "format 9, of a newer nmt"),
-        ("training: {max_steps: x}", "training.max_steps is x: it must be a whole number"),
+        ("training: {max_steps: x}", "training.max_steps is 'x': it must be a whole number"),
         ("training: {max_steps: }", "training.max_steps is null: it must be a whole number"),
         ("data: {more: }", "data.more is null: it must be a list"),
         ("training: {teacher: [a, b]}", "training.teacher is a list of 2 folders: several teachers were removed"),

@@ -149,7 +149,7 @@ def test_settings_that_can_t_be_are_named(folder: Path, section: str, name: str,
     config = json.loads((folder / "config.json").read_text())
     (config[section] if section else config)[name] = value
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=name if value is not None else "the object is None") as error:
+    with pytest.raises(ValueError, match=name if value is not None else "model is missing") as error:
         load_model(with_sums(folder))
     assert str(folder / "config.json") in str(error.value)
 

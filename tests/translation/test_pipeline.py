@@ -110,7 +110,7 @@ def test_arguments_of_generate_become_settings_of_search(arguments: dict[str, An
         ({"early_stopping": True}, "early_stopping is True"),
         ({"top_k": 5}, "top_k is for sampling: add do_sample=True"),
         ({"num_beams": "4"}, "num_beams is '4': it must be a whole number"),
-        ({"length_penalty": "high"}, "length_penalty is high: it must be a number"),
+        ({"length_penalty": "high"}, "length_penalty is 'high': it must be a number"),
         ({"num_beams": 2, "num_return_sequences": 3}, "search.n_best is 3"),
     ],
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.data.tokenizer.languages import Languages
-from nmt.fields import from_json, require
+from nmt.fields import read_value, require
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES, UNK
 
 PIECES, SOURCE, TARGET = "pieces.json", "source.spm", "target.spm"
@@ -100,7 +100,7 @@ class Mapped:
         try:
             raw = json.loads((folder / PIECES).read_text(encoding="utf8"))
             require(raw["format"] == FORMAT, f"its format is {raw['format']!r}, of a newer nmt")
-            languages = from_json(Languages, raw["languages"])
+            languages = read_value(raw["languages"], Languages)
             protos = (folder / SOURCE).read_bytes(), (folder / TARGET).read_bytes()
             return cls.make(protos, (raw["source"], raw["target"] or raw["source"]), languages)
         except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:

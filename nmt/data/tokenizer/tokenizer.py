@@ -26,7 +26,7 @@ from nmt.config.choice import vocabulary_for
 from nmt.data.cleaning import Pair
 from nmt.data.tokenizer.languages import Languages
 from nmt.data.tokenizer.mapped import PIECES, Mapped, MappedModel
-from nmt.fields import from_json, require
+from nmt.fields import read_value, require
 from nmt.messages import say
 from nmt.text.characters import Characters
 from nmt.text.items import NO_USER_ITEMS
@@ -331,7 +331,7 @@ def load_words(folder: Path) -> Words | None:
 def load_languages(folder: Path) -> Languages:
     file = folder / LANGUAGES
     try:
-        return from_json(Languages, json.loads(file.read_text(encoding="utf8"))) if file.exists() else Languages()
+        return read_value(json.loads(file.read_text(encoding="utf8")), Languages) if file.exists() else Languages()
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: {error}") from error
 

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nmt.config import SearchConfig
+from nmt.fields import shown
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Translation
 from nmt.server.codes import find_code
-from nmt.server.errors import Refused, shown
+from nmt.server.errors import Refused
 from nmt.server.models import Direction, Models
 from nmt.server.work.owners import Work
 from nmt.server.work.queue import Engine

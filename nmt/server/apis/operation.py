@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from nmt.config.serve import ServeConfig
+from nmt.fields import read_value
 from nmt.server.apis.bodies import MOST_FIELDS, Fields, read_fields
 from nmt.server.errors import Busy, Draining, Refused, refusal
 from nmt.server.store.keys import Keys
@@ -96,8 +97,6 @@ class Call:
 Handler = Callable[[Call], Coroutine[Any, Any, Response]]
 Show = Callable[[Refused], Response]
 """An error, as an API shows it."""
-Reader = Callable[[Any, dict[str, Any]], Any]
-"""Makes the dataclass of a body of its fields, or raises ValueError."""
 
 
 class Gate:
@@ -108,9 +107,9 @@ class Gate:
         self.bodies = Room(BODIES * max(config.file_bytes, config.body_bytes))
         self.hosts = {host.strip().lower() for host in (*config.names.split(","), config.host) if host.strip()}
 
-    def route(self, show: Show, operation: Operation, reader: Reader | None = None) -> Route:
+    def route(self, show: Show, operation: Operation) -> Route:
         """The route of an operation, whose errors are shown as its API does."""
-        return Route(operation.path, Endpoint(self, show, operation, reader), methods=operation.methods.split())
+        return Route(operation.path, Endpoint(self, show, operation), methods=operation.methods.split())
 
     def seconds(self, operation: Operation) -> float:
         """How long a request may take: one with a file as long as files are kept."""
@@ -146,8 +145,8 @@ class Gate:
 class Endpoint:
     """The way of a request to its handler, and back."""
 
-    def __init__(self, gate: Gate, show: Show, operation: Operation, reader: Reader | None) -> None:
-        self.gate, self.show, self.operation, self.reader = gate, show, operation, reader
+    def __init__(self, gate: Gate, show: Show, operation: Operation) -> None:
+        self.gate, self.show, self.operation = gate, show, operation
         self.is_open = operation.auth in ("open", "token")
         self.has_file = isinstance(operation.body, dict)
         self.most_bytes = operation.most_bytes or (FEW_BYTES if self.is_open else gate.config.body_bytes)
@@ -234,9 +233,9 @@ class Endpoint:
     def read(self, call: Call, kind: str, data: bytes) -> None:
         """Make the fields and, if it is known who asks, the dataclass of the body; takes time."""
         call.fields = read_fields(call.request.query_params.multi_items(), kind, data)
-        if self.reader and self.operation.body and not self.has_file and call.is_known:
+        if self.operation.body and not self.has_file and call.is_known:
             given = {name: value for name, value in call.fields.items() if name not in KEY_FIELDS}
-            call.body = self.reader(self.operation.body, given)
+            call.body = read_value(given, self.operation.body, "the body")
 
     def identify(self, call: Call, text: str) -> None:
         self.gate.identify(call.work, self.operation, text)

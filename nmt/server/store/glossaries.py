@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
-from nmt.fields import from_json, require
+from nmt.fields import read_value, require
 from nmt.files import locked, write_json
 from nmt.server.models import Direction
 from nmt.translation.glossary import Entry, Glossary, make_entry
@@ -77,7 +77,7 @@ class Glossaries:
             changed = path.stat().st_mtime_ns
             known = self.known.get(path)
             if known is None or known[0] != changed:
-                known = self.known[path] = changed, from_json(Stored, json.loads(path.read_text("utf8")))
+                known = self.known[path] = changed, read_value(json.loads(path.read_text("utf8")), Stored)
             return known[1]
         except (OSError, ValueError, RecursionError):
             self.known.pop(path, None)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated
 
 from nmt.extras import typed
-from nmt.fields import Range, check_bounds, from_json, require
+from nmt.fields import Range, check_bounds, read_value, require
 from nmt.files import write_json
 from nmt.server.errors import Refused
 
@@ -131,8 +131,7 @@ def hash_of(text: str) -> str:
 def read_keys(file: Path) -> list[Key]:
     try:
         values = json.loads(file.read_text(encoding="utf8"))
-        require(isinstance(values, list), "it must be a list")
-        return [from_json(Key, value) for value in values]
+        return list(read_value(values, list[Key], "it"))
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{file} is no file of keys: {error}; make one with {typed('keys')}") from error
 

@@ -1,0 +1,52 @@
+"""YAML 1.2 for settings: text flows in, values flow out, and back.
+
+PyYAML reads YAML 1.1, where `no`, the code of Norwegian, is false, 010 is 8, and 1e-3 is a text.
+"""
+
+import math
+import re
+from functools import cache
+from typing import Any
+
+# What is no text, and its first characters (YAML 1.2.2, section 10.3: the core schema).
+YAML_TYPES = {
+    "bool": ("true|True|TRUE|false|False|FALSE", "tTfF"),
+    "int": ("[-+]?[0-9]+", "-+0123456789"),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+\.?[0-9]*)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+    "null": ("~|null|Null|NULL|", ("~", "n", "N", "")),
+}
+
+
+@cache
+def yaml_classes() -> tuple[Any, Any]:
+    """A loader and a dumper for YAML_TYPES: the loader is safe, and the dumper puts quotes around other text."""
+    import yaml
+
+    loader: Any = type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": {}})
+    dumper: Any = type("Dumper", (yaml.SafeDumper,), {})
+    for name, (pattern, first) in YAML_TYPES.items():
+        for kind in (loader, dumper):
+            kind.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(f"(?:{pattern})\\Z"), list(first))
+    loader.add_constructor("tag:yaml.org,2002:int", lambda reader, node: int(reader.construct_scalar(node)))
+    return loader, dumper
+
+
+def read_yaml(text: str) -> Any:
+    """A value of YAML 1.2. ValueError, in one line, if the text is not valid."""
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=yaml_classes()[0])  # a subclass of SafeLoader
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(" ".join(str(error).split())) from error
+
+
+def write_yaml(value: Any, *, flow: bool = False) -> str:
+    """A value as YAML, for `read_yaml` and for readers of YAML 1.1; `flow`: in one line."""
+    import yaml
+
+    style = {"default_flow_style": True, "width": math.inf} if flow else {}
+    return str(yaml.dump(value, Dumper=yaml_classes()[1], sort_keys=False, allow_unicode=True, **style))
