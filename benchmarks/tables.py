@@ -93,6 +93,14 @@ def system(row: Row) -> str:
     return f"{name}, {EXTRAS.get(extra, f'shortlist {extra}')}" if extra else name
 
 
+@table("file | `--quantization` | MB | unpacked | memory: MB | search | sentences/s | words/s | BLEU | lines as nmt's")
+def one_file(row: Row) -> Cells:
+    file = ", ".join(filter(None, [row["format"], row.get("browser")]))
+    figures = [row["search"], median(row, "sentences_per_s"), median(row, "words_per_s"), row.get("bleu", "")]
+    sizes = [row["megabytes"], row.get("unpacked", ""), row.get("memory", "")]
+    return [file, row["quantization"], *sizes, *figures, f"{row['equal']} of {row['lines']:,}"]
+
+
 @table(
     "system | sentences/s | target tokens/s | peak MiB | of peak | in a whole run | nmt / this, sentences | "
     "nmt / this, tokens"
