@@ -159,13 +159,22 @@ def speed_of(row: Row) -> float:
     return float(row["sentences_per_second"]["median"])
 
 
+IN_README = ("ja-en", "chr-en")
+
+
 def results_of_runs(results: Path) -> str:
-    """What the commands of the README give: the last row of each, and the run that the pictures show."""
-    rows = [*{row["name"]: row for row in all_rows(results / "runs.jsonl")}.values()]
+    """What the commands of the README give: the run that the pictures show, other languages, and the phrasebook."""
     run = last_run(results / "multi30k_run.jsonl")[-1]
     about = {"name": "make train-de-en CORPUS=multi30k", "corpus": "multi30k", "test": "test_2016_flickr"}
     precision = "bf16" if run["machine"]["bf16"] else "fp32"  # what auto means there
-    rows.append(run | about | {"bleu": run["test_bleu"], "steps": run["step"], "precision": precision})
+    rows = [run | about | {"bleu": run["test_bleu"], "steps": run["step"], "precision": precision}]
+    peers = [row for row in all_rows(results / "small_corpora_peers.jsonl") if row["system"] == "nmt"]
+    for direction in IN_README:
+        row = next(row for row in reversed(peers) if row["direction"] == direction)
+        name = f'make train-{direction} CORPUS={row["corpus"]} ARGS="--training.max_minutes {row["minutes"]:.0f}"'
+        rows.append(row | {"name": name, "test": "test", "precision": f"fp32, {row['threads']} thread"})
+    named = {row["name"]: row for row in all_rows(results / "runs.jsonl")}
+    rows.append(named["make train-de-en CORPUS=phrasebook"])
     forms = {"bleu": "{:.1f}", "chrf": "{:.1f}", "precision": "{}", "steps": "{:,}", "minutes": "{:.0f}"}
     forms["peak_memory_mib"] = "{:,}"
     lines = [
