@@ -4,7 +4,7 @@ The table in docs/training.md shows what comes of it.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 MOST_PIECES = 32_000
@@ -23,6 +23,7 @@ class Row(NamedTuple):
 
 
 ROWS = (Row(5_000, 128, 4, 0.3), Row(60_000, 128, 4, 0.2), Row(400_000, 256, 4, 0.1), Row(math.inf, 512, 6, 0.1))
+LEAST_PASSES = 2  # over the text: where fewer fit into the time, a narrower model learns more
 # What all sizes share: what reaches a loss in the fewest steps, by the figures in recipes/README.md.
 COMMON = {
     "model.positions": "rotary",
@@ -51,10 +52,16 @@ def usual_minutes(pairs: int) -> float:
     return max(3.0, 16 * (pairs / 30_000) ** (0.36 if pairs < 30_000 else 0.75))
 
 
-def choose_model(pairs: int, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings for a corpus of so many pairs that don't depend on the machine, by their dotted names; sizes that
-    follow from others follow those in `given`, which holds what the user has set."""
-    row = next(row for row in ROWS if pairs <= row.pairs)
+def choose_models(pairs: int, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The settings for a corpus of so many pairs, by their dotted names: with the model that suits its size, then with
+    narrower ones, for little time. Sizes that follow from others follow those in `given`, which the user has set."""
+    suits = next(row for row in ROWS if pairs <= row.pairs)
+    models = {row.width: row.layers for row in ROWS if row.width < suits.width} | {suits.width: suits.layers}
+    for width in sorted(models, reverse=True):
+        yield settings_of(suits._replace(width=width, layers=models[width]), pairs, given)
+
+
+def settings_of(row: Row, pairs: int, given: Mapping[str, Any]) -> dict[str, Any]:
     width = given.get("model.d_model", row.width)
     heads = next(n for n in (8, 4, 2, 1) if (width % (2 * n) == 0 and width >= 32 * n) or n == 1)
     return COMMON | {

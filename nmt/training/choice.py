@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from nmt.config import Config
-from nmt.config.choice import CHOSEN, choose_model, choose_steps, course_of, usual_minutes
+from nmt.config.choice import CHOSEN, LEAST_PASSES, choose_models, choose_steps, course_of, usual_minutes
 from nmt.config.names import flatten
 from nmt.config.recipes import load_config, make_config
 from nmt.data.store.prepared import Prepared
@@ -50,19 +50,22 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     machine. `config`: the settings that the text was prepared with."""
     pairs = prepared.ledgers["train"].kept
     # What the text was prepared with stays: it may come from more than `given`, such as the corpus that auto took.
-    settings, chosen_now = flatten(config), choose_model(pairs, given)
-    if config.training.start_from:
-        chosen_now = {name: value for name, value in chosen_now.items() if not name.startswith("model.")}
-    settings |= chosen_now | {"tokenizer.vocab_size": prepared.tokenizer.src_vocab_size}
+    settings = flatten(config) | {"tokenizer.vocab_size": prepared.tokenizer.src_vocab_size}
     if config.training.objective == "translation":
         settings["training.best_metric"] = "chrf"  # BLEU of little text is near 0, and needs words between blanks
     steps, about = config.training.max_steps, ""
-    if "training.max_steps" not in given:
+    has_model = bool(config.training.start_from)
+    for chosen_now in choose_models(pairs, given):
+        settings |= {name: value for name, value in chosen_now.items() if not (has_model and name.startswith("model."))}
+        if "training.max_steps" in given:
+            break
         minutes = config.training.max_minutes or usual_minutes(pairs)
         seconds, steps_a_pass = time_steps(make_config(settings | given), TrainingData.load(prepared, config.data))
         steps = choose_steps(pairs, steps_a_pass, 60 * STEPS_SHARE * minutes / seconds)
         about = f", {steps / steps_a_pass:.1f} passes over the text, in about "
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
+        if has_model or "model.d_model" in given or steps >= LEAST_PASSES * steps_a_pass:
+            break
     chosen = make_config(settings | course_of(steps) | given)
     model, unit = chosen.model, prepared.ledgers["train"].unit
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.config.choice import choose_model, choose_steps, passes_over, usual_minutes, vocabulary_for
+from nmt.config.choice import Row, choose_models, choose_steps, passes_over, usual_minutes, vocabulary_for
 from nmt.config.recipes import load_config, make_config
 from nmt.train import main
 from nmt.training import choice as module
@@ -29,7 +29,7 @@ def train(corpus: Path, *more: str) -> int:
 
 @pytest.mark.parametrize("pairs", [1, 500, 3_000, 30_000, 300_000, 3_000_000, 10**9])
 def test_every_corpus_has_settings(pairs: int) -> None:
-    config = make_config(choose_model(pairs, {}))
+    config = make_config(next(choose_models(pairs, {})))
     assert config.model.d_head % 2 == 0
     assert 4000 <= vocabulary_for(pairs) <= 32_000
     assert choose_steps(pairs, steps_a_pass=1, fitting=1e9) >= 20
@@ -39,13 +39,46 @@ def test_every_corpus_has_settings(pairs: int) -> None:
 @pytest.mark.parametrize("width", [2, 6, 16, 96, 100, 128, 384, 1024])
 def test_a_width_that_the_user_gives_has_fitting_heads(width: int) -> None:
     given = {"model.d_model": width}
-    assert make_config(choose_model(30_000, given) | given).model.d_head % 2 == 0
+    assert make_config(next(choose_models(30_000, given)) | given).model.d_head % 2 == 0
 
 
 def test_larger_corpora_get_larger_models() -> None:
-    sizes = [(vocabulary_for(n), choose_model(n, {})["model.d_model"]) for n in (1_000, 10_000, 100_000, 10**6, 10**7)]
+    numbers = (1_000, 10_000, 100_000, 10**6, 10**7)
+    sizes = [(vocabulary_for(n), next(choose_models(n, {}))["model.d_model"]) for n in numbers]
     assert sizes == sorted(sizes)
-    assert choose_model(3_000, {})["model.dropout"] > choose_model(300_000, {})["model.dropout"]
+    small, large = (next(choose_models(n, {}))["model.dropout"] for n in (3_000, 300_000))
+    assert small > large
+
+
+def test_without_time_for_two_passes_over_the_text_a_narrower_model_is_chosen(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pass has 1,000 steps: the minutes have room for 1 with the widest model, and for 4 with the narrowest."""
+    monkeypatch.setattr(module, "time_steps", lambda config, data: (config.model.d_model / 512, 1000.0))
+    monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 10.0)
+    monkeypatch.setattr("nmt.config.choice.ROWS", (Row(1, 128, 4, 0.3), Row(2, 256, 4, 0.2), Row(9e9, 512, 6, 0.1)))
+    monkeypatch.setattr("nmt.training.run.Run.train", lambda run, prepared: None)
+    monkeypatch.setattr("nmt.training.run.Run.evaluate", lambda run, prepared: None)
+    monkeypatch.setattr("nmt.training.run.Run.print_report", lambda run: None)
+    for minutes, width in ((20, 128), (25, 256), (50, 512), (60, 512)):
+        assert (
+            main(
+                [
+                    "--data.corpus",
+                    str(corpus),
+                    "--runs",
+                    str(corpus.parent / "runs"),
+                    "--tokenizer.vocab_size",
+                    "60",
+                    "--tokenizer.byte_fallback",
+                    "false",
+                    "--training.max_minutes",
+                    str(minutes),
+                ]
+            )
+            == 0
+        )
+        assert f"layers of width {width}, dropout 0.1;" in capsys.readouterr().err
 
 
 def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +139,7 @@ def test_the_page_shows_what_is_chosen() -> None:
     assert len(rows) == 4
     for number, million, *shown, minutes, hours in rows:
         pairs = int(number.replace(",", "")) * (10**6 if million else 1)
-        chosen = choose_model(pairs, {})
+        chosen = next(choose_models(pairs, {}))
         found = [chosen["model.encoder_layers"], chosen["model.d_model"], chosen["model.dropout"]]
         assert [float(value.replace(",", "")) for value in shown] == [
             vocabulary_for(pairs),
