@@ -12,7 +12,8 @@ replaced by the nearest form of which every character has a piece; without such 
 - digits of any script become ASCII digits;
 - ligatures, full-width and half-width forms and other compatibility characters become what Unicode's form NFKC has for
   them, unless that has a blank. Superscripts, subscripts and fractions stay after a digit: 10² must not become 102;
-- letters of Latin, Greek and Cyrillic lose their accents.
+- letters of Latin, Greek and Cyrillic lose their accents;
+- a letter takes its other case: Cherokee's small letters, and Georgian's capitals, are in few texts.
 """
 
 import re
@@ -130,8 +131,12 @@ class Characters:
             return None if " " in compatible else self.spelled(compatible)
         parts = unicodedata.normalize("NFD", character)
         if unicodedata.category(parts[0]) in ("Lu", "Ll") and all(map(unicodedata.combining, parts[1:])):
-            return self.spelled(parts[0]) if parts != character else None
-        return None
+            return self.spelled(parts[0]) if parts != character else self.in_other_case(character)
+        return self.in_other_case(character)
+
+    def in_other_case(self, character: str) -> str | None:
+        other = character.swapcase()
+        return other if self.known.issuperset(other) else None
 
     def spelled(self, text: str) -> str | None:
         """The text in known characters, each replaced if need be; None if one has no form."""

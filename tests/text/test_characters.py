@@ -22,6 +22,8 @@ VOCABULARIES = {
     "fa": ASCII + "ابپتثجچحخدذرزژسشصضطظعغفقکگلمنوهی،؟\u200c",
     "zh": string.ascii_letters + string.digits + "我们在北京的大学学习，。？！《》",
     "ja": string.ascii_letters + string.digits + "駅はどこですかカメラガパトドーアイウ、。「」",
+    "chr": string.punctuation + "ᎠᏂᏴᏫᏯ",
+    "ka": string.punctuation + "საქართველო",
     "hi": ASCII + "स्टेशनकहाँहै।मंेिीाुूो०१२३",
 }
 known = {language: Characters(characters) for language, characters in VOCABULARIES.items()}
@@ -45,6 +47,9 @@ known = {language: Characters(characters) for language, characters in VOCABULARI
         ("ar", "\u202b سلام \u202c", "سلام"),
         ("ar", "ســـلام", "سلام"),
         ("ru", "Где\u200e вагон?", "Где вагон?"),
+        # Small letters of Cherokee, capitals of Georgian
+        ("chr", "ꭰꮒꮿꮻꮿ", "ᎠᏂᏯᏫᏯ"),
+        ("ka", "ᲡᲐᲥᲐᲠᲗᲕᲔᲚᲝ", "საქართველო"),
         # Quotes, dashes, punctuation
         ("de", "»Ja«, “nein”, ‚so‘ und l’eau", "\"Ja\", “nein\", 'so' und l'eau"),
         ("fr", "„oui“ ou ‚non‘", '"oui" ou \'non\''),
