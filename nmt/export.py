@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def command(options: Options) -> int:
     from nmt.interop import archive, html
-    from nmt.interop.export import Parity, export
+    from nmt.interop.export import Parity, export, packed
 
     require("to" in options, "the format is missing: give --to, such as --to ctranslate2")
     check = Path(options.check) if "check" in options else None
@@ -57,7 +57,8 @@ def command(options: Options) -> int:
 
     out = Path(options.out)
     packs = {"zip": archive.pack, "html": html.pack}
-    parity = packs[options.to](out, export_to) if options.to in packs else export_to(out)
+    pack = packs.get(options.to)
+    parity = packed(out, options.to, export_to, pack) if pack else export_to(out)
     for line in parity.sentences_of_card():
         say(line)
     say(f"Exported: {options.out}")

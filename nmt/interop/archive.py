@@ -4,8 +4,6 @@ The program is `translate_alone.py`, which needs neither nmt nor PyTorch; `trans
 """
 
 import shutil
-import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -13,12 +11,11 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from nmt.data.tokenizer.mapped import SOURCE, TARGET
 from nmt.decode.ctranslate2 import longest_sequence
-from nmt.fields import require
-from nmt.files import whole_file, write_json, write_text
+from nmt.files import write_json, write_text
 from nmt.interop import ctranslate2
 from nmt.interop.ctranslate2 import check as check
 from nmt.interop.ctranslate2 import obstacles as obstacles
-from nmt.interop.export import About, Export, Parity
+from nmt.interop.export import About, Export
 from nmt.translation.model_folder import ModelInfo, licence_sentence
 
 QUANTIZATIONS = ["int8", *(name for name in ctranslate2.QUANTIZATIONS if name != "int8")]
@@ -58,27 +55,8 @@ def licence_text(program: str, info: ModelInfo) -> str:
     return LICENCE.format(program=program, corpus=info.corpus, licence=licence)
 
 
-def pack(file: Path, export_to: Callable[[Path], Parity]) -> Parity:
-    """Pack the folder that `export_to` writes to the path that it is given. ValueError if the file exists."""
-
-    def put(folder: Path, stream: IO[bytes]) -> None:
-        with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
-            for path in sorted(folder.iterdir()):
-                archive.write(path, path.relative_to(folder.parent))
-
-    return pack_into(file, ".zip", export_to, put)
-
-
-def pack_into(
-    file: Path, ending: str, export_to: Callable[[Path], Parity], put: Callable[[Path, IO[bytes]], None]
-) -> Parity:
-    """Write one file, whole or not at all: `put` makes it of the folder that `export_to` writes."""
-    require(file.suffix == ending, f"{file} is not the name of a {ending[1:]} file: give it the ending {ending}")
-    require(not file.exists(), f"{file} exists already: name another file, or delete it")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary, file.stem)
-        parity = export_to(folder)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(file) as stream:
-            put(folder, stream)
-    return parity
+def pack(folder: Path, stream: IO[bytes]) -> None:
+    """Write the exported folder as a file."""
+    with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir()):
+            archive.write(path, path.relative_to(folder.parent))

@@ -94,15 +94,12 @@ def model_settings(foreign: Foreign, **ours: Any) -> ModelConfig:
     activation = config.get("activation_function")
     foreign.expect("activation_function", activation, *ACTIVATIONS)
     foreign.expect("is_encoder_decoder", config.get("is_encoder_decoder", True), True)
-    width, heads = foreign.number("d_model"), foreign.number("encoder_attention_heads")
-    sizes: dict[str, Any] = {name: foreign.number(name) for name in ("encoder_layers", "decoder_layers")}
-    rates = ("dropout", "attention_dropout", "activation_dropout")
-    dropout: dict[str, Any] = {name: float(config.get(name, 0.0)) for name in rates}
-    d_ff, scale = foreign.number("encoder_ffn_dim"), bool(config.get("scale_embedding", False))
+    ours |= foreign.sizes(n_heads="encoder_attention_heads", d_ff="encoder_ffn_dim")
+    ours |= foreign.sizes(**{name: name for name in ("d_model", "encoder_layers", "decoder_layers")})
+    ours |= {name: float(config.get(name, 0.0)) for name in ("dropout", "attention_dropout", "activation_dropout")}
     foreign.require_fitting()
-    kind: Any = ACTIVATIONS[str(activation)]
-    settings = ModelConfig(d_model=width, n_heads=heads, d_ff=d_ff, activation=kind, scale_embeddings=scale)
-    return replace(settings, output_bias=True, **sizes, **dropout, **ours)
+    ours |= {"activation": ACTIVATIONS[str(activation)], "scale_embeddings": bool(config.get("scale_embedding", False))}
+    return ModelConfig(output_bias=True, **ours)
 
 
 def search_settings(foreign: Foreign, unk: int) -> SearchConfig:

@@ -7,8 +7,7 @@ from pathlib import Path
 from nmt.data.tokenizer.mapped import SOURCE, TARGET
 from nmt.decode.ctranslate2 import longest_sequence
 from nmt.decode.engine import Ids
-from nmt.interop.export import About, Export, Parity
-from nmt.interop.parity import GREEDY, compare
+from nmt.interop.export import GREEDY, About, Export, Parity, compare
 from nmt.translation.ctranslate2_files import obstacles as obstacles
 from nmt.translation.ctranslate2_files import write_model
 from nmt.translation.exported import run_exported

@@ -7,18 +7,24 @@ a section about the export, and SHA256SUMS.
 
 import importlib
 import shutil
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from statistics import fmean
+from typing import IO, Protocol, cast
 
+from nmt.config import SearchConfig
 from nmt.data.phrasebook import phrasebook
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.engine import IdPair, Ids
 from nmt.fields import require
-from nmt.files import read_lines, whole_folder
-from nmt.model.contract import Model
+from nmt.files import read_lines, whole_file, whole_folder
+from nmt.model.contract import GenerativeModel, Model
+from nmt.scoring.metrics import score
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import EXPORTED, ModelInfo, load_model, require_model
+from nmt.translation.translator import Translator
 from nmt.version import __version__
 
 FORMATS = {
@@ -30,6 +36,10 @@ FORMATS = {
 }
 MOST_LINES = 200  # of a file or a test set, that an export is checked with
 PHRASEBOOK = {"de": 0, "en": 1}  # the languages of the phrasebook, and their side of its pairs
+TOLERANCE, MOST_MEAN = 1e-3, 0.2  # of log-probabilities, in nats: the largest difference in float32, and the mean else
+GREEDY = SearchConfig(beam_size=1, guard=False)
+COMPARED = "log-probability of a piece of the greedy translation"
+REFUSED = "nothing was exported"
 
 
 @dataclass(frozen=True)
@@ -142,6 +152,21 @@ def export(
     return parity
 
 
+def packed(
+    file: Path, ending: str, export_to: Callable[[Path], Parity], pack: Callable[[Path, IO[bytes]], None]
+) -> Parity:
+    """Write one file, whole or not at all: `pack` makes it of the folder that `export_to` writes."""
+    require(file.suffix == f".{ending}", f"{file} is not the name of a {ending} file: give it the ending .{ending}")
+    require(not file.exists(), f"{file} exists already: name another file, or delete it")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary, file.stem)
+        parity = export_to(folder)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(file) as stream:
+            pack(folder, stream)
+    return parity
+
+
 def real_lines(folder: Path, info: ModelInfo, file: Path | None = None) -> list[str]:
     """Lines, none of them blank, to compare an export with: the first of a file or, without one, of the test sets of
     the run that the model folder is in, or else of the phrasebook. Raises ValueError if there is none."""
@@ -154,6 +179,48 @@ def real_lines(folder: Path, info: ModelInfo, file: Path | None = None) -> list[
 
 
 NO_LINES = "the export must be checked on real sentences, and there are none in {} beside the model: give --check FILE"
+
+
+def compare(
+    export: Export,
+    translate: Callable[[Sequence[Ids]], list[list[int]]],
+    score_pairs: Callable[[Sequence[IdPair]], list[list[float]]],
+    lines: Sequence[str],
+    precision: str,
+) -> Parity:
+    """Compare greedy translations, and the log-probabilities of ours. In float32, the log-probabilities may differ by
+    TOLERANCE at most, and the translations not at all; else the log-probabilities by MOST_MEAN on average. ValueError
+    if they differ more.
+
+    Args:
+        translate: gives the translation of each source by the other library, with the settings GREEDY.
+        score_pairs: as `Engine.score`, by the other library.
+        precision: what the other library computes in.
+    """
+    assert isinstance(export.model, GenerativeModel)
+    translator = Translator(export.model, export.tokenizer, GREEDY, facts=export.info.facts)
+    found = translator.translate_n_best(lines, GREEDY, markup="none")
+    parts = [part for [translation] in found for part in translation.parts]
+    pairs = [(part.source, part.hypothesis.ids) for part in parts]
+    rows = zip(translator.scorer().score_ids(pairs), score_pairs(pairs), strict=True)
+    scored = [(ours.token_log_probs, theirs) for ours, theirs in rows if ours]
+    differences = [abs(a - b) for row in scored for a, b in zip(*row, strict=True)]
+    largest, mean = max(differences), fmean(differences)
+    translations = translate([part.source for part in parts])
+    texts, others = (export.tokenizer.decode_target(ids) for ids in ([ids for _, ids in pairs], translations))
+    unequal = [n for n, (_, ids) in enumerate(pairs) if ids != translations[n]]
+    equal = f"{len(pairs) - len(unequal)} of {len(pairs)} greedy translations are equal"
+    if export.quantization == "float32":
+        require(largest <= TOLERANCE, f"the {COMPARED} differs by {largest:.1e}, more than {TOLERANCE}: {REFUSED}")
+        example = f", but not {others[unequal[0]]!r}, which is {texts[unequal[0]]!r} here" if unequal else ""
+        require(not unequal, f"{equal}{example}: {REFUSED}")
+        return Parity(COMPARED, largest, len(pairs), ("All greedy translations are equal.",))
+    require(mean <= MOST_MEAN, f"the {COMPARED} differs by {mean:.2f} on average, more than {MOST_MEAN}: {REFUSED}")
+    [chrf] = score(others, texts, metrics=["chrf"])
+    means = f"Mean difference {mean:.1e} (computed in {precision} on the CPU)."
+    return Parity(
+        COMPARED, largest, len(pairs), (means, f"{equal} to those in float32; chrF between both {chrf.value:.1f}.")
+    )
 
 
 def exported_card(card: str, about: About, export: Export, parity: Parity) -> str:

@@ -69,6 +69,10 @@ class Foreign:
         self.problems.append(f"{name} is {value!r}, and must be a whole number")
         return 1
 
+    def sizes(self, **names: str) -> dict[str, Any]:
+        """Whole numbers of config.json by our names. `names`: what they are called there."""
+        return {ours: self.number(theirs) for ours, theirs in names.items()}
+
     def require_fitting(self) -> None:
         """Raise ValueError with all problems."""
         require(not self.problems, f"the model in {self.origin} can't be converted: {'; '.join(self.problems)}")

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from html import escape
@@ -26,10 +26,9 @@ from nmt.decode.hypothesis import forbidden_ids, longest_output
 from nmt.fields import require
 from nmt.files import write_json, write_text
 from nmt.interop import onnx
-from nmt.interop.archive import licence_text, pack_into
-from nmt.interop.export import About, Export, Parity
+from nmt.interop.archive import licence_text
+from nmt.interop.export import GREEDY, About, Export, Parity, compare
 from nmt.interop.fast_tokenizer import normalizers, read_pieces
-from nmt.interop.parity import GREEDY, compare
 from nmt.model.layers import GATED
 from nmt.text.characters import Characters
 from nmt.text.edges import quotes_of
@@ -243,12 +242,8 @@ def about(export: Export) -> About:
     return About("browsers", "Open the file in Chromium, Firefox or another browser.", NOTES)
 
 
-def pack(file: Path, export_to: Callable[[Path], Parity]) -> Parity:
-    """Write the page to a file, from the folder that `export_to` writes. ValueError if the file exists."""
-
-    def put(folder: Path, stream: IO[bytes]) -> None:
-        card, samples = ((folder / name).read_text("utf8") for name in ("README.md", SAMPLES))
-        values = {"card": escape(card), "samples": in_script(json.loads(samples))}
-        stream.writelines(part.encode() for part in filled((folder / PAGE).read_text("utf8"), values))
-
-    return pack_into(file, ".html", export_to, put)
+def pack(folder: Path, stream: IO[bytes]) -> None:
+    """Write the page of the exported folder, with its card and its samples."""
+    card, samples = ((folder / name).read_text("utf8") for name in ("README.md", SAMPLES))
+    values = {"card": escape(card), "samples": in_script(json.loads(samples))}
+    stream.writelines(part.encode() for part in filled((folder / PAGE).read_text("utf8"), values))

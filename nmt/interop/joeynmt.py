@@ -14,6 +14,13 @@ BOTH = {"alpha": (1.0,), "activation": tuple(ACTIVATIONS)}  # of the encoder and
 TEXTS = {"level": "bpe", "tokenizer_type": "sentencepiece"}
 PLAIN = {"lowercase": (False,), "tokenizer_cfg.pretokenizer": ("none",)}
 EQUAL = ("num_heads", "hidden_size", "ff_size", "layer_norm", "activation", "embeddings.scale")
+SIZES = {
+    "d_model": "model.encoder.hidden_size",
+    "n_heads": "model.encoder.num_heads",
+    "d_ff": "model.encoder.ff_size",
+    "encoder_layers": "model.encoder.num_layers",
+    "decoder_layers": "model.decoder.num_layers",
+}
 TABLE = (
     (r"^(encoder|decoder)\.pe\.pe$", ""),  # sinusoids are computed
     (r"^src_embed\.lut", "model.encoder.embed_tokens"),
@@ -63,16 +70,10 @@ def read_joeynmt(path: Path, foreign: Foreign) -> Checkpoint:
 
 
 def model_settings(foreign: Foreign) -> ModelConfig:
-    config = foreign.config
-    sizes = [foreign.number(f"model.encoder.{name}") for name in ("hidden_size", "num_heads", "ff_size", "num_layers")]
-    decoder_layers = foreign.number("model.decoder.num_layers")
+    config, sizes = foreign.config, foreign.sizes(**SIZES)
     foreign.require_fitting()
     return ModelConfig(
-        d_model=sizes[0],
-        n_heads=sizes[1],
-        d_ff=sizes[2],
-        encoder_layers=sizes[3],
-        decoder_layers=decoder_layers,
+        **sizes,
         norm_position=config["model.encoder.layer_norm"],
         norm_epsilon=1e-6,
         activation=ACTIVATIONS[config.get("model.encoder.activation", "relu")],  # type: ignore[arg-type]

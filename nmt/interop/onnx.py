@@ -25,8 +25,7 @@ from nmt.decode.ctranslate2 import POSITIONS
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output
 from nmt.extras import package
-from nmt.interop.export import About, Export, Parity
-from nmt.interop.parity import GREEDY, compare
+from nmt.interop.export import GREEDY, About, Export, Parity, compare
 from nmt.model.attention import explicit_attention
 from nmt.model.cache import MASKED
 from nmt.translation.model_folder import ModelInfo

@@ -2,6 +2,7 @@
 from it: a folder with config.json, vocab.json and model.00.safetensors."""
 
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,19 @@ TABLE_ROWS = 5000  # of positions
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "swiglu", "gated-gelu": "geglu"}
 EOLE_POSITIONS = POSITIONS | {"Rotary": "rotary", "Learned": "learned"}
 EOLE_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "gated-silu": "swiglu", "gated-gelu": "geglu"}
+SIZES = {"d_model": "enc_hid_size", "n_heads": "heads", "d_ff": "transformer_ff"}
+SIZES |= {"encoder_layers": "enc_layers", "decoder_layers": "dec_layers"}
+WIDTHS = ("dec_hid_size", "src_word_vec_size", "tgt_word_vec_size")
+EOLE_SIZES = {
+    "d_model": "model.encoder.hidden_size",
+    "n_heads": "model.encoder.heads",
+    "d_ff": "model.encoder.transformer_ff",
+    "encoder_layers": "model.encoder.layers",
+    "decoder_layers": "model.decoder.layers",
+}
+EOLE_WIDTHS = ("model.embeddings.src_word_vec_size", "model.embeddings.tgt_word_vec_size")
+EOLE_DEFAULTS = dict.fromkeys((EOLE_SIZES["d_model"], *EOLE_WIDTHS), 512)
+EOLE_DEFAULTS |= {EOLE_SIZES["n_heads"]: 8, EOLE_SIZES["d_ff"]: 2048}
 NEEDS: dict[str, tuple[Any, ...]] = {
     "model_task": ("seq2seq",),
     "model_type": ("text",),
@@ -135,32 +149,32 @@ def read_opennmt(path: Path, foreign: Foreign) -> Checkpoint:
     )
 
 
-def opennmt_settings(foreign: Foreign, positions: Any) -> ModelConfig:
+def opennmt_settings(foreign: Foreign, positions: str) -> ModelConfig:
     config = foreign.config
-    sizes = {name: foreign.number(name) for name in ("enc_hid_size", "heads", "transformer_ff")}
-    depths = [foreign.number(name) for name in ("enc_layers", "dec_layers")]
-    for name in ("dec_hid_size", "src_word_vec_size", "tgt_word_vec_size"):
-        foreign.expect(name, config.get(name), sizes["enc_hid_size"])
-    foreign.require_fitting()
     dropout = config.get("dropout", 0.1)
-    activation, norm = config.get("pos_ffn_activation_fn", "relu"), config.get("layer_norm", "standard")
-    kinds: Any = {"activation": ACTIVATIONS[activation], "norm": NORMS[norm]}
-    return ModelConfig(
-        d_model=sizes["enc_hid_size"],
-        n_heads=sizes["heads"],
-        n_kv_heads=config.get("num_kv") or None,
-        d_ff=sizes["transformer_ff"],
-        encoder_layers=depths[0],
-        decoder_layers=depths[1],
-        norm_position="pre",
+    return model_settings(
+        foreign,
+        SIZES,
+        WIDTHS,
+        activation=ACTIVATIONS.get(config.get("pos_ffn_activation_fn", "relu")),
+        norm=NORMS.get(config.get("layer_norm", "standard")),
         norm_epsilon=float(config.get("norm_eps", 1e-6)),
+        n_kv_heads=config.get("num_kv") or None,
         positions=positions,
         max_positions=TABLE_ROWS,
-        source_end=False,
         scale_embeddings=positions != "rotary",
         dropout=float(dropout[0] if isinstance(dropout, list) else dropout),
-        **kinds,
     )
+
+
+def model_settings(foreign: Foreign, sizes: dict[str, str], widths: Sequence[str], **ours: Any) -> ModelConfig:
+    """Our settings, with those that all models of both toolkits have. `sizes`: the names of sizes there, by ours;
+    `widths`: names of sizes that must be the width of the model."""
+    ours |= foreign.sizes(**sizes)
+    for name in widths:
+        foreign.expect(name, foreign.config.get(name), ours["d_model"])
+    foreign.require_fitting()
+    return ModelConfig(norm_position="pre", source_end=False, **ours)
 
 
 def read_eole(path: Path, foreign: Foreign) -> Checkpoint:
@@ -191,35 +205,22 @@ def read_eole(path: Path, foreign: Foreign) -> Checkpoint:
 
 
 def eole_settings(foreign: Foreign, kind: str) -> ModelConfig:
-    config, before = foreign.config, "model.encoder."
-    defaults = {"hidden_size": 512, "heads": 8, "transformer_ff": 2048}
-    foreign.config = {f"{before}{name}": size for name, size in defaults.items()} | config
-    sizes = [foreign.number(f"{before}{name}") for name in defaults]
-    depths = [foreign.number(f"model.{side}.layers") for side in ("encoder", "decoder")]
-    for side in ("src", "tgt"):
-        name = f"model.embeddings.{side}_word_vec_size"
-        foreign.expect(name, config.get(name, 512), sizes[0])
+    foreign.config = config = EOLE_DEFAULTS | foreign.config
     normalised = bool(config.get("model.embeddings.normalize", False))
     foreign.expect("model.embeddings.normalize", normalised and kind == "Learned", False)
-    foreign.require_fitting()
-    norm = str(config.get(f"{before}layer_norm", "standard")).removesuffix("FP32")
-    activation = EOLE_ACTIVATIONS[config.get(f"{before}mlp_activation_fn", "relu")]
-    kinds: Any = {"norm": NORMS[norm], "activation": activation, "positions": EOLE_POSITIONS[kind]}
-    dropout = config.get("training.dropout") or [0.1]
-    return ModelConfig(
-        d_model=sizes[0],
-        n_heads=sizes[1],
-        n_kv_heads=config.get(f"{before}heads_kv"),
-        d_ff=sizes[2],
-        encoder_layers=depths[0],
-        decoder_layers=depths[1],
-        norm_position="pre",
-        norm_epsilon=float(config.get(f"{before}norm_eps", 1e-5)),
+    norm = str(config.get("model.encoder.layer_norm", "standard")).removesuffix("FP32")
+    return model_settings(
+        foreign,
+        EOLE_SIZES,
+        EOLE_WIDTHS,
+        activation=EOLE_ACTIVATIONS.get(config.get("model.encoder.mlp_activation_fn", "relu")),
+        norm=NORMS.get(norm),
+        norm_epsilon=float(config.get("model.encoder.norm_eps", 1e-5)),
+        n_kv_heads=config.get("model.encoder.heads_kv"),
+        positions=EOLE_POSITIONS.get(kind),
         max_positions=config.get("model.embeddings.n_positions") or TABLE_ROWS,
-        source_end=False,
         scale_embeddings=kind.startswith("Sinusoidal") or normalised,
-        dropout=float(dropout[0]),
-        **kinds,
+        dropout=float((config.get("training.dropout") or [0.1])[0]),
     )
 
 

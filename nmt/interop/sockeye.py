@@ -24,6 +24,13 @@ NEEDS: dict[str, tuple[Any, ...]] = {
 }
 EQUAL = ("model_size", "attention_heads", "feed_forward_num_hidden", "act_type", "use_glu")
 STEPS = ("preprocess_sequence", "postprocess_sequence", "positional_embedding_type")
+SIZES = {
+    "d_model": "config_encoder.model_size",
+    "n_heads": "config_encoder.attention_heads",
+    "d_ff": "config_encoder.feed_forward_num_hidden",
+    "encoder_layers": "config_encoder.num_layers",
+    "decoder_layers": "config_decoder.num_layers",
+}
 TABLE = (
     (r"^embedding_source\.embedding\.", "model.encoder.embed_tokens."),
     (r"^embedding_target\.embedding\.", "model.decoder.embed_tokens."),
@@ -86,10 +93,8 @@ def apart(tensors: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
 
 
 def model_settings(foreign: Foreign) -> ModelConfig:
-    config, before = foreign.config, "config_encoder."
-    names = ("model_size", "attention_heads", "feed_forward_num_hidden", "num_layers", "max_seq_len_source")
-    width, heads, inner, depth, longest = (foreign.number(f"{before}{name}") for name in names)
-    decoder_depth = foreign.number("config_decoder.num_layers")
+    config, before, sizes = foreign.config, "config_encoder.", foreign.sizes(**SIZES)
+    longest = foreign.number("config_encoder.max_seq_len_source")
     learned = config.get(f"{before}positional_embedding_type") == "learned"
     if learned:
         foreign.expect("config_decoder.max_seq_len_target", config.get("config_decoder.max_seq_len_target"), longest)
@@ -100,11 +105,7 @@ def model_settings(foreign: Foreign) -> ModelConfig:
     foreign.require_fitting()
     kinds: Any = {"activation": ACTIVATIONS[act], "norm_position": NORMS[steps[0], steps[1]]}
     return ModelConfig(
-        d_model=width,
-        n_heads=heads,
-        d_ff=inner,
-        encoder_layers=depth,
-        decoder_layers=decoder_depth,
+        **sizes,
         norm_epsilon=1e-6,
         positions="learned" if learned else "sinusoidal",
         max_positions=longest if learned else 1024,

@@ -6,12 +6,21 @@ import pytest
 
 from nmt.interop import huggingface_check
 from tests.interop.foreign import sides
+from tests.tiny import PAIRS
 
 
 @pytest.fixture(autouse=True)
 def few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random models never end a sentence."""
     monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    """A file of lines that exports are checked with."""
+    file = tmp_path / "lines.txt"
+    file.write_text("\n".join(source for source, _ in PAIRS), encoding="utf8")
+    return file
 
 
 @pytest.fixture

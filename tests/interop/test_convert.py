@@ -68,8 +68,16 @@ def test_the_commands_take_languages(folder: Path, capsys: pytest.CaptureFixture
 
 def test_a_converted_model_gets_a_shortlist_from_pairs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian(folder / "marian")
-    assert convert.main(["marian", "plain"]) == 0
+    assert convert.main(["marian", "plain", "--source", "deu", "--target", "eng"]) == 0
+    info, _ = read_info(folder / "plain" / "config.json")
+    assert (info.source, info.target, info.origin) == ("deu", "eng", "marian")
+    assert "SHA-256" in (folder / "plain" / "README.md").read_text()
     languages = ["--source", "de", "--target", "en"]
+    assert convert.main(["marian", "ours", "--shortlist", "corpus"]) == 2
+    assert "--source and --target" in capsys.readouterr().err
+    assert convert.main(["marian", "ours", *languages, "--shortlist", "nothing"]) == 2
+    assert "nothing" in capsys.readouterr().err
+    assert not (folder / "ours").exists()
     assert convert.main(["marian", "ours", *languages, "--shortlist", "corpus"]) == 0
     assert "learned from 200 pairs" in capsys.readouterr().err
     plain, ours = Translator.load("plain", "cpu"), Translator.load("ours", "cpu")
@@ -81,17 +89,6 @@ def test_a_converted_model_gets_a_shortlist_from_pairs(folder: Path, capsys: pyt
     (folder / "ours" / "shortlist.safetensors").write_bytes(b"x")
     with pytest.raises(ValueError, match="damaged"):
         Translator.load("ours", "cpu")
-
-
-def test_a_shortlist_needs_languages_and_a_corpus_before_anything_is_written(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    marian(folder / "marian")
-    assert convert.main(["marian", "ours", "--shortlist", "corpus"]) == 2
-    assert "--source and --target" in capsys.readouterr().err
-    assert convert.main(["marian", "ours", "--source", "de", "--target", "en", "--shortlist", "nothing"]) == 2
-    assert "nothing" in capsys.readouterr().err
-    assert not (folder / "ours").exists()
 
 
 def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,14 +125,6 @@ def test_the_licence_is_that_of_the_card(tmp_path: Path, card: str, licence: str
     assert licence_in(tmp_path / "README.md") == licence
 
 
-def test_origin_and_hash_are_in_the_folder(folder: Path) -> None:
-    marian(folder / "marian")
-    assert convert.main(["marian", "ours", "--source", "deu", "--target", "eng"]) == 0
-    info, _ = read_info(folder / "ours" / "config.json")
-    assert (info.source, info.target, info.origin) == ("deu", "eng", "marian")
-    assert "SHA-256" in (folder / "ours" / "README.md").read_text()
-
-
 @pytest.mark.parametrize(
     ("file", "name", "value"),
     [
@@ -168,6 +157,10 @@ def test_a_converted_model_that_is_told_languages_scores_pairs(folder: Path) -> 
     m2m(folder / "m2m")
     assert convert.main(["m2m", "ours", "--source", "de", "--target", "en"]) == 0
     translator = Translator.load("ours", "cpu", precision="fp32")
+    lacks = translator.tokenizer.lacks
+    assert not lacks("\uff28und \ufb01"), "the other library replaces these characters"
+    assert lacks("Hund \u00a7")
+    assert not lacks("\u00a7 12"), "without letters there is nothing to translate"
     search = replace(translator.search, guard=False, max_length=20)
     ((best, *_),) = translator.translate_n_best(["Hund Haus"], search)
     (part,) = best.parts
@@ -175,12 +168,3 @@ def test_a_converted_model_that_is_told_languages_scores_pairs(folder: Path) -> 
     assert hypothesis is not None
     found = part.hypothesis.token_log_probs
     assert hypothesis.token_log_probs[: len(found)] == pytest.approx(found, abs=1e-4)
-
-
-def test_characters_that_the_other_library_replaces_are_not_unknown(folder: Path) -> None:
-    m2m(folder / "m2m")
-    assert convert.main(["m2m", "ours", "--source", "de", "--target", "en"]) == 0
-    tokenizer = Tokenizer.load(Path("ours"))
-    assert not tokenizer.lacks("\uff28und \ufb01")
-    assert tokenizer.lacks("Hund \u00a7")
-    assert not tokenizer.lacks("\u00a7 12"), "without letters there is nothing to translate"

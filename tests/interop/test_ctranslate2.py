@@ -1,6 +1,5 @@
 """CTranslate2: each setting gives the same there, or is refused; quantisation leaves the model as it was."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -59,11 +58,6 @@ def test_each_setting_gives_the_same_log_probabilities_translations_and_attentio
     expected, found = (engine.search(sources, greedy) for engine in (ours, theirs))
     assert [best.ids for best, *_ in found] == [best.ids for best, *_ in expected]
     assert [best.finished for best, *_ in found] == [best.finished for best, *_ in expected]
-
-
-def test_a_decoder_only_model_is_refused() -> None:
-    config = replace(TINY, family="decoder-only", qk_norm=True)
-    assert form.obstacles(info_of(config)) == ["model.family decoder-only", "model.qk_norm True"]
 
 
 @needs_vnni

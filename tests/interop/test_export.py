@@ -15,7 +15,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.export import main
 from nmt.files import check_sums
 from nmt.interop import ctranslate2 as form
-from nmt.interop import parity
+from nmt.interop import export as interop
 from nmt.interop.export import MOST_LINES, export, real_lines
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import EXPORTED, Facts, ModelInfo, read_info
@@ -24,13 +24,6 @@ from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
 LINES = [source for source, _ in PAIRS]
 INFO = ModelInfo("fi", "sv", "three pairs", TINY, SHORT, Facts())
-
-
-@pytest.fixture
-def lines(tmp_path: Path) -> Path:
-    file = tmp_path / "lines.txt"
-    file.write_text("\n".join(LINES), encoding="utf8")
-    return file
 
 
 def test_an_export_has_tokenizer_settings_hashes_and_a_card_that_runs(
@@ -85,7 +78,7 @@ def test_an_export_that_differs_too_much_is_refused(
 ) -> None:
     pytest.importorskip("ctranslate2")
     quantization, limit, message = case
-    monkeypatch.setattr(parity, limit, -1.0)
+    monkeypatch.setattr(interop, limit, -1.0)
     with pytest.raises(ValueError, match=message):
         export(model_folder, tmp_path / "out", "ctranslate2", quantization, lines)
     assert [*tmp_path.iterdir()] == [lines]
@@ -158,6 +151,9 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
     assert main(command) == 2, "the file exists"
 
 
-def test_a_zip_file_has_its_ending_and_nothing_else_is_touched(model_folder: Path, lines: Path, tmp_path: Path) -> None:
-    assert main([str(model_folder), str(tmp_path / "mine"), "--to", "zip", "--check", str(lines)]) == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["lines.txt"]
+@pytest.mark.parametrize("form", ["zip", "html"])
+def test_one_file_has_its_ending_and_nothing_else_is_touched(
+    model_folder: Path, lines: Path, tmp_path: Path, form: str
+) -> None:
+    assert main([str(model_folder), str(tmp_path / "mine"), "--to", form, "--check", str(lines)]) == 2
+    assert [*tmp_path.iterdir()] == [lines]

@@ -9,7 +9,7 @@ import pytest
 from nmt.config import TokenizerConfig
 from nmt.data.phrasebook import phrasebook
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.interop.fast_tokenizer import read_pieces, tokenizer_json
+from nmt.interop.fast_tokenizer import tokenizer_json
 from nmt.text.items import find_items
 from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, SPACE
@@ -100,15 +100,4 @@ def test_characters_take_their_nearest_form(both: tuple[Tokenizer, Any]) -> None
     texts = ("naïve œuvre", "“Hund”", "Ｈｕｎｄ １", "x\u200by", "e\u0301 \u0301e", "10² m²", "ﬁn", "½")
     for text in (*texts, "Hund\u2003Katze\x07"):
         assert divided(fast, [text]) == tokenizer.encode_source([tidy(text)[0]]), text
-
-
-def test_a_mark_of_spaces_in_the_text_is_read_as_a_space(both: tuple[Tokenizer, Any]) -> None:
-    tokenizer, fast = both
     assert divided(fast, [f"ein{SPACE}Hund"]) == tokenizer.encode_source(["ein Hund"])
-
-
-def test_the_proto_is_read_as_sentencepiece_reads_it(both: tuple[Tokenizer, Any]) -> None:
-    model = both[0].source
-    pieces, _ = read_pieces(model.serialized_model_proto())
-    assert [p.text for p in pieces] == [model.id_to_piece(i) for i in range(model.vocab_size())]
-    assert [p.score for p in pieces] == pytest.approx([model.get_score(i) for i in range(model.vocab_size())])

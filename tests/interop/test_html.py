@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 import torch
 
-from nmt.config import ModelConfig, TokenizerConfig
+from nmt.config import ModelConfig
 from nmt.data.phrasebook import phrasebook
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.decode.beam import force_score, search
@@ -19,8 +19,7 @@ from nmt.decode.pytorch import pad
 from nmt.decode.shortlist import Shortlist
 from nmt.export import main
 from nmt.interop import html as form
-from nmt.interop.export import Export
-from nmt.interop.parity import GREEDY
+from nmt.interop.export import GREEDY, Export
 from nmt.model.contract import GenerativeModel
 from nmt.text.items import find_items
 from nmt.text.normalise import tidy
@@ -28,7 +27,7 @@ from nmt.text.sentences import split_sentences
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
 from nmt.translation.translator import Translator
 from tests.interop.foreign import noise
-from tests.interop.test_fast_tokenizer import SYMBOLS, odd_lines
+from tests.interop.test_fast_tokenizer import KINDS, odd_lines
 from tests.model.settings import OPTIONS, config, useful
 from tests.tiny import PAIRS, SHORT, TINY, make_model
 
@@ -97,21 +96,12 @@ def test_mixtures_have_all_values() -> None:
         assert form.obstacles(ModelInfo("de", "en", "", mixture, SHORT)) == []
 
 
-KINDS = {
-    "unigram": TokenizerConfig(vocab_size=600),
-    "bpe": TokenizerConfig(vocab_size=600, kind="bpe"),
-    "unigram without bytes": TokenizerConfig(vocab_size=300, byte_fallback=False),
-    "bpe without bytes": TokenizerConfig(vocab_size=300, kind="bpe", byte_fallback=False),
-    "unigram with symbols, two models": TokenizerConfig(vocab_size=600, user_defined_symbols=SYMBOLS, joint=False),
-    "bpe with symbols": TokenizerConfig(vocab_size=600, kind="bpe", user_defined_symbols=SYMBOLS),
-}
-
-
 @NODE
 @pytest.mark.parametrize("kind", KINDS)
 def test_text_is_divided_and_joined_as_sentencepiece_does_it(kind: str, tmp_path: Path) -> None:
     pairs = phrasebook(1, 400, 1).train
-    tokenizer = train_tokenizer(pairs, KINDS[kind], tmp_path / "tokenizer", "de", "en")
+    config = replace(KINDS[kind], joint=kind != "unigram with symbols")  # else there are two models
+    tokenizer = train_tokenizer(pairs, config, tmp_path / "tokenizer", "de", "en")
     page = written(export_of(tokenizer, replace(TINY, norm_position="pre")), tmp_path)
     lines = [*(line for pair in pairs[:100] for line in pair), *odd_lines(1000), *HOSTILE]
     # Of items, such as addresses and emoji, nmt keeps the characters: the page takes the nearest ones there too.
@@ -173,12 +163,13 @@ def test_sentences_end_where_nmt_ends_them(tokenizer: Tokenizer, tmp_path: Path)
 
 
 @NODE
-def test_the_command_writes_one_checked_page_with_card_and_licence(model_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "lines.txt").write_text("\n".join(LINES), "utf8")
+def test_the_command_writes_one_checked_page_with_card_and_licence(
+    model_folder: Path, lines: Path, tmp_path: Path
+) -> None:
     sizes = []
     for quantization in form.QUANTIZATIONS:
         file = tmp_path / f"{quantization}.html"
-        options = ["--to", "html", "--quantization", quantization, "--check", str(tmp_path / "lines.txt")]
+        options = ["--to", "html", "--quantization", quantization, "--check", str(lines)]
         assert main([str(model_folder), str(file), *options]) == 0
         sizes.append(file.stat().st_size)
         text = file.read_text("utf8")
@@ -190,7 +181,6 @@ def test_the_command_writes_one_checked_page_with_card_and_licence(model_folder:
         assert is_closed(text)
         assert main([str(model_folder), str(file), *options]) == 2, "the file exists"
     assert sizes[1] < sizes[0]
-    assert main([str(model_folder), str(tmp_path / "folder"), "--to", "html"]) == 2
     assert {path.suffix for path in tmp_path.iterdir()} == {".txt", ".html"}
 
 
@@ -215,30 +205,20 @@ def is_closed(page: str) -> bool:
 
 
 def test_without_node_the_card_says_that_nothing_was_compared(
-    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model_folder: Path, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(form, "has_node", lambda: False)
-    (tmp_path / "lines.txt").write_text("\n".join(LINES), "utf8")
-    assert (
-        main([str(model_folder), str(tmp_path / "a.html"), "--to", "html", "--check", str(tmp_path / "lines.txt")]) == 0
-    )
+    assert main([str(model_folder), str(tmp_path / "a.html"), "--to", "html", "--check", str(lines)]) == 0
     text = (tmp_path / "a.html").read_text("utf8")
     assert form.NO_NODE in text
     assert "Compared with nmt on" not in text
 
 
-def test_what_cannot_be_expressed_is_named(tokenizer: Tokenizer) -> None:
-    info = ModelInfo("de", "en", "three pairs", replace(TINY, family="decoder-only"), SHORT)
-    assert form.obstacles(info, tokenizer) == ["model.family decoder-only"]
-
-
 def test_weights_that_no_page_can_hold_are_refused(
-    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model_folder: Path, lines: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(form, "MOST_BYTES", 1000)
-    (tmp_path / "lines.txt").write_text("\n".join(LINES), "utf8")
-    assert (
-        main([str(model_folder), str(tmp_path / "a.html"), "--to", "html", "--check", str(tmp_path / "lines.txt")]) == 2
-    )
+    file = lines.with_suffix(".html")
+    assert main([str(model_folder), str(file), "--to", "html", "--check", str(lines)]) == 2
     assert "too much for a page" in capsys.readouterr().err
-    assert [path.name for path in tmp_path.iterdir()] == ["lines.txt"]
+    assert not file.exists()

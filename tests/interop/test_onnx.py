@@ -16,13 +16,11 @@ from nmt.decode.beam import force_score, search
 from nmt.decode.pytorch import pad
 from nmt.export import main
 from nmt.interop import onnx as form
-from nmt.interop.export import Export
-from nmt.interop.parity import GREEDY
+from nmt.interop.export import GREEDY, Export
 from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS
 from tests.interop.foreign import noise
-from tests.model.settings import some_combinations
 from tests.tiny import PAIRS, SHORT, make_model, save_tiny
 
 for name in ("onnx", "onnxruntime", "onnxscript"):
@@ -118,10 +116,3 @@ def test_the_program_of_the_card_translates_with_onnxruntime_alone(
     run = subprocess.run(command, cwd=folder, input=line, capture_output=True, text=True, check=True)
     [[best]] = search(model, *pad(tokenizer.encode_source([line]), CPU), GREEDY)
     assert run.stdout.rstrip("\n").strip() == tokenizer.decode_target([best.ids])[0].strip()
-
-
-def test_each_obstacle_is_a_setting() -> None:
-    refused = [config for config in some_combinations(90) if form.obstacles(ModelInfo("de", "en", "", config, SHORT))]
-    assert 0 < len(refused) < 90
-    for config in refused:
-        assert config.family == "decoder-only" or not config.source_end
