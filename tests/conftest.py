@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -118,6 +119,17 @@ def model_folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory)
 def scorer_folder(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a pair scorer with random weights."""
     return save_scorer(tmp_path_factory.mktemp("scorer") / "model", tokenizer)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not found:
+        pytest.skip("no Chromium is installed, such as Debian's package chromium")
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """One HTML file in a real browser, opened from the disk: it translates, links words, stops, and doesn't freeze."""
 
-import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +8,10 @@ import pytest
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.export import main
+from tests.browser import opened, until
 from tests.tiny import PAIRS, make_model, save_tiny
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed, such as Debian's package chromium"),
-]
-WAIT = 60  # seconds: the machine may be busy
+pytestmark = pytest.mark.services
 
 
 @pytest.fixture(scope="module")
@@ -30,37 +23,13 @@ def file(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder / "a.html"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-
-
 @pytest.fixture
 def page(browser: Any, file: Path, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The page; its test fails if the browser complains of anything, or the page asks for anything."""
-    context = browser.new_context()
-    context.set_default_timeout(WAIT * 1000)
-    if script := getattr(request, "param", ""):
-        context.add_init_script(script)
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("request", lambda r: problems.append(r.url) if not r.url.startswith(("file:", "blob:")) else None)
-    page.goto(file.as_uri())
-    until(lambda: page.locator("#source").is_enabled())
-    yield page
-    context.close()
-    assert problems == []
-
-
-def until(value: Callable[[], Any]) -> Any:
-    end = time.monotonic() + WAIT
-    while not (found := value()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-    return found
+    """The page; its test fails if it asks for anything."""
+    with opened(browser, file.as_uri(), getattr(request, "param", "")) as page:
+        until(lambda: page.locator("#source").is_enabled())
+        yield page
+        assert all(address.startswith(("file:", "blob:")) for address in page.asked)
 
 
 def state(page: Any) -> str:

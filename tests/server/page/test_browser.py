@@ -5,8 +5,6 @@ The models have random weights: translations are no language, but what the page 
 
 import json
 import re
-import shutil
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 from xml.etree import ElementTree
@@ -17,17 +15,12 @@ from nmt.config.serve import ServeConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.server.models import Models
 from nmt.server.service import Service
+from tests.browser import opened, until
 from tests.server.conftest import load, running
 from tests.tiny import make_model, save_tiny
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
-pytestmark = [
-    pytest.mark.services,
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed, such as Debian's package chromium"),
-]
+pytestmark = pytest.mark.services
 TEXT = "Der kleine Hund läuft über die grüne Wiese."
-WAIT = 30_000  # milliseconds: the machine may be busy
 
 
 @pytest.fixture(scope="module")
@@ -41,35 +34,11 @@ def address(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> I
         yield address
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-
-
 @pytest.fixture
 def page(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The page, opened; its test fails if the browser complains of anything."""
-    context = browser.new_context(**getattr(request, "param", {}), accept_downloads=True)
-    context.set_default_timeout(WAIT)
-    page = context.new_page()
-    page.problems = []
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.on("console", lambda message: page.problems.append(message.text) if message.type == "error" else None)
-    page.goto(f"{address}/")
-    page.wait_for_selector("#from option", state="attached")
-    yield page
-    context.close()
-    assert page.problems == []
-
-
-def until(value: Callable[[], Any]) -> Any:
-    """The value as soon as it is true. (The page's policy forbids Playwright's own waiting for functions.)"""
-    end = time.monotonic() + WAIT / 1000
-    while not (found := value()):
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-    return found
+    with opened(browser, f"{address}/", accept_downloads=True, **getattr(request, "param", {})) as page:
+        page.wait_for_selector("#from option", state="attached")
+        yield page
 
 
 def translated(page: Any, text: str = TEXT) -> str:
