@@ -34,16 +34,11 @@ CAUSAL = replace(
 PLAIN = replace(CAUSAL, bias=False)
 CASES: list[tuple[str, ObjectiveName, ModelConfig]] = [
     ("MarianMTModel", "translation", TINY),
-    ("MarianMTModel", "translation", replace(TINY, bias=False, activation="gelu", share_layers=2)),
     ("MarianMTModel", "denoise", replace(TINY, activation="relu2", scale_embeddings=False, tied_embeddings="none")),
-    ("MarianMTModel", "translation", replace(TINY, tied_embeddings="decoder")),
     ("PegasusForConditionalGeneration", "translation", PRE),
-    ("PegasusForConditionalGeneration", "translation", replace(PRE, bias=False, scale_embeddings=False)),
     ("PegasusForConditionalGeneration", "denoise", replace(PRE, tied_embeddings="decoder")),
-    ("PegasusForConditionalGeneration", "translation", replace(PRE, tied_embeddings="none")),
     ("LlamaForCausalLM", "translation", CAUSAL),
     ("LlamaForCausalLM", "lm", replace(PLAIN, n_kv_heads=1, activation="geglu", scale_embeddings=False)),
-    ("LlamaForCausalLM", "lm", replace(PLAIN, tied_embeddings="none")),
     ("Qwen3ForCausalLM", "translation", replace(PLAIN, qk_norm=True, n_kv_heads=1)),
 ]
 
