@@ -187,15 +187,10 @@ def lines(text: str, spans: Spans, style: Style = PLAIN) -> Iterator[Piece]:
             yield Piece("words", spans, line, style)
 
 
-def depths(pieces: Iterable[Piece]) -> list[int]:
-    """The number of pairs of tags around each piece; an opening tag is in its pair, a closing one after it."""
-    return [*accumulate((piece.kind == "opens") - (piece.kind == "closes") for piece in pieces)]
-
-
 def nests(pieces: Sequence[Piece]) -> bool:
     """Whether each tag has its partner among the pieces."""
-    found = depths(pieces)
-    return min(found) >= 0 and not found[-1]
+    depths = [*accumulate((piece.kind == "opens") - (piece.kind == "closes") for piece in pieces)]
+    return min(depths) >= 0 and not depths[-1]
 
 
 def partners(pieces: Sequence[Piece]) -> dict[int, int]:

@@ -15,6 +15,7 @@ from tests.documents.office_samples import (
     BOLD,
     EPUB,
     FIELD,
+    FILES,
     HEAD,
     INSTRUCTION,
     LINK,
@@ -158,11 +159,13 @@ MADE = {
     "docx": st.builds(docx, WORD, WORD),
     "pptx": st.builds(pptx, SLIDES),
     "xlsx": st.builds(xlsx, SLIDES),
-    "xliff": st.builds(xliff, CODES),
+    "xliff": st.builds(xliff, CODES) | st.just(FILES["xliff", "1.2"][0]) | st.just(FILES["xliff", "2.0"][0]),
     "tmx": st.builds(tmx, CODES),
     "android": st.builds(lambda text: f'<resources><string name="a">{text}</string></resources>'.encode(), ANDROID),
     "resx": st.builds(lambda text: f'<root><data name="a"><value>{text}</value></data></root>'.encode(), WORDS),
     "epub": st.builds(epub, XHTML),
+    "qt": st.just(FILES["qt", "messages"][0]),
+    "stringsdict": st.just(FILES["stringsdict", "plurals"][0]),
 }
 
 
@@ -176,8 +179,10 @@ def test_any_document_with_any_answers_is_well_formed(name: str, data: st.DataOb
     assert document.join([Answer(unit.text) for unit in units]) == made
     shouted = [Answer(unit.text if "<" in unit.text else unit.text.replace("&amp;", "und").upper()) for unit in units]
     for answers in (shouted, [Answer(data.draw(ANSWERS)) for _ in units]):
-        for member in xml_files(document.join(answers)).values():
+        result = document.join(answers)
+        for member in xml_files(result).values():
             parsed(member)
+        assert len(read_document(result, name, OPTIONS).units) <= len(units)
     if not any("<" in unit.text or "&" in unit.text for unit in units) and name in ("odt", "docx", "pptx"):
         again = [unit.text for unit in read_document(document.join(shouted), name, OPTIONS).units]
         assert [*map(str.split, again)] == [answer.text.split() for answer in shouted]

@@ -1,4 +1,4 @@
-"""Office files: any answers give well-formed files, and what comes back stands where it should."""
+"""Office files: what comes back stands where it should."""
 
 import io
 import re
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from xml.parsers import expat
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.documents.base import Answer, Options, Unit, read_document, translate_document
@@ -38,18 +37,6 @@ def xml_files(data: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None
         return {name: archive.read(name) for name in archive.namelist() if name != "mimetype"}
-
-
-@settings(max_examples=100)
-@given(case=st.sampled_from(list(FILES)), data=st.data())
-def test_any_answers_give_well_formed_files(case: tuple[str, str], data: st.DataObject) -> None:
-    file, texts = FILES[case]
-    document = read_document(file, case[0], OPTIONS)
-    result = document.join([Answer(data.draw(ANSWERS)) for _ in texts])
-    for member in xml_files(result).values():
-        parsed(member)
-    assert len(read_document(result, case[0], OPTIONS).units) <= len(texts)
-    assert document.join([Answer(text) for text in texts]) == file
 
 
 def shouted(units: Sequence[Unit]) -> list[Answer]:

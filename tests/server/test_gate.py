@@ -169,9 +169,12 @@ def test_unknown_paths_are_told_as_each_api_does(client: TestClient) -> None:
         ("POST", "/languages", 405, "error"),
         ("POST", "/nothing", 404, "error"),
         ("GET", "/nothing", 404, "error"),
+        ("GET", "/v1/nothing", 404, "error"),
+        ("POST", "/v1/models", 404, "error"),
     ):
         answer = client.request(method, path)
         assert (answer.status_code, set(answer.json())) == (status_code, {name}), path
+        assert not path.startswith("/v1") or answer.json()["error"]["code"] == "no_such_path"
 
 
 def test_an_owner_leaves_room_for_others_and_has_one_network() -> None:

@@ -12,7 +12,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.testclient import TestClient
 
 from nmt.server.app import make_app
-from nmt.server.detect import by_script
+from nmt.server.codes import by_script
 from nmt.server.service import Service
 from nmt.server.store.keys import make_key
 from nmt.translation.translator import Translator

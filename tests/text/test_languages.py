@@ -8,7 +8,7 @@ import pytest
 
 from nmt.config import CleaningConfig
 from nmt.data.cleaning.filters import in_other_language, make_filters
-from nmt.server.detect import detect
+from nmt.server.codes import detect
 from nmt.text.languages import KNOWN, TWO_LETTERS, base_code, identifier, scripts_of, share_in, short_code
 
 

@@ -19,8 +19,7 @@ from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
 from nmt.server.apis.documents import Documents
 from nmt.server.apis.operation import Call, Operation
-from nmt.server.codes import find_code, name_of
-from nmt.server.detect import detect, likeliest
+from nmt.server.codes import detect, find_code, likeliest, name_of
 from nmt.server.errors import Refused
 from nmt.server.models import Direction, Models
 from nmt.server.work.owners import Work

@@ -17,8 +17,7 @@ from nmt.server.apis.bodies import Fields
 from nmt.server.apis.deepl.glossaries import operations as glossary_operations
 from nmt.server.apis.documents import Documents
 from nmt.server.apis.operation import Call, Operation
-from nmt.server.codes import find_code, name_of
-from nmt.server.detect import likeliest
+from nmt.server.codes import find_code, likeliest, name_of
 from nmt.server.errors import Refused
 from nmt.server.models import Direction, Models
 from nmt.server.store.document_files import File

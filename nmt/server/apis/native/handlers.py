@@ -1,4 +1,4 @@
-"""Our own API, /v1: what other APIs can't say of a translation. Bodies flow in as dataclasses (`own_bodies`), answers
+"""Our own API, /v1: what other APIs can't say of a translation. Bodies flow in as dataclasses (`bodies.py`), answers
 flow out the same way; `nmt.server.apis.native.openapi` describes both."""
 
 import time
