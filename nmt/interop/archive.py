@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from nmt.data.tokenizer.mapped import SOURCE, TARGET
 from nmt.decode.ctranslate2 import longest_sequence
 from nmt.files import write_json, write_text
 from nmt.interop import ctranslate2
@@ -31,7 +30,6 @@ The terms of that text may limit what may be done with the model: README.md has 
 def write(export: Export, folder: Path) -> None:
     ctranslate2.write(export, folder)
     info, search, most = export.info, export.info.search, longest_sequence(export.info.model)
-    files = (SOURCE, TARGET) if export.tokenizer.mapped else ("source.model", "target.model")
     before, after = export.tokenizer.languages.starts()
     about = {"source": info.source, "target": info.target, "beam_size": search.beam_size}
     about |= {"length_penalty": search.length_penalty, "length_ratio": search.max_length_ratio}
@@ -40,7 +38,7 @@ def write(export: Export, folder: Path) -> None:
         "before_source": before,
         "before_target": [after] if after else [],
     }
-    about |= {"tokenizers": ("joint.model", "joint.model") if export.tokenizer.joint else files}
+    about |= {"tokenizers": ctranslate2.tokenizer_files(export.tokenizer)}
     write_json(folder / "translate.json", about)
     shutil.copyfile(Path(__file__).with_name("translate_alone.py"), folder / "translate.py")
     write_text(folder / "LICENCE.txt", licence_text("translate.py", info))

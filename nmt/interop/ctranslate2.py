@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import SOURCE, TARGET
 from nmt.decode.ctranslate2 import longest_sequence
 from nmt.decode.engine import Ids
@@ -31,10 +32,16 @@ def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
 def about(export: Export) -> About:
     runtime, most = (f"CTranslate2 {version('ctranslate2')}", longest_sequence(export.info.model))
     notes = (f"A source, or a translation, has at most {most - 1:,} pieces.",) if most else ()
-    files = ("joint.model", "joint.model") if export.tokenizer.joint else ("source.model", "target.model")
     before, after = export.tokenizer.languages.starts()
     first = f"{before} + " if before else "", f", target_prefix=[{after}]" if after else "", "[1:]" if after else ""
-    return About(runtime, USAGE.format(*((SOURCE, TARGET) if export.tokenizer.mapped else files), *first), notes)
+    return About(runtime, USAGE.format(*tokenizer_files(export.tokenizer), *first), notes)
+
+
+def tokenizer_files(tokenizer: Tokenizer) -> tuple[str, str]:
+    """The SentencePiece models of sources and of targets, as `Tokenizer.save` calls them."""
+    if tokenizer.mapped:
+        return SOURCE, TARGET
+    return ("joint.model", "joint.model") if tokenizer.joint else ("source.model", "target.model")
 
 
 USAGE = """

@@ -16,10 +16,12 @@ from nmt.export import main
 from nmt.files import check_sums
 from nmt.interop import ctranslate2 as form
 from nmt.interop import export as interop
+from nmt.interop.convert import convert
 from nmt.interop.export import MOST_LINES, export, real_lines
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import EXPORTED, Facts, ModelInfo, read_info
 from nmt.translation.translator import Translator
+from tests.interop.foreign import marian
 from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
 LINES = [source for source, _ in PAIRS]
@@ -149,6 +151,15 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
     found = [tidy(line)[0] for line in done.stdout.splitlines()]
     assert found == [*expected, "", tidy("Hund " * 100)[0]]
     assert main(command) == 2, "the file exists"
+
+
+def test_a_zip_file_of_a_converted_model_names_the_tokenizers_that_it_has(lines: Path, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    marian(tmp_path / "marian")
+    convert(tmp_path / "marian", tmp_path / "ours", "a test", "de", "en")
+    export(tmp_path / "ours", tmp_path / "zip", "zip", "float32", lines)
+    names = json.loads((tmp_path / "zip" / "translate.json").read_text("utf8"))["tokenizers"]
+    assert all((tmp_path / "zip" / name).is_file() for name in names), names
 
 
 @pytest.mark.parametrize("form", ["zip", "html"])

@@ -71,15 +71,11 @@ class Files:
         if not self.in_work.take(owner.owner, 1):
             raise Busy(10)
         self.forget()
-        held = Counter(file.work.owner for file in self.known.values() if file.ended is not None)
-        if len(self.known) >= self.config.files and held:
-            most = max(held, key=lambda name: held[name])
-            ended = [
-                (file.ended or 0.0, file.id)
-                for file in self.known.values()
-                if file.ended is not None and file.work.owner == most
-            ]
-            self.remove(self.known[min(ended)[1]])
+        ended = [file for file in self.known.values() if file.ended is not None]
+        if len(self.known) >= self.config.files and ended:
+            held = Counter(file.work.owner for file in ended)
+            of_most = (file for file in ended if file.work.owner == max(held, key=lambda owner: held[owner]))
+            self.remove(min(of_most, key=lambda file: file.ended or 0.0))
         if self.folder is None:
             self.folder = tempfile.TemporaryDirectory(prefix="nmt-files-", ignore_cleanup_errors=True)
         token, identity = secrets.token_hex(32).upper(), secrets.token_hex(16).upper()  # as DeepL's clients know them

@@ -102,9 +102,7 @@ class Glossaries:
 
     def create(self, owner: str, name: str, dictionaries: Sequence[Dictionary]) -> Stored:
         """Store a new glossary. ValueError if it can't be used, or if the owner has too many."""
-        stored = self.change(lambda: None, lambda _: new(owner, name, dictionaries))
-        assert stored
-        return stored
+        return self.change(lambda: None, lambda _: new(owner, name, dictionaries))
 
     def change(self, find: Callable[[], Stored | None], change: Callable[[Stored | None], Stored]) -> Stored:
         """Store what `change` makes of the glossary that `find` gives; nobody else stores one in the meantime.
