@@ -25,6 +25,7 @@ from nmt.decode.ctranslate2 import POSITIONS
 from nmt.decode.engine import IdPair, Ids
 from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output
 from nmt.extras import package
+from nmt.interop.ctranslate2 import tokenizer_files
 from nmt.interop.export import GREEDY, About, Export, Parity, compare
 from nmt.model.attention import explicit_attention
 from nmt.model.cache import MASKED
@@ -239,27 +240,35 @@ class Graphs:
 
 
 def about(export: Export) -> About:
-    library, joint = package("onnxruntime", "onnx"), export.tokenizer.joint
+    library, tokenizer = package("onnxruntime", "onnx"), export.tokenizer
     most = export.info.model.max_positions if export.info.model.positions == "learned" else POSITIONS
-    usage = USAGE.format(*(("joint", "joint") if joint else ("source", "target")), most - 1, BOS, EOS, FORBIDDEN_IDS)
+    ways = MAPPED if tokenizer.mapped else ("", "source.encode(text)", "written")
+    usage = USAGE.format(*tokenizer_files(tokenizer), most - 1, BOS, EOS, FORBIDDEN_IDS, *ways)
     notes = (f"A source, or a translation, has at most {most - 1:,} pieces.",)
     return About(f"onnxruntime {library.__version__}", usage, notes)
 
 
+# How text becomes ids, and ids become text, with the ids of another library.
+MAPPED = (
+    'import json\n\npieces = json.load(open("pieces.json", encoding="utf8"))\n'
+    'sources, targets = pieces["source"], pieces["target"] or pieces["source"]\n',
+    "[sources.index(p) if p in sources else 0 for p in source.encode(text, out_type=str)]",
+    "[targets[i] for i in written]",
+)
 USAGE = """
 import numpy as np
 import onnxruntime
 from sentencepiece import SentencePieceProcessor
 
-source = SentencePieceProcessor(model_file="{}.model")
-target = SentencePieceProcessor(model_file="{}.model")
+source = SentencePieceProcessor(model_file="{}")
+target = SentencePieceProcessor(model_file="{}")
 longest, bos, eos, never = {}, {}, {}, {}
-encoder, decoder = (
+{}encoder, decoder = (
     onnxruntime.InferenceSession(name) for name in ("encoder_model.onnx", "decoder_model_merged.onnx")
 )
 
 def translate(text):
-    ids = np.array([[*source.encode(text), eos]])
+    ids = np.array([[*{}, eos]])
     mask = np.ones_like(ids)
     [states] = encoder.run(None, {{"input_ids": ids, "attention_mask": mask}})
     inputs = {{"encoder_hidden_states": states, "encoder_attention_mask": mask}}
@@ -271,7 +280,8 @@ def translate(text):
         inputs |= {{x.name: new for x, new in zip(past, present)}}
         logits[..., list(never)] = -np.inf  # pieces that are never written
         written.append(int(logits[0, -1].argmax()))
-    return target.decode([i for i in written if i not in (bos, eos)])
+    written = [i for i in written if i not in (bos, eos)]
+    return target.decode({})
 
 print(translate(input()))
 """

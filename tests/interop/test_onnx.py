@@ -12,6 +12,8 @@ import torch
 
 from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer.languages import Languages
+from nmt.data.tokenizer.mapped import Mapped
 from nmt.decode.beam import force_score, search
 from nmt.decode.pytorch import pad
 from nmt.export import main
@@ -19,7 +21,7 @@ from nmt.interop import onnx as form
 from nmt.interop.export import GREEDY, Export
 from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import ModelInfo
-from nmt.vocabulary import BOS
+from nmt.vocabulary import BOS, FIRST_PIECE
 from tests.interop.foreign import noise
 from tests.tiny import PAIRS, SHORT, make_model, save_tiny
 
@@ -106,9 +108,17 @@ def test_eight_bits_are_smaller_and_near(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_mapped", [False, True])
 def test_the_program_of_the_card_translates_with_onnxruntime_alone(
-    model: GenerativeModel, folder: Path, tokenizer: Tokenizer
+    model: GenerativeModel, folder: Path, tokenizer: Tokenizer, tmp_path: Path, is_mapped: bool
 ) -> None:
+    if is_mapped:  # as a converted model: its ids are not those of SentencePiece
+        folder = Path(copytree(folder, tmp_path / "mapped"))
+        (folder / "joint.model").unlink()
+        proto, names = tokenizer.source.serialized_model_proto(), tokenizer.source_pieces(range(model.vocab_size))
+        pieces = [*names[:FIRST_PIECE], *reversed(names[FIRST_PIECE:])]
+        tokenizer = Tokenizer.of(Mapped.make((proto, proto), (pieces, pieces), Languages()))
+        tokenizer.save(folder)
     program = form.about(Export(model, tokenizer, INFO, "float32")).usage
     assert "nmt" not in program
     line = PAIRS[0][0]
