@@ -138,6 +138,22 @@ def real_text(rows: Sequence[Row]) -> str:
     return markdown(["kinds", "right, %", "of these flagged", "wrong, flagged", "wrong, no flag"], lines)
 
 
+def real_lines(rows: Sequence[Row]) -> str:
+    """The judgements of each language and kind of text, in percent of its lines."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["language"], row["kind"]), []).append(row)
+    groups["all", ""] = list(rows)
+    lines = []
+    for (language, kind), group in groups.items():
+        verdicts = [
+            f"{row['judgement']}{' flagged' * (row['judgement'] == 'wrong' and bool(row['flags']))}" for row in group
+        ]
+        shares = [verdicts.count(name) for name in ("right", "small", "wrong flagged", "wrong")]
+        lines.append([language, kind, len(group), *(f"{100 * n / len(group):.0f}" for n in shares)])
+    return markdown(["language", "text", "lines", "right, %", "small fault", "wrong, flagged", "wrong, no flag"], lines)
+
+
 def any_language(rows: Sequence[Row]) -> str:
     """The chrF that each kind of line loses in each language; of kinds that lose little in all, only their number."""
     languages, kinds = (list(dict.fromkeys(row[name] for row in rows)) for name in ("languages", "kind"))
@@ -349,5 +365,5 @@ def steps(rows: Sequence[Row]) -> str:
     return markdown(["without", "of 1,000 lines", "most in", "right translations lost, by kind"], lines)
 
 
-WITH_ALL_ROWS = (any_language, decode_speed, real_text, doors, fuzz, students, documents, steps)
+WITH_ALL_ROWS = (any_language, decode_speed, real_lines, real_text, doors, fuzz, students, documents, steps)
 TABLES |= {function.__name__: function for function in WITH_ALL_ROWS}

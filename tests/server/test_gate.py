@@ -10,7 +10,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from nmt.server.apis import operation
-from nmt.server.apis.native import schema
 from nmt.server.app import make_app
 from nmt.server.service import Service
 from nmt.server.store.keys import make_key
@@ -45,7 +44,7 @@ def test_nothing_of_a_body_is_parsed_before_the_key_is_known(
 ) -> None:
     client, _ = guarded
     monkeypatch.setattr(operation, "read_fields", None)
-    monkeypatch.setattr(schema, "read", None)
+    monkeypatch.setattr(operation, "read_value", None)
     for path in ("/v1/translate", "/v1/documents", "/v1/word_alternatives", "/v2/document", "/v3/glossaries"):
         answer = client.post(path, content=b"a" * 100_000, headers=head)
         assert answer.status_code == (403 if head or path.startswith(("/v2", "/v3")) else 401), path
