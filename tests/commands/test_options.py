@@ -81,29 +81,21 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--data.source", "en"], "both 'en'"),
         (["--search.n_best", "9"], "search.n_best is 9: it must be from 1 to search.beam_size, 5"),
         (["--search.max_length_ratio", ".inf"], "search.max_length_ratio is inf: it must be at least 0.01 and at most"),
-        (["--search.length_penalty", "1000"], "search.length_penalty is 1000"),
         (["--search.temperature", "1e-39"], "search.temperature is 1e-39"),
         (["--search.repetition_penalty", ".nan"], "search.repetition_penalty is nan"),
         (["--training.learning_rate", ".inf"], "training.learning_rate is inf: it must be above 0, and finite"),
-        (["--training.batch_tokens", "many"], "training.batch_tokens is many: it must be a whole number"),
         (["--training.batch_tokens", "0"], "training.batch_tokens is 0: it must be at least 1"),
-        (["--model.n_kv_heads", "0"], "model.n_kv_heads is 0: it must be at least 1"),
         (["--seed", "3"], "--seed can mean --search.seed or --training.seed"),
         (["--name", "../elsewhere"], "name is '../elsewhere': it must be a plain name"),
-        (["--name", "/tmp/x"], "name is '/tmp/x': it must be a plain name"),
         (["--training.seed", "99999999999999"], "training.seed is 99999999999999"),
         (["--training.ema", "1.0"], "training.ema is 1.0: it must be at least 0 and below 1"),
-        (["--training.epsilon", "0"], "training.epsilon is 0.0: it must be above 0"),
         (["--tokenizer.joint", "false"], "three-way"),
         (["train.de", "train.en"], "unexpected words on the command line: train.de train.en; see --help"),
         (["--model.sharing", "cycle"], "model.sharing is cycle: it is used only with model.share_layers above 1"),
-        (["--model.source_attention", "causal"], "it is used only with model.family decoder-only"),
         (["--noise.mean_span", "2"], "noise.mean_span is 2.0: it is used only with training.objective denoise"),
-        (["--noise.share", "0.2"], "it is used only with training.objective mlm or denoise"),
         (["--config", "/no/such.yaml"], "/no/such.yaml"),
         (["--cleaning.copies", "maybe"], "cleaning.copies is maybe: it must be keep, long, all or null"),
         (["--cleaning.language", "maybe"], "cleaning.language is maybe: it must be true, false or null"),
-        (["--search.guard", "maybe"], "search.guard is maybe: it must be true or false"),
         (["--data.many_to_many", "de"], "data.many_to_many is de: it must be a list, such as '[a, b]'"),
         (["--data.more", "b.tsv"], "data.more is b.tsv: it must be a list, such as '[{corpus: ...}]'"),
         (["--training.freeze", "null"], "training.freeze is null: it must be a list, such as '[embeddings, encoder]'"),
@@ -115,7 +107,6 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--data.more", "[{corpus: x, languages: de}]"], "an entry of data.more is de: it must be a list, such as"),
         (["--data.more", "[{corpus: x, cleaning: gentle}]"], "gentle: it must be {profile: ...} or null"),
         (["--data.more", "[{corpus: x, cleaning: {word: 9}}]"], "entry of data.more has no word: it may have profile,"),
-        (["--data.more", "[{corpus: x, cleaning: {words: y}}]"], "words of cleaning of an entry of data.more is y: "),
         (["--data.more+", "x"], "there is no setting data.more+: did you mean data.more?"),
         (["--data", "recipe.yaml"], "there is no setting data: did you mean data."),
     ],
@@ -157,13 +148,6 @@ def test_numbers_of_entries_are_written_as_those_of_settings(tmp_path: Path) -> 
     )
     config = load_config(tmp_path / "recipe.yaml")
     assert config.data.more == (CorpusConfig(corpus="x", weight=0.1, cleaning=CleaningConfig(letters=0.2)),)
-
-
-def test_a_typo_in_a_recipe_names_the_nearest_setting(tmp_path: Path) -> None:
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text("training: {lerning_rate: 1e-3}\n")
-    with pytest.raises(ValueError, match=r"did you mean training\.learning_rate"):
-        load_config(recipe)
 
 
 def test_saved_settings_load_as_they_were(tmp_path: Path) -> None:
@@ -321,7 +305,7 @@ def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> No
         ("[1, 2]", "holds no settings"),
         ("training: 3", "training is a section"),
         ("training: [", "is not valid YAML"),
-        ("trainin: {max_steps: 3}", "there is no setting trainin.max_steps"),
+        ("training: {lerning_rate: 1e-3}", "there is no setting training.lerning_rate: did you mean training.learning"),
         ("format: 9", "format 9, of a newer nmt"),
         ("training: {max_steps: x}", "training.max_steps is x: it must be a whole number"),
         ("training: {max_steps: }", "training.max_steps is null: it must be a whole number"),
@@ -343,15 +327,10 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
     [
         ("training", "shard", False, True),
         ("training", "stages", [], ["{step: 5, weights: {crawl: 0}}"]),
-        ("training", "source_loss", False, True),
         ("training", "beta2", 0.98, 0.999),
         ("data", "variants", 0.0, 0.1),
-        ("data", "hints", 0.0, 0.3),
         ("search", "terms", "must", "hint"),
-        ("search", "lm_weight", 0.0, 0.5),
         ("model", "experts", 0, 8),
-        ("model", "attention", "heads", "latent"),
-        ("training", "balance_weight", 0.01, 0.1),
         ("noise", "kind", "infilling", "spans"),
         ("cleaning", "near", "null", 0.9),
     ],
