@@ -267,13 +267,11 @@ def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
         (["--model.d_ff", "100000000000", "--data.corpus", "CORPUS"], "memory ran out"),
     ],
 )
-def test_a_mistake_is_one_line_and_status_2(
-    corpus: Path, capsys: pytest.CaptureFixture[str], argv: list[str], message: str
-) -> None:
+def test_a_mistake_is_one_line_and_status_2(corpus: Path, stderr_of: Stderr, argv: list[str], message: str) -> None:
     argv = [str(corpus) if word == "CORPUS" else word for word in argv]
     tokenizer = ["--tokenizer.vocab_size", "60", "--tokenizer.byte_fallback", "false"]
-    assert main([*argv, "--runs", str(corpus.parent / "runs"), *tokenizer]) == 2
-    assert message in capsys.readouterr().err.splitlines()[-1]
+    said = stderr_of(main, [*argv, "--runs", str(corpus.parent / "runs"), *tokenizer])
+    assert message in said.splitlines()[-1]
 
 
 COMMANDS = ("train", "prepare", "translate", "evaluate", "augment")
