@@ -25,8 +25,7 @@ from nmt.data.store.prepared import Prepared
 from nmt.files import check_sums
 from nmt.train import main as train
 from nmt.translation.translator import Translator
-from tests.data.corpus_files import write_corpus
-from tests.data.store.test_prepared import tree
+from tests.data.corpus_files import interrupt, tree, write_corpus
 from tests.tiny import Stderr, make_model, make_tokenizer, save_tiny
 
 # A random model would go on to the limit, and the guard would flag it.
@@ -148,9 +147,6 @@ def test_an_interrupted_command_goes_on(
 def test_a_command_that_was_interrupted_in_reading_starts_again(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
         patch.setattr(augmentation, step, interrupt)
         assert main(arguments(home, tmp_path / "out", *both(home))) == 130

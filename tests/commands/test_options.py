@@ -245,7 +245,6 @@ def test_metavars_name_the_kind_of_a_value_and_help_says_that_the_model_decides(
     assert shown["tokenizer.folder"] == shown["runs"] == "DIR"
     assert shown["training.compile"] == shown["model.bias"] == "{true,false}"
     assert shown["model.norm"] == "{layer,rms}"
-    assert shown["training.batch_tokens"] == "N"
     assert shown["tokenizer.user_defined_symbols"] == "[TEXT,...]"
     actions = {action.dest: action for action in PARSERS["nmt.translate"]()._actions}
     assert actions["guard"].metavar == "{true,false}"

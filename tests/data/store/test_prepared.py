@@ -20,7 +20,7 @@ from nmt.data.texts import Texts
 from nmt.prepare import main
 from nmt.training.data import TrainingData
 from nmt.upgrade import FORMAT
-from tests.data.corpus_files import interrupt, write_corpus
+from tests.data.corpus_files import interrupt, tree, write_corpus
 from tests.tiny import Stderr
 
 WORDS = ["Hund dog", "Katze cat", "Haus house", "Baum tree", "Straße street", "Kind child", "Fluss river", "Berg hill"]
@@ -233,10 +233,6 @@ def test_a_record_of_a_newer_nmt_is_refused(tmp_path: Path) -> None:
 
 
 # What is not the run's own
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from nmt.data.store.preparing import prepare
 from nmt.data.store.shards import Draft
 from nmt.files import locked
 from nmt.prepare import main
-from tests.data.corpus_files import interrupt, write_corpus
-from tests.data.store.test_prepared import tree
+from tests.data.corpus_files import interrupt, tree, write_corpus
 from tests.tiny import Stderr
 
 PAIRS = [(f"das ist Satz {n} von allen", f"this is sentence {n} of all") for n in range(60)]
