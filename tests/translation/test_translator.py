@@ -96,12 +96,7 @@ def test_a_blank_line_never_reaches_the_model(translator: Translator, monkeypatc
     ("odd", "plain"),
     [
         ("Der\tHund", "Der Hund"),
-        ("Hund\x00", "Hund"),
-        ("Hund\r", "Hund"),
-        ("u\u0308ber", "über"),
         ("Hund\ud83d", "Hund\ufffd"),
-        ("a\udcffb", "a\ufffdb"),
-        ("  Hund ", "Hund"),
     ],
 )
 def test_source_text_is_tidied_as_training_text_was(translator: Translator, odd: str, plain: str) -> None:
