@@ -56,10 +56,7 @@ known = {language: Characters(characters) for language, characters in VOCABULARI
         ("de", "१२ ٣٤ ５", "12 34 5"),
         # Accents, decomposed ones too, and letters with a stroke
         ("de", "Dvořák, Łódź, São Paulo, STRAẞE", "Dvorak, Lodz, Sao Paulo, STRASSE"),
-        ("cs", "Dvořák, Müller", "Dvořák, Muller"),
         ("cs", "Dvor\u030ca\u0301k", "Dvořák"),
-        ("fr", "Cafe\u0301 Straße", "Café Strasse"),
-        ("ru", "мёд и\u0306", "мёд й"),
         # Combining marks: after a character with a piece, without a base, after a character without a piece
         ("ar", "سَلَامٌ", "سلام"),
         ("de", "a\u0332b\u0332 \u0301x", "ab x"),
@@ -69,7 +66,6 @@ known = {language: Characters(characters) for language, characters in VOCABULARI
         ("ja", "駅\U000e0100は\ufe00", "駅は"),
         # Other scripts stay, also letters that look like those of the vocabulary
         ("de", "Москва 北京 Ноtel", "Москва 北京 Ноtel"),
-        ("ru", "Hotel В 北京", "Hotel В 北京"),
         # Items stay as they are written
         ("de", "Auf\xa0https://ex.org/ﬁ\xa0mit {name}", "Auf https://ex.org/ﬁ mit {name}"),
         ("de", "und\xa0<b title='„…'>…</b>", "und <b title='„…'>...</b>"),
