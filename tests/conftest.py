@@ -20,7 +20,7 @@ from benchmarks.rows import Row, last_run
 from nmt.data.tokenizer import Tokenizer
 from nmt.translation.translator import Translator
 from tests import forks, pretend
-from tests.tiny import SHORT, make_model, make_tokenizer, save_scorer, save_tiny
+from tests.tiny import SHORT, Stderr, make_model, make_tokenizer, save_scorer, save_tiny
 
 # What `--quick` leaves out: files that train, start commands, import large libraries or search a lot. They take two
 # thirds of the time of one case of each test.
@@ -95,6 +95,21 @@ def auto(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     for owner, name, value in pretend.patches(request.param):
         monkeypatch.setattr(owner, name, value)
     return str(request.param)
+
+
+@pytest.fixture
+def stderr_of(request: pytest.FixtureRequest) -> Stderr:
+    """Makes a call of a command, which must return this status; gives what it then wrote to stderr."""
+    capture = request.getfixturevalue("capfd" if "capfd" in request.fixturenames else "capsys")
+
+    def call(command: Callable[..., int], *arguments: Any, status: int = 2) -> str:
+        capture.readouterr()
+        assert command(*arguments) == status
+        captured = capture.readouterr()
+        assert status == 0 or not captured.out
+        return str(captured.err)
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -25,9 +25,8 @@ from nmt.data.store.prepared import Prepared
 from nmt.files import check_sums
 from nmt.train import main as train
 from nmt.translation.translator import Translator
-from tests.data.corpus_files import write_corpus
-from tests.data.store.test_prepared import tree
-from tests.tiny import make_model, make_tokenizer, save_tiny
+from tests.data.corpus_files import interrupt, tree, write_corpus
+from tests.tiny import Stderr, make_model, make_tokenizer, save_tiny
 
 # A random model would go on to the limit, and the guard would flag it.
 SEARCH = SearchConfig(beam_size=2, max_length=2, batch_size=8, guard=False)
@@ -148,9 +147,6 @@ def test_an_interrupted_command_goes_on(
 def test_a_command_that_was_interrupted_in_reading_starts_again(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
         patch.setattr(augmentation, step, interrupt)
         assert main(arguments(home, tmp_path / "out", *both(home))) == 130
@@ -171,12 +167,7 @@ def test_a_command_that_was_interrupted_in_reading_starts_again(
     ],
 )
 def test_what_was_begun_with_other_settings_is_refused(
-    home: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    change: list[str],
-    told: str,
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr, change: list[str], told: str
 ) -> None:
     monkeypatch.chdir(home)
     save_model(home / "other", "de", "en", seed=3)
@@ -192,9 +183,7 @@ def test_what_was_begun_with_other_settings_is_refused(
     if change == ["text"]:
         write(corpus / "train.de", ["Neu", *(source for source, _ in PAIRS[1:])])
         change = []
-    capsys.readouterr()
-    assert main([*first, *change] if "--forward" in change else [*first, *forth, *change]) == 2
-    error = capsys.readouterr().err
+    error = stderr_of(main, [*first, *change] if "--forward" in change else [*first, *forth, *change])
     assert f"{tmp_path}/out.translating was begun with other settings: " in error
     assert told in error
     assert "Repeat that command, delete" in error
@@ -203,15 +192,13 @@ def test_what_was_begun_with_other_settings_is_refused(
 
 
 def test_parts_together_make_the_same_bytes(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
 ) -> None:
     given = in_small_pieces(monkeypatch)
     assert main(arguments(home, tmp_path / "whole", *both(home))) == 0
     whole, given[:] = given[:], []
     options = arguments(home, tmp_path / "out", *both(home))
-    capsys.readouterr()
-    assert main([*options, "--part", "2/2"]) == 0
-    assert "2 of 4 pieces are not translated yet" in capsys.readouterr().err
+    assert "2 of 4 pieces are not translated yet" in stderr_of(main, [*options, "--part", "2/2"], status=0)
     assert not (tmp_path / "out").exists()
     monkeypatch.setattr(Engine, "share", lambda *_: range(4))  # as if the other part had begun at the same time
     assert main([*options, "--part", "1/2"]) == 0
@@ -221,7 +208,7 @@ def test_parts_together_make_the_same_bytes(
 
 
 def test_a_part_that_comes_second_leaves_the_output_to_the_other(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
 ) -> None:
     options = arguments(home, tmp_path / "out", *both(home))
 
@@ -231,8 +218,7 @@ def test_a_part_that_comes_second_leaves_the_output_to_the_other(
         assert main(options) == 0
 
     monkeypatch.setattr(Engine, "run", meanwhile)
-    assert main([*options, "--part", "1/2"]) == 0
-    assert f"{tmp_path}/out is made by another part" in capsys.readouterr().err
+    assert f"{tmp_path}/out is made by another part" in stderr_of(main, [*options, "--part", "1/2"], status=0)
     assert not list(tmp_path.glob("out.*"))
 
 
@@ -270,14 +256,11 @@ def test_a_worker_process_loads_each_model_once(home: Path, tmp_path: Path, monk
     assert len(loaded) == 2
 
 
-def test_made_pairs_alone_are_a_corpus_for_data_more(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_made_pairs_alone_are_a_corpus_for_data_more(home: Path, tmp_path: Path, stderr_of: Stderr) -> None:
     """Only further text is translated, and training reads it with a tag."""
     more = write(tmp_path / "more.en", ["A cat sleeps.", *(f"Dog {n}." for n in range(12)), "A cat sleeps."])
     options = ["--backward", str(home / "back"), "--more-target", more, "--only-new"]
-    assert main(arguments(home, tmp_path / "made", *options)) == 0
-    assert "with 13 training pairs\n" in capsys.readouterr().err
+    assert "with 13 training pairs\n" in stderr_of(main, arguments(home, tmp_path / "made", *options), status=0)
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["SHA256SUMS", "train.de", "train.en"]
     assert read(tmp_path / "made" / "train.en") == ["A cat sleeps.", *(f"Dog {n}." for n in range(12))]
     given = f"[{{corpus: {tmp_path / 'made'}, tag: bt, weight: 0.5}}]"
@@ -400,11 +383,9 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
     [
         ([], "name a model"),
         (["--forward", "back"], "translates from en to de, not from de to en"),
-        (["--backward", "forth"], "translates from de to en, not from en to de"),
         (["--forward", "corpus"], "is not a model folder"),
         (["--forward", "forth", "--more-target", "x"], "--more-target needs a model that translates it: --backward"),
         (["--forward", "forth", "--more-source", "nothing"], "nothing: No such file"),
-        (["--forward", "forth", "--data.source", "fr"], "translates from de to en, not from fr to en"),
         (["--forward", "forth", "--data.text", "both"], "data.text is both, but only pairs can be added to"),
         (["--forward", "forth", "--backward", "back", "--distil"], "give --forward DIR once"),
         (["--forward", "forth", "--distil", "--only-new"], "give one of them"),
@@ -413,23 +394,18 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told_before_any_work(
-    given: list[str],
-    told: str,
-    home: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    given: list[str], told: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
 ) -> None:
     monkeypatch.chdir(home)
-    assert main(arguments(home, tmp_path / "out", *given)) == 2
-    assert told in capsys.readouterr().err
+    assert told in stderr_of(main, arguments(home, tmp_path / "out", *given))
     assert not list(tmp_path.glob("out*"))
 
 
-def test_an_output_that_is_there_stays(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_that_is_there_stays(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], stderr_of: Stderr
+) -> None:
     write(tmp_path / "out" / "mine", ["precious"])
-    assert main(arguments(home, tmp_path / "out", *both(home))) == 2
-    assert "exists already: name a new folder, or delete it" in capsys.readouterr().err
+    told = stderr_of(main, arguments(home, tmp_path / "out", *both(home)))
+    assert "exists already: name a new folder, or delete it" in told
     assert read(tmp_path / "out/mine") == ["precious"]
-    assert main(["--data.corpus", str(home / "corpus"), *both(home)]) == 2
-    assert "--output DIR is missing" in capsys.readouterr().err
+    assert "--output DIR is missing" in stderr_of(main, ["--data.corpus", str(home / "corpus"), *both(home)])

@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -17,7 +16,6 @@ import yaml
 from torch.distributed.run import get_args_parser
 
 import nmt
-from nmt import augment, convert, doctor, evaluate, export, generate, inspect, keys, prepare, serve, translate
 from nmt.commands.options import make_run_parser
 from nmt.config import Config, DataConfig, LoraConfig, ObjectiveName, SearchConfig
 from nmt.config.names import setting_types
@@ -33,6 +31,7 @@ from nmt.scoring.metrics import Score
 from nmt.translation.adapter import save_adapter
 from nmt.translation.model_folder import Facts, ModelInfo, load_model, save_model
 from tests import forks, pretend
+from tests.commands.test_options import PARSERS
 from tests.data.corpus_files import write_corpus
 from tests.documents.office_samples import TMX, docx, run
 from tests.tiny import PAIRS, TINY, save_scorer
@@ -332,15 +331,7 @@ def test_every_page_is_in_the_index() -> None:
 
 def known_options() -> set[str]:
     """All options of all commands, and their short names: --max-steps for --training.max_steps."""
-    parsers: list[Any] = [make_run_parser("nmt.train", ""), translate.make_translate_parser()]
-    parsers += [evaluate.make_evaluate_parser(), augment.make_augment_parser(), generate.make_generate_parser()]
-    parsers += [inspect.make_inspect_parser(), convert.make_convert_parser(), export.make_export_parser()]
-    parsers += [
-        doctor.make_doctor_parser(),
-        keys.make_keys_parser(),
-        serve.make_serve_parser(),
-        prepare.make_prepare_parser(),
-    ]
+    parsers = [make_run_parser("nmt.train", ""), *(make() for make in PARSERS.values())]
     names = [name.lstrip("-") for p in parsers for action in p._actions for name in action.option_strings]
     names += ["resume", *(name for names in FOREIGN.values() for name in names)]
     return {name.replace("-", "_") for full in names for name in (full, full.rpartition(".")[2])}

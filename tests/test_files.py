@@ -32,10 +32,7 @@ from nmt.files import (
     write_sums,
     write_text,
 )
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+from tests.data.corpus_files import interrupt, tree
 
 
 def test_of_a_large_file_samples_are_compared(tmp_path: Path) -> None:
@@ -189,9 +186,6 @@ def test_what_is_not_ours_is_refused_and_untouched(tmp_path: Path, kind: str) ->
 
 
 def test_an_interrupted_deletion_can_be_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(path: Path) -> None:
-        raise KeyboardInterrupt
-
     mark(tmp_path / "marked")
     (tmp_path / "marked" / "file").touch()
     (tmp_path / "marked" / "sub").mkdir()

@@ -18,7 +18,7 @@ from nmt.generate import main
 from nmt.translation.language_model import LanguageModel
 from nmt.vocabulary import EOS
 from tests import forks
-from tests.tiny import SHORT, TINY, make_model, save_tiny
+from tests.tiny import SHORT, TINY, Stderr, make_model, save_tiny
 
 PROMPTS = ["The little dog", "", "Two men", "Kaffee €"]
 
@@ -146,31 +146,16 @@ def test_scores_are_lines_of_figures_and_a_summary(
         (["--prompt", "a", "--samples", "0"], "--samples is 0: it must be at least 1"),
         (["--prompt", "a", "--samples", "2", "--greedy"], "--samples is 2: --greedy gives only one"),
         (["--prompt", "a", "--top-p", "0"], "--top-p is 0"),
-        (["--prompt", "a", "--temperature", "-1"], "--temperature is -1"),
         (["--prompt", "a", "--greedy", "--batch-size", "0"], "--batch-size is 0: it must be at least 1"),
         (["--score", "--prompt", "a"], "--prompt is for continuations: it doesn't go with --score"),
         (["--score", "--max-length", "3"], "--max-length is for continuations"),
         (["no-such-file"], "no-such-file: there is no such file"),
     ],
 )
-def test_a_mistake_is_one_line(
-    folder: Path, arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert run(folder, *arguments) == 2
-    captured = capfd.readouterr()
-    assert captured.out == ""
-    assert message in captured.err
-    assert captured.err.count("\n") == 1
-
-
-def test_a_model_that_translates_is_refused_with_its_command(
-    model_folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert run(model_folder, "--prompt", "a") == 2
-    assert (
-        "is no language model: it was trained with training.objective translation; translate with "
-        in capfd.readouterr().err
-    )
+def test_a_mistake_is_one_line(folder: Path, arguments: list[str], message: str, stderr_of: Stderr) -> None:
+    said = stderr_of(run, folder, *arguments)
+    assert message in said
+    assert said.count("\n") == 1
 
 
 def test_a_prompt_alone_is_answered_in_parts_which_are_flushed(

@@ -1,5 +1,6 @@
 """What many tests share: a few pairs, a tokenizer of them, and tiny random models; conftest.py has fixtures."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from nmt.translation.model_folder import Facts, ModelInfo, save_model
 
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=32, tied_embeddings="none")
 SHORT = SearchConfig(beam_size=2, max_length_ratio=0.3, batch_size=4, guard=False)
+Stderr = Callable[..., str]  # the fixture `stderr_of`
 PAIRS = [
     ("Der kleine Hund läuft über die grüne Wiese.", "The little dog runs across the green meadow."),
     ("Zwei Männer sitzen am Tisch und trinken Kaffee.", "Two men sit at the table and drink coffee."),

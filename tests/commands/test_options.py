@@ -86,29 +86,21 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--data.source", "en"], "both 'en'"),
         (["--search.n_best", "9"], "search.n_best is 9: it must be from 1 to search.beam_size, 5"),
         (["--search.max_length_ratio", ".inf"], "search.max_length_ratio is '.inf': it must be a number"),
-        (["--search.length_penalty", "1000"], "search.length_penalty is 1000"),
         (["--search.temperature", "1e-39"], "search.temperature is 1e-39"),
         (["--search.repetition_penalty", ".nan"], "search.repetition_penalty is '.nan'"),
         (["--training.learning_rate", "1e999"], "training.learning_rate is '1e999': it must be a number"),
-        (["--training.batch_tokens", "many"], "training.batch_tokens is 'many': it must be a whole number"),
         (["--training.batch_tokens", "0"], "training.batch_tokens is 0: it must be at least 1"),
-        (["--model.n_kv_heads", "0"], "model.n_kv_heads is 0: it must be at least 1"),
         (["--seed", "3"], "--seed can mean --search.seed or --training.seed"),
         (["--name", "../elsewhere"], "name is '../elsewhere': it must be a plain name"),
-        (["--name", "/tmp/x"], "name is '/tmp/x': it must be a plain name"),
         (["--training.seed", "99999999999999"], "training.seed is 99999999999999"),
         (["--training.ema", "1.0"], "training.ema is 1.0: it must be at least 0 and below 1"),
-        (["--training.epsilon", "0"], "training.epsilon is 0.0: it must be above 0"),
         (["--tokenizer.joint", "false"], "three-way"),
         (["train.de", "train.en"], "unexpected words on the command line: train.de train.en; see --help"),
         (["--model.sharing", "cycle"], "model.sharing is cycle: it is used only with model.share_layers above 1"),
-        (["--model.source_attention", "causal"], "it is used only with model.family decoder-only"),
         (["--noise.mean_span", "2"], "noise.mean_span is 2.0: it is used only with training.objective denoise"),
-        (["--noise.share", "0.2"], "it is used only with training.objective mlm or denoise"),
         (["--config", "/no/such.yaml"], "/no/such.yaml"),
         (["--cleaning.copies", "maybe"], "cleaning.copies is 'maybe': it must be one of keep, long, all or null"),
         (["--cleaning.language", "maybe"], "cleaning.language is 'maybe': it must be true or false or null"),
-        (["--search.guard", "maybe"], "search.guard is 'maybe': it must be true or false"),
         (
             ["--data.many_to_many", "de"],
             "data.many_to_many is 'de': it must be a list such as [a, b], each item a text",
@@ -135,7 +127,6 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
             ["--data.more", "[{corpus: x, cleaning: {word: 9}}]"],
             "data.more[0].cleaning has no member 'word': did you mean words?",
         ),
-        (["--data.more", "[{corpus: x, cleaning: {words: y}}]"], "data.more[0].cleaning.words is 'y': "),
         (["--data.more+", "x"], "there is no setting data.more+: did you mean data.more?"),
         (["--data", "recipe.yaml"], "there is no setting data: did you mean data."),
     ],
@@ -200,13 +191,6 @@ LIKE_NUMBERS = st.from_regex(r"[-+.0-9eExo_:~nN]{0,9}", fullmatch=True) | st.sam
 def test_what_is_written_as_yaml_is_read_again(value: Any, flow: bool) -> None:
     assert read_yaml(write_yaml(value, flow=flow)) == value
     assert yaml.safe_load(write_yaml(value, flow=flow)) == value, "other programs read YAML 1.1"
-
-
-def test_a_typo_in_a_recipe_names_the_nearest_setting(tmp_path: Path) -> None:
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text("training: {lerning_rate: 1e-3}\n")
-    with pytest.raises(ValueError, match=r"did you mean training\.learning_rate"):
-        load_config(recipe)
 
 
 def test_saved_settings_load_as_they_were(tmp_path: Path) -> None:
@@ -304,7 +288,6 @@ def test_metavars_name_the_kind_of_a_value_and_help_says_that_the_model_decides(
     assert shown["tokenizer.folder"] == shown["runs"] == "DIR"
     assert shown["training.compile"] == shown["model.bias"] == "{true,false}"
     assert shown["model.norm"] == "{layer,rms}"
-    assert shown["training.batch_tokens"] == "N"
     assert shown["tokenizer.user_defined_symbols"] == "[TEXT,...]"
     actions = {action.dest: action for action in PARSERS["nmt.translate"]()._actions}
     assert actions["guard"].metavar == "{true,false}"
@@ -364,7 +347,7 @@ def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> No
         ("[1, 2]", "holds no settings"),
         ("training: 3", "training is a section"),
         ("training: [", "is not valid YAML"),
-        ("trainin: {max_steps: 3}", "there is no setting trainin.max_steps"),
+        ("training: {lerning_rate: 1e-3}", "there is no setting training.lerning_rate: did you mean training.learning"),
         ("format: 9", "format 9, of a newer nmt"),
         ("training: {max_steps: x}", "training.max_steps is 'x': it must be a whole number"),
         ("training: {max_steps: }", "training.max_steps is null: it must be a whole number"),
@@ -386,15 +369,10 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
     [
         ("training", "shard", False, True),
         ("training", "stages", [], ["{step: 5, weights: {crawl: 0}}"]),
-        ("training", "source_loss", False, True),
         ("training", "beta2", 0.98, 0.999),
         ("data", "variants", 0.0, 0.1),
-        ("data", "hints", 0.0, 0.3),
         ("search", "terms", "must", "hint"),
-        ("search", "lm_weight", 0.0, 0.5),
         ("model", "experts", 0, 8),
-        ("model", "attention", "heads", "latent"),
-        ("training", "balance_weight", 0.01, 0.1),
         ("noise", "kind", "infilling", "spans"),
         ("cleaning", "near", "null", 0.9),
     ],

@@ -29,3 +29,8 @@ def kept_in(corpus: Corpus, split: str = "train") -> dict[str, int]:
 
 def interrupt(*_: object, **_named: object) -> NoReturn:
     raise KeyboardInterrupt
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """The files of a folder, and what is in them."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

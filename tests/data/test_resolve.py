@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from nmt import prepare, train
 from nmt.commands.options import make_run_parser
 from nmt.config import OBJECTIVES, Config, DataConfig, ModelConfig, TrainingConfig
 from nmt.data import resolve as module
@@ -12,8 +11,6 @@ from nmt.data.corpora import Corpus
 from nmt.data.resolve import ResolvedRun, resolve
 from nmt.data.texts import Texts
 from tests.data.corpus_files import write_corpus
-
-SMALL = "--model.d_model 16 --model.n_heads 2 --model.d_ff 32 --model.encoder_layers 1 --model.decoder_layers 1"
 
 
 @pytest.fixture
@@ -78,18 +75,6 @@ def test_a_corpus_is_read_again_if_its_recipe_asks_for_other_text(
     (corpus.parent / "recipes" / "mine.yaml").write_text("data: {text: target}\n")
     assert resolved().corpus is None
     assert resolved("--data.text", "target").corpus is not None
-
-
-def test_a_run_can_be_prepared_and_then_trained(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    argv = ["--data.corpus", str(corpus), "--runs", str(tmp_path / "runs"), *SMALL.split()]
-    assert prepare.main(argv) == 0
-    assert f"Ready: {tmp_path / 'runs' / 'de-en-mine'}" in capsys.readouterr().err.replace("\n", "")
-    assert train.main(argv) == 0
-    said = capsys.readouterr().err
-    assert "is prepared already" in said
-    assert (tmp_path / "runs" / "de-en-mine" / "report.json").is_file()
 
 
 def test_a_language_model_needs_one_language_and_a_translator_two() -> None:

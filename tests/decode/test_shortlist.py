@@ -70,8 +70,6 @@ def test_it_goes_into_the_model_folder(translator: Translator, tmp_path: Path) -
         ("candidates_UC", torch.zeros(5, 3, dtype=torch.int32)),
         ("candidates_UC", torch.zeros(400, dtype=torch.int32)),
         ("candidates_UC", torch.full((400, 3), 9000, dtype=torch.int32)),
-        ("candidates_UC", torch.full((400, 3), -1, dtype=torch.int32)),
-        ("candidates_UC", torch.zeros(400, 3)),
         ("candidates_UC", torch.zeros(400, 0, dtype=torch.int32)),
     ],
 )

@@ -83,9 +83,3 @@ def test_states_of_an_encoder_only_model_are_those_of_the_chosen_positions_and_s
         other = ids.clone()
         other[0, place] = 4 + (other[0, place] - 3) % (VOCAB - 4)
         assert not torch.allclose(states[0], model.target_states(other, mask, other, chosen)[0])
-
-
-def test_names_and_shapes_of_an_encoder_only_model_are_those_of_an_encoder_of_a_translator() -> None:
-    translator = dict(make(config(tied_embeddings="decoder"), 1).named_parameters())
-    for name, parameter in EncoderOnly(config(family="encoder-only"), VOCAB).eval().named_parameters():
-        assert translator[name].shape == parameter.shape

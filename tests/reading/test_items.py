@@ -108,17 +108,14 @@ def test_items_follow_the_words_beside_them(tokenizer: Tokenizer, line: str, ord
 @pytest.mark.parametrize(
     ("line", "inside"),
     [
-        ("Der „kleine“ Hund läuft.", "Der kleine Hund läuft."),
         ("Der 'kleine' Hund läuft.", "Der kleine Hund läuft."),
         ("Der ‚kleine‘ Hund (‘läuft’).", "Der kleine Hund (läuft)."),
         ("Der kleine Hund läuft 'n' und Anna's und 'läuft", ""),
         ('Der "kleine Hund" läuft.', "Der kleine Hund läuft."),
         ("Der («kleine») Hund, der “liest”.", "Der (kleine) Hund, der liest."),
         ('Das Brett ist 5" lang und 3" breit.', ""),
-        ('Ein Brett von 5" und "6".', ""),
         ('Der "%s" und „{name}“ laufen.', ""),
         ("Der „kleine Hund läuft.", ""),
-        ("Der kleine Hund läuft.", ""),
         ("Der „kleine“\tHund", ""),
     ],
 )

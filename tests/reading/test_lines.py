@@ -144,7 +144,6 @@ def test_cuts_are_made_after_sentences_then_before_words_then_between_characters
     [
         (Limits(200, 200), cut_sentences, " ", 1),
         (Limits(200, 200, 3), cut_sentences, " ", 1),
-        (Limits(200, 200, 2), cut_sentences, " ", 3),
         (Limits(200, 200, 1), cut_sentences, " ", 3),
         (Limits(200, 20), cut_sentences, " ", 3),
         (Limits(200, 200), by_clauses, " ", 3),
@@ -268,13 +267,11 @@ def test_tags_come_back_well_nested_in_any_order_of_words(tokenizer: Tokenizer, 
         ("Ein <a href=\"x\">Haus</a> <b>da</b>!", [2, 0, 1], "<b>DA</b>! EIN <a href=\"x\">HAUS</a>"),
         ("<b>ein Hut<br>zwei Hüte</b>", [1, 0], "<b>HUT EIN<br>HÜTE ZWEI</b>"),
         ("<b>ein <i>roter</i> Hut</b> da", [3, 2, 1, 0], "DA <b>HUT <i>ROTER</i> EIN</b>"),
-        ("ein <img src=a> Hut", [1, 0], "HUT EIN <img src=a>"),
         ("ein <code>a b</code> Hut", [0, 1], "EIN <code>a b</code> HUT"),
         ("<img><b>ein</b> Hut", [0, 1], "<img><b>EIN</b> HUT"),
         ("Rat<b>haus</b> da", [1, 0], "DA <b>RATHAUS</b>"),
         ("(<b>ein</b> Hut)", [1, 0], "HUT) (<b>EIN</b>"),
         ("&lt;script&gt; da", [1, 0], "DA &lt;SCRIPT&gt;"),
-        ("ein <b></b> Hut<i> </i>", [0, 1], "EIN <b></b> HUT<i> </i>"),
     ],
 )  # fmt: skip
 def test_tags_follow_their_words(tokenizer: Tokenizer, text: str, order: list[int], expected: str) -> None:

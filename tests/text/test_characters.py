@@ -36,17 +36,13 @@ known = {language: Characters(characters) for language, characters in VOCABULARI
         ("de", "12\xa0Euro, 12\u202f345\u2009km", "12 Euro, 12 345 km"),
         ("fr", "12\xa0euros\u202f!", "12\xa0euros !"),
         ("fr", "le\xa0chat dit\xa0: «\xa0oui\xa0»", "le chat dit\xa0: «\xa0oui\xa0»"),
-        ("hi", "स्टेशन में\xa0कहाँ", "स्टेशन में कहाँ"),
-        ("zh", "我们\u3000北京", "我们 北京"),
         ("de", "Haus\u200b, Auf\u200clage, a\u2060b", "Haus, Auflage, ab"),
         ("fa", "می\u200cخواهم", "می\u200cخواهم"),
         ("ar", "مي\u200cخا a\u200cb", "مي\u200cخا ab"),
         ("hi", "स्\u200dट", "स्\u200dट"),
         # Marks of direction, isolates, tatweel
         ("ar", "\u200fسلام\u200e \u2067abc\u2069 \u202bx\u202c", "سلام abc x"),
-        ("ar", "\u202b سلام \u202c", "سلام"),
         ("ar", "ســـلام", "سلام"),
-        ("ru", "Где\u200e вагон?", "Где вагон?"),
         # Small letters of Cherokee, capitals of Georgian
         ("chr", "ꭰꮒꮿꮻꮿ", "ᎠᏂᏯᏫᏯ"),
         ("ka", "ᲡᲐᲥᲐᲠᲗᲕᲔᲚᲝ", "საქართველო"),
@@ -54,25 +50,18 @@ known = {language: Characters(characters) for language, characters in VOCABULARI
         ("de", "»Ja«, “nein”, ‚so‘ und l’eau", "\"Ja\", “nein\", 'so' und l'eau"),
         ("fr", "„oui“ ou ‚non‘", '"oui" ou \'non\''),
         ("de", "Ja — nein ‑ so − 3…", "Ja – nein - so - 3..."),
-        ("cs", "Ano — ne", "Ano – ne"),
-        ("ru", "„Где“", '"Где"'),
         ("hi", "कहाँ है؟", "कहाँ है?"),
         # Ligatures, full-width and half-width forms, other compatibility characters
         ("de", "Oﬃce, ﬁnden, Ａｂｃ１２％", "Office, finden, Abc12%"),
-        ("zh", "Ｗｅ大学，１２", "We大学，12"),
         ("ja", "ｶﾒﾗ ﾄﾞｱ ﾊﾟ ｱｲｳ｡", "カメラ ドア パ アイウ。"),
         ("ar", "ﺳﻼم", "سلام"),
         ("de", "№ 5, 20℃, Ⅷ, ①, 𝐇𝐢", "No 5, 20°C, VIII, 1, Hi"),
         ("de", "m², x², 10², ½ l, 2½ l, H₂O", "m2, x2, 10², 1/2 l, 2½ l, H2O"),
         # Digits of other scripts
         ("de", "१२ ٣٤ ５", "12 34 5"),
-        ("hi", "१२३", "१२३"),
         # Accents, decomposed ones too, and letters with a stroke
         ("de", "Dvořák, Łódź, São Paulo, STRAẞE", "Dvorak, Lodz, Sao Paulo, STRASSE"),
-        ("cs", "Dvořák, Müller", "Dvořák, Muller"),
         ("cs", "Dvor\u030ca\u0301k", "Dvořák"),
-        ("fr", "Cafe\u0301 Straße", "Café Strasse"),
-        ("ru", "мёд и\u0306", "мёд й"),
         # Combining marks: after a character with a piece, without a base, after a character without a piece
         ("ar", "سَلَامٌ", "سلام"),
         ("de", "a\u0332b\u0332 \u0301x", "ab x"),
@@ -82,8 +71,6 @@ known = {language: Characters(characters) for language, characters in VOCABULARI
         ("ja", "駅\U000e0100は\ufe00", "駅は"),
         # Other scripts stay, also letters that look like those of the vocabulary
         ("de", "Москва 北京 Ноtel", "Москва 北京 Ноtel"),
-        ("ru", "Hotel В 北京", "Hotel В 北京"),
-        ("zh", "我们在 Berlin 的大学", "我们在 Berlin 的大学"),
         # Items stay as they are written
         ("de", "Auf\xa0https://ex.org/ﬁ\xa0mit {name}", "Auf https://ex.org/ﬁ mit {name}"),
         ("de", "und\xa0<b title='„…'>…</b>", "und <b title='„…'>...</b>"),

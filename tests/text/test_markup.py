@@ -128,13 +128,11 @@ def test_characters_are_spelled_as_in_the_source() -> None:
         ("Ein<br>Hut und <img src=x>", True),
         ("<Knopf>Hut</Knopf> <x/>", True),
         ("<p>Ein <b>Hut</p>", False),
-        ("Use <b> here", False),
         ("a < b > c, x <3 und <y>", False),
         ("<b>x</b> <3", False),
         ("<Ihr Name>", False),
         ("AT&amp;T &#39;s&nbsp;Hut&quot; > 3", True),
         ("AT&amp;T & Hut", False),
-        ("a &amp; < b", False),
         ("&uuml;ber", False),
         ("<!-- x -->", False),
         ("", False),
@@ -154,9 +152,9 @@ def test_lines_with_matching_tags_are_markup(text: str, expected: bool) -> None:
      "x <b>y<p>", "<i>x</b>", "<b class='notranslate"],
 )  # fmt: skip
 def test_time_is_linear_in_the_length_of_hostile_markup(unit: str) -> None:
-    text = unit * (100_000 // len(unit))
+    text = unit * (50_000 // len(unit))
     begin = time.process_time()
     is_markup(text, "auto")
     parse(text)
     parse_inner(text)
-    assert time.process_time() - begin < 8
+    assert time.process_time() - begin < 3

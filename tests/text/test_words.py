@@ -52,7 +52,6 @@ def test_unknown_words_are_read_as_known_ones_and_others_stay(line: str, read: s
         ("Ṣé o wà níbẹ̀?", "se o wa nibe", "ṣé o wà níbẹ̀"),
         ("елка и еще", "ёлка и ещё", "елка и еще"),
         ("Ёлка и ёж", "елка и еж", "ёлка и ёж"),
-        ("Máš se dobře?", "Mas se dobre?", "Máš se dobře?"),
         ("घर कि है", "घर क ह", "घर क ह"),
         ("Müller und Muller", "Muller", "Muller"),
     ],
@@ -78,7 +77,6 @@ def test_a_word_has_few_forms(word: str) -> None:
         ("Der Großvater wartet.", "Der Großvater wartet."),
         ("er hat die straße gehört", "Er hat die Straße gehört"),
         ("ja, er hat es gehört", "ja, er hat es gehört"),
-        ("HUND", "HUND"),
         ("漢字 かな", "漢字 かな"),
     ],
 )
@@ -99,8 +97,6 @@ def test_unknown_words_are_found_without_regard_to_capitals_at_the_beginning() -
 def test_words_are_read_as_they_were_written_also_with_the_names_of_older_files() -> None:
     for older in ("", "\nAnna", "\nAnna\n\nFrau Anna"):
         assert Words.parse(WORDS.dump() + older + "\n" * bool(older)) == WORDS
-    with pytest.raises(ValueError, match="parts"):
-        Words.parse("a")
 
 
 @pytest.mark.parametrize("text", ["ae" * 20_000, "a- " * 10_000, "Ä Ae 1O " * 3000, "Ã¤" * 20_000, "aa- bb" * 9000])

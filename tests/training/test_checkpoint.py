@@ -23,7 +23,6 @@ from nmt.model.weights import write_tensors
 from nmt.training.checkpoint import (
     Progress,
     Writer,
-    average_weights,
     choose_average,
     choose_weights,
     list_checkpoints,
@@ -282,14 +281,6 @@ def test_newest_and_best_checkpoints_are_kept_and_no_other(
     run(trainer)
     assert list(map(step_of, list_checkpoints(trainer.checkpoints))) == [4, 10, 12]
     assert trainer.progress.best_step == 4
-
-
-def test_an_average_is_the_mean_of_the_weights(tmp_path: Path) -> None:
-    for step, value in ((1, 1.0), (2, 3.0), (3, 8.0)):
-        model = torch.nn.Linear(2, 2)
-        torch.nn.init.constant_(model.weight, value)
-        save_checkpoint(tmp_path, model, torch.optim.AdamW(model.parameters()), Progress(step=step))
-    assert (average_weights(list_checkpoints(tmp_path))["weight"] == 4.0).all()
 
 
 def test_averages_are_taken_of_the_last(data: TrainingData, tmp_path: Path) -> None:

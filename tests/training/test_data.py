@@ -44,7 +44,6 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 @pytest.mark.parametrize(
     ("train", "usual"),
     [
-        ([ONE] * 200, 1),
         ([ONE] * 199 + [TWO], 1),
         ([ONE] * 198 + [TWO] * 2, 2),
         ([ONE] * 98 + [TWO, THREE] * 51, 3),

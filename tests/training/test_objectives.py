@@ -280,11 +280,9 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     [
         ({}, {"objective": "lm"}, "objective lm needs model.family decoder-only: it is encoder-decoder"),
         ({"family": "decoder-only"}, {"objective": "mlm"}, "objective mlm needs model.family encoder-only"),
-        ({}, {"objective": "pair"}, "objective pair needs model.family encoder-only"),
         ({"family": "decoder-only"}, {"objective": "denoise"}, "denoise needs model.family encoder-decoder"),
         ({"family": "encoder-only"}, {}, "translation needs model.family encoder-decoder or decoder-only"),
         ({}, {"objective": "denoise", "best_metric": "bleu"}, "best_metric is bleu, which objective denoise doesn't"),
-        ({}, {"best_metric": "accuracy"}, "best_metric is accuracy, which objective translation doesn't"),
     ],
 )
 def test_settings_that_contradict_are_refused(model: Any, training: Any, message: str) -> None:

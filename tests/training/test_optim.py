@@ -131,15 +131,6 @@ def test_muon_without_a_matrix_is_adamw() -> None:
     assert {id(p) for group in optimizer.param_groups for p in group["params"]} == learned != set()
 
 
-def test_muon_and_its_adamw_hold_one_state() -> None:
-    model, optimizer = with_gradients(TrainingConfig(optimizer="muon"))
-    assert isinstance(optimizer, Muon)
-    optimizer.step()
-    kinds = {frozenset(optimizer.state[p]) for p in model.parameters()}
-    assert kinds == {frozenset({"momentum"}), frozenset({"step", "exp_avg", "exp_avg_sq"})}
-    assert "exp_avg" in optimizer.state[model.get_parameter("tgt_embedding.weight")]
-
-
 def test_a_moving_average_forgets_at_its_decay() -> None:
     model, average = nn.Linear(1, 1), nn.Linear(1, 1)
     nn.init.constant_(model.weight, 1.0)

@@ -79,7 +79,7 @@ def translators(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) 
     return {backend: load(backend) for backend in BACKENDS}
 
 
-@pytest.mark.parametrize("looks", [0, 1, 4, 20, 10**9])
+@pytest.mark.parametrize("looks", [0, 4, 20, 10**9])
 @pytest.mark.parametrize(("backend", "name"), CASES)
 def test_a_search_ends_with_what_it_has(
     backend: Backend, name: str, looks: int, translators: dict[Backend, Translator]

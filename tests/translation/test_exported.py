@@ -19,7 +19,7 @@ from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
 from nmt.interop.convert import convert
 from nmt.interop.export import export
-from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.request import Constraints, Request
 from nmt.translation.forced import known_of
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS, UNK
@@ -107,11 +107,6 @@ def test_a_setting_that_it_lacks_is_refused_by_name(foreign: Translator, setting
     [(name, value)] = settings.items()
     with pytest.raises(ValueError, match=rf"search\.{name} is {value}, and CTranslate2 can't do that"):
         foreign.translate(LINES, replace(SHORT, **settings))  # type: ignore[arg-type]
-
-
-def test_phrases_are_refused(foreign: Translator) -> None:
-    with pytest.raises(ValueError, match="can't follow phrases of must and must_not"):
-        foreign.translate([Request(LINES[0], Constraints(must=(Term(("dog",)),)))])
 
 
 def test_lines_that_are_too_long_for_the_positions_are_cut(tokenizer: Tokenizer, lines: Path, tmp_path: Path) -> None:
@@ -226,14 +221,6 @@ def test_by_default_ctranslate2_does_plain_searches_and_pytorch_all_else(model_f
     assert searches(translator, [met_anyway], plain) == "CTranslate2"
     for unlike in (Translator.load(model_folder, "cpu", precision="bf16"), Translator.load([model_folder] * 2, "cpu")):
         assert "CTranslate2" not in unlike.describe()
-
-
-def test_plain_searches_give_what_pytorch_gives(model_folder: Path, own: Translator) -> None:
-    auto = Translator.load(model_folder, "cpu", precision="fp32")
-    search = SearchConfig(beam_size=1, max_length=12, guard=False)
-    ours, theirs = (t.translate_n_best([*LINES, "", "Hund!"], search) for t in (own, auto))
-    assert [best.text for best, *_ in theirs] == [best.text for best, *_ in ours]
-    assert [best.flags for best, *_ in theirs] == [best.flags for best, *_ in ours]
 
 
 def test_the_copy_in_the_cache_is_made_once_and_the_model_folder_stays(

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode import sampling
 from nmt.decode.beam import force_score
 from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import FORBIDDEN_IDS
@@ -105,13 +104,6 @@ def test_a_continuation_follows_its_prompt_without_a_gap(lm: LanguageModel) -> N
     for prompt, found in zip(PROMPTS, lm.generate(PROMPTS, replace(ONE, samples=8)), strict=True):
         [ids] = lm.encode([prompt])
         assert [prompt + c.text for c in found] == lm.tokenizer.decode_target([[*ids, *c.ids] for c in found])
-
-
-def test_many_long_samples_are_taken_in_parts_unchanged(lm: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    search = replace(ONE, samples=7)
-    whole = lm.generate(PROMPTS[:1], search)
-    monkeypatch.setattr(sampling, "MAX_SLOTS", 3 * 12)
-    assert [one.ids for one in lm.generate(PROMPTS[:1], search)[0]] == [one.ids for one in whole[0]]
 
 
 def test_a_blank_at_the_end_of_a_prompt_is_not_doubled(lm: LanguageModel) -> None:

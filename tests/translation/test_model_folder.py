@@ -48,11 +48,6 @@ def test_hashes_of_files_outside_the_folder_are_refused_by_name(tmp_path: Path, 
     assert repr(name) in str(error.value)
 
 
-def test_another_folder_is_no_model_folder(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not a model folder"):
-        load_model(tmp_path)
-
-
 def test_a_draft_that_fails_changes_nothing(tmp_path: Path) -> None:
     target = tmp_path / "whole"
 
@@ -129,17 +124,13 @@ def with_sums(folder: Path) -> Path:
         ("model", "d_model", "16"),
         ("model", "n_heads", True),
         ("model", "tied", 1),
-        ("model", "experts", 8),
         ("search", "batch_size", 1.5),
         ("search", "guard", "no"),
-        ("search", "mbr", "x"),
-        ("search", "beam_size", 0),
         ("facts", "least_confidence", 1.5),
         ("facts", "longest_source", 0),
         ("", "format", FORMAT + 1),
         ("", "format", "2"),
         ("", "tgt_vocab_size", 10**13),
-        ("", "src_vocab_size", "290"),
         ("", "source", 5),
         ("", "model", None),
     ],

@@ -1,6 +1,7 @@
 """From text to text: no line and no word is lost, batches and threads change nothing, and output is always one line."""
 
 import os
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -12,19 +13,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nmt
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.languages import Languages
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
+from nmt.extras import typed
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.words import Words
 from nmt.translation.model_folder import Facts
 from nmt.translation.translator import Translator, find_model
-from tests.tiny import PAIRS, SHORT, TINY, save_tiny
+from tests.tiny import PAIRS, SHORT, TINY
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
 
@@ -91,18 +92,7 @@ def test_a_blank_line_never_reaches_the_model(translator: Translator, monkeypatc
     assert [answer.score for answer in translator.translate_n_best([""])[0]] == [0.0]
 
 
-@pytest.mark.parametrize(
-    ("odd", "plain"),
-    [
-        ("Der\tHund", "Der Hund"),
-        ("Hund\x00", "Hund"),
-        ("Hund\r", "Hund"),
-        ("u\u0308ber", "über"),
-        ("Hund\ud83d", "Hund\ufffd"),
-        ("a\udcffb", "a\ufffdb"),
-        ("  Hund ", "Hund"),
-    ],
-)
+@pytest.mark.parametrize(("odd", "plain"), [("Der\tHund", "Der Hund"), ("Hund\ud83d", "Hund\ufffd")])
 def test_source_text_is_tidied_as_training_text_was(translator: Translator, odd: str, plain: str) -> None:
     assert translator.translate([odd]) == translator.translate([plain])
 
@@ -176,19 +166,12 @@ def test_what_belongs_to_a_line_of_several_sentences_is_made_of_its_sentences(tr
     assert links[len(of_first) :] == [(i + 4, j + len(of_first)) for i, j in of_second]  # "Wo ist der Tisch?"
 
 
-def test_a_model_folder_translates_as_the_model_did_by_stored_settings(translator: Translator, tmp_path: Path) -> None:
-    save_tiny(tmp_path / "model", translator.model, translator.tokenizer)
-    loaded = nmt.Translator.load(tmp_path / "model", device="cpu", precision="fp32", backend="pytorch")
-    assert loaded.search == SHORT
-    lines = [source for source, _ in PAIRS]
-    assert loaded.translate(lines) == translator.translate(lines)
-
-
 def test_without_a_folder_the_newest_finished_run_is_meant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"give one with --model DIR, or train one"):
+    missing = r"no model is given and runs/ has no finished run with training\.objective translation: give one with "
+    with pytest.raises(ValueError, match=rf"{missing}--model DIR, or train one: {re.escape(typed('train'))}"):
         find_model(None)
     for name, files in {
         "old": ["report.json", "model/config.json"],

@@ -127,14 +127,6 @@ def test_ledgers_of_two_stages_add_up(
     assert Ledger.from_dict(json.loads(json.dumps(whole.as_dict()))) == whole
 
 
-def test_the_first_line_of_a_cause_is_kept() -> None:
-    ledger = Ledger(read=9)
-    for line in (3, 5):
-        ledger.drop("a side is blank", line=line)
-        ledger.repair("composed to NFC", line=line + 1)
-    assert ledger.first == {"a side is blank": 3, "composed to NFC": 4}
-
-
 def test_a_ledger_adds_up_and_lists_what_struck() -> None:
     ledger = Ledger(read=1)
     ledger.drop("longer than 256 pieces", 0)

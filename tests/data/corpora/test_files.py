@@ -14,8 +14,6 @@ from nmt.config.data import Text
 from nmt.data.corpora import Corpus, load_corpus
 from tests.data.corpus_files import pairs_of, write_corpus
 
-REAL_TEXT = Path(__file__).parents[4] / "shared" / "data"
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -365,10 +363,3 @@ def test_other_names_of_the_validation_text_are_known(folder: Path, name: str) -
     for path in list(folder.glob("val.*")):
         path.rename(folder / f"{name}{path.suffix}")
     assert load(folder).val == pairs_of("val")
-
-
-@pytest.mark.skipif(not REAL_TEXT.is_dir(), reason="needs the text of ../shared/data")
-def test_real_captions_are_read_whole() -> None:
-    corpus = load(REAL_TEXT / "multi30k")
-    assert [len(corpus.train), len(corpus.val), len(corpus.tests["test_2016_flickr"])] == [29_000, 1_014, 1_000]
-    assert not any(ledger.dropped for ledger in corpus.ledgers.values())

@@ -175,28 +175,22 @@ def load_in_a_new_process(home: Path, endpoint: str, *corpora: str) -> list[Read
     return [json.loads(line.removeprefix("READ ")) for line in done.stdout.splitlines() if line.startswith("READ ")]
 
 
-def test_auto_takes_multi30k_from_the_hub_and_then_its_own_copy(server: ThreadingHTTPServer, tmp_path: Path) -> None:
-    endpoint = f"http://127.0.0.1:{server.server_port}"
-    train = [list(pair) for pair in pairs_of("train")]
-    expected: Read = ["multi30k", train, ["test_2016_flickr"], [], {hub.MULTI30K: StandIn.commit}]
-    assert load_in_a_new_process(tmp_path, endpoint, "auto") == [expected]
-    server.shutdown()
-    server.server_close()
-    assert load_in_a_new_process(tmp_path, endpoint, "auto") == [expected]
-
-
-def test_a_revision_is_read_and_its_commit_recorded(server: ThreadingHTTPServer, tmp_path: Path) -> None:
+def test_auto_and_revisions_are_read_from_the_hub_and_then_from_the_own_copy(
+    server: ThreadingHTTPServer, tmp_path: Path
+) -> None:
     endpoint, named = f"http://127.0.0.1:{server.server_port}", f"hub:{hub.MULTI30K}"
-    (_, train, _, _, commits), (problem, *_) = load_in_a_new_process(tmp_path, endpoint, f"{named}@v1", f"{named}@v2")
-    assert (len(train), commits) == (3, {f"{hub.MULTI30K}@v1": StandIn.commit})
+    pairs = [list(pair) for pair in pairs_of("train")]
+    expected: Read = ["multi30k", pairs, ["test_2016_flickr"], [], {hub.MULTI30K: StandIn.commit}]
+    corpora = ["auto", f"{named}@v1", f"{named}@v2"]
+    auto, (_, train, _, _, commits), (problem, *_) = load_in_a_new_process(tmp_path, endpoint, *corpora)
+    assert (auto, train, commits) == (expected, pairs, {f"{hub.MULTI30K}@v1": StandIn.commit})
     # And not the copy of another revision.
     assert problem.startswith(f"the data set {hub.MULTI30K} has no revision 'v2': name a branch, a tag or a commit")
     server.shutdown()
     server.server_close()
-    (_, train, *_), (problem, *_) = load_in_a_new_process(
-        tmp_path, endpoint, f"{named}@{StandIn.commit[:8]}", f"{named}@v1"
-    )
-    assert len(train) == 3
+    corpora = ["auto", f"{named}@{StandIn.commit[:8]}", f"{named}@v1"]
+    auto, (_, train, *_), (problem, *_) = load_in_a_new_process(tmp_path, endpoint, *corpora)
+    assert (auto, train) == (expected, pairs)
     assert f"the copy in the cache is of commit {StandIn.commit}, which may not be v1" in problem
 
 

@@ -46,7 +46,6 @@ def test_german_and_english_corpora_say_so_when_asked_for_others(corpus: str) ->
         ("phrasebook", "phrasebook"),
         ("multi30k", "multi30k"),
         ("hub:wmt/wmt14:de-en", "wmt14"),
-        ("hub:Helsinki-NLP/opus-100:en-de", "opus-100"),
         ("hub:someone/talks:ted-2016", "talks-ted-2016"),
         ("corpora/mine/", "mine"),
         ("corpora/pairs.tsv.gz", "pairs"),

@@ -19,8 +19,7 @@ from nmt.data.store.shards import Draft
 from nmt.data.texts import read_rows
 from nmt.prepare import main
 from tests import forks
-from tests.data.corpus_files import interrupt
-from tests.data.store.test_prepared import tree
+from tests.data.corpus_files import interrupt, tree
 
 ONE = Engine(workers=1)
 

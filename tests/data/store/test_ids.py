@@ -1,6 +1,5 @@
 """Promises of the store: the ids that were encoded, in the order of the text, however many shards there are."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,6 @@ from nmt.data.store.engines import Engine
 from nmt.data.store.ids import Shard, Side, small
 from nmt.data.store.preparing import prepare
 from nmt.data.stored import StoredPairs, read_store
-from nmt.data.texts import Texts
-from nmt.data.tokenizer import encode_pairs
 from nmt.training.data import TrainingData
 from tests.data.store.test_prepared import config, corpus
 
@@ -87,18 +84,6 @@ def test_training_reads_what_encoding_the_text_would_give(
     assert all(map(torch.equal, batches(data.train), batches(again.train)))
     assert (data.facts, data.validation_text) == (again.facts, again.validation_text)
     assert data.tokenizer.words == again.tokenizer.words
-
-
-def test_a_folder_of_an_older_nmt_is_encoded_when_it_is_read(tmp_path: Path) -> None:
-    prepared = prepare(corpus(), config(tmp_path), tmp_path / "run")
-    old = replace(prepared, store=[], train=Texts.of(prepared.train))
-    new, old_data = TrainingData.load(prepared), TrainingData.load(old)
-    index = torch.arange(60)
-    assert isinstance(new.train, Pairs)
-    assert isinstance(old_data.train, Pairs)
-    for a, b in zip(*(vars(make_batch(pairs, index)).values() for pairs in (new.train, old_data.train)), strict=True):
-        assert torch.equal(a, b)
-    assert torch.equal(encode_pairs(prepared.tokenizer, list(old.train)).source.flat, old_data.train.source.flat)
 
 
 @pytest.mark.parametrize("content", [b"", b"\1\2", (8).to_bytes(8, "little") + b"nonsense"])

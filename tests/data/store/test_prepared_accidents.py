@@ -19,8 +19,8 @@ from nmt.data.store.preparing import prepare
 from nmt.data.store.shards import Draft
 from nmt.files import locked
 from nmt.prepare import main
-from tests.data.corpus_files import interrupt, write_corpus
-from tests.data.store.test_prepared import tree
+from tests.data.corpus_files import interrupt, tree, write_corpus
+from tests.tiny import Stderr
 
 PAIRS = [(f"das ist Satz {n} von allen", f"this is sentence {n} of all") for n in range(60)]
 
@@ -49,12 +49,12 @@ def test_an_edited_line_or_tokenizer_is_noticed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["data/corpus.json", "ledger.json"])
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"train": {}}', "\0", "[" * 99_999])
-def test_a_broken_record_is_one_message_with_its_name(folder: Path, name: str, content: str) -> None:
+def test_a_broken_record_is_one_message_with_its_name(folder: Path, name: str) -> None:
     prepare(None, CONFIG, RUN)
-    (RUN / name).write_text(content)
-    with pytest.raises(ValueError, match=rf"{name} is damaged: .* delete {RUN} and prepare again"):
-        prepare(None, CONFIG, RUN)
+    for content in ("", "{}", "[1]", '{"train": {}}', "\0", "[" * 99_999):
+        (RUN / name).write_text(content)
+        with pytest.raises(ValueError, match=rf"{name} is damaged: .* delete {RUN} and prepare again"):
+            prepare(None, CONFIG, RUN)
 
 
 @pytest.mark.parametrize("step", ["load_corpus", "write_lines", "train_tokenizer", "write_sums"])
@@ -129,14 +129,11 @@ def test_a_wrong_setting_costs_only_its_own_stage_and_the_later_ones(
         shutil.rmtree(RUN)
 
 
-def test_two_commands_at_once_do_not_mix(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_commands_at_once_do_not_mix(folder: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr) -> None:
     finish = module.finish
 
     def while_another_starts(draft: Draft, folder: Path) -> None:
-        assert main([*COMMAND[:-1], "300"]) == 2
-        assert f"{RUN} is in use by another process" in capsys.readouterr().err
+        assert f"{RUN} is in use by another process" in stderr_of(main, [*COMMAND[:-1], "300"])
         finish(draft, folder)
 
     monkeypatch.setattr(module, "finish", while_another_starts)
@@ -176,7 +173,7 @@ def test_the_record_of_an_older_nmt_has_no_times(folder: Path) -> None:
         prepare(None, CONFIG, RUN)
 
 
-def test_an_edited_corpus_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edited_corpus_is_noticed(folder: Path, capsys: pytest.CaptureFixture[str], stderr_of: Stderr) -> None:
     assert main(COMMAND) == 0
     (folder / "train.de").touch()
     assert main(COMMAND) == 0, "the time of a file is not its text"
@@ -184,9 +181,7 @@ def test_an_edited_corpus_is_noticed(folder: Path, capsys: pytest.CaptureFixture
     (folder / "test_b.tsv").write_text("eins\tone\n")
     for language in ("de", "en"):
         (folder / f"val.{language}").rename(folder / f"valid.{language}")
-    capsys.readouterr()
-    assert main(COMMAND) == 2
-    said = capsys.readouterr().err.splitlines()
+    said = stderr_of(main, COMMAND).splitlines()
     assert len(said) == 1
     for change in ("mine/train.de was changed;", "mine/test_b.tsv is new;", "mine/valid.en is new;"):
         assert change in said[0]
@@ -195,5 +190,4 @@ def test_an_edited_corpus_is_noticed(folder: Path, capsys: pytest.CaptureFixture
     assert main(COMMAND) == 0, "a training goes on with the text that it has"
     assert "mine/train.de was changed;" in capsys.readouterr().err
     folder.rename("elsewhere")
-    assert main(COMMAND) == 0
-    assert "changed" not in capsys.readouterr().err
+    assert "changed" not in stderr_of(main, COMMAND, status=0)

@@ -15,6 +15,7 @@ from nmt.prepare import main
 from nmt.translation.pair_scorer import PairScorer
 from tests.data.corpus_files import write_corpus
 from tests.data.store.test_prepared import config, corpus, pairs
+from tests.tiny import Stderr
 
 
 def settings(runs: Path, **data: object) -> Config:
@@ -98,11 +99,10 @@ def test_the_command_drops_what_the_scorer_doubts(
     ],
 )
 def test_a_scorer_that_can_t_be_used_is_told_before_anything_is_read(
-    option: str, told: str, scorer_folder: Path, model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    option: str, told: str, scorer_folder: Path, model_folder: Path, tmp_path: Path, stderr_of: Stderr
 ) -> None:
     option = option.replace("SCORER", str(scorer_folder)).replace("MODEL", str(model_folder))
-    assert main(["--data.corpus", "unread", "--runs", str(tmp_path), *option.split()]) == 2
-    captured = capsys.readouterr().err
+    captured = stderr_of(main, ["--data.corpus", "unread", "--runs", str(tmp_path), *option.split()])
     assert told in captured
     assert captured.count("\n") == 1
     assert [*tmp_path.iterdir()] == []
