@@ -93,12 +93,13 @@ def system(row: Row) -> str:
     return f"{name}, {EXTRAS.get(extra, f'shortlist {extra}')}" if extra else name
 
 
-@table("file | `--quantization` | MB | unpacked | memory: MB | search | sentences/s | words/s | BLEU | lines as nmt's")
+@table("file | MB | memory: MB | search | speed | BLEU | lines as nmt's")
 def one_file(row: Row) -> Cells:
-    file = ", ".join(filter(None, [row["format"], row.get("browser")]))
-    figures = [row["search"], median(row, "sentences_per_s"), median(row, "words_per_s"), row.get("bleu", "")]
-    sizes = [row["megabytes"], row.get("unpacked", ""), row.get("memory", "")]
-    return [file, row["quantization"], *sizes, *figures, f"{row['equal']} of {row['lines']:,}"]
+    file = " ".join([row["format"], row["quantization"]])
+    unit = "words/s" if "words_per_s" in row else "sentences/s"
+    speed = f"{median(row, unit.replace('/', '_per_'))} {unit}"
+    scores = [f"{row['bleu']:.1f}" if "bleu" in row else "", f"{row['equal']} of {row['lines']:,}"]
+    return [file, row["megabytes"], row.get("memory", ""), row["search"], speed, *scores]
 
 
 @table(

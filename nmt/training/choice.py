@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from nmt.config import Config
-from nmt.config.choice import CHOSEN, LEAST_PASSES, choose_models, choose_steps, course_of, usual_minutes
+from nmt.config.choice import CHOSEN, choose_models, choose_steps, course_of, is_fast_enough, usual_minutes
 from nmt.config.names import flatten
 from nmt.config.recipes import load_config, make_config
 from nmt.data.store.prepared import Prepared
@@ -61,10 +61,11 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
             break
         minutes = config.training.max_minutes or usual_minutes(pairs)
         seconds, steps_a_pass = time_steps(make_config(settings | given), TrainingData.load(prepared, config.data))
-        steps = choose_steps(pairs, steps_a_pass, 60 * STEPS_SHARE * minutes / seconds)
+        fitting = 60 * STEPS_SHARE * minutes / seconds
+        steps = choose_steps(pairs, steps_a_pass, fitting)
         about = f", {steps / steps_a_pass:.1f} passes over the text, in about "
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
-        if has_model or "model.d_model" in given or steps >= LEAST_PASSES * steps_a_pass:
+        if has_model or "model.d_model" in given or is_fast_enough(pairs, steps_a_pass, fitting):
             break
     chosen = make_config(settings | course_of(steps) | given)
     model, unit = chosen.model, prepared.ledgers["train"].unit

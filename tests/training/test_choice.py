@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from nmt.config.choice import Row, choose_models, choose_steps, passes_over, usual_minutes, vocabulary_for
+from nmt.config.choice import (
+    Row,
+    choose_models,
+    choose_steps,
+    is_fast_enough,
+    passes_over,
+    usual_minutes,
+    vocabulary_for,
+)
 from nmt.config.recipes import load_config, make_config
 from nmt.train import main
 from nmt.training import choice as module
@@ -34,6 +42,8 @@ def test_every_corpus_has_settings(pairs: int) -> None:
     assert 4000 <= vocabulary_for(pairs) <= 32_000
     assert choose_steps(pairs, steps_a_pass=1, fitting=1e9) >= 20
     assert choose_steps(pairs, steps_a_pass=1e6, fitting=777) == 770, "no more than fit, in two figures"
+    assert is_fast_enough(pairs, steps_a_pass=1e6, fitting=1e6 * passes_over(pairs)), "all passes that suit the corpus"
+    assert not is_fast_enough(pairs, steps_a_pass=1e6, fitting=2.9e6)
 
 
 @pytest.mark.parametrize("width", [2, 6, 16, 96, 100, 128, 384, 1024])
@@ -50,17 +60,17 @@ def test_larger_corpora_get_larger_models() -> None:
     assert small > large
 
 
-def test_without_time_for_two_passes_over_the_text_a_narrower_model_is_chosen(
+def test_without_time_for_four_passes_over_the_text_a_narrower_model_is_chosen(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A pass has 1,000 steps: the minutes have room for 1 with the widest model, and for 4 with the narrowest."""
+    """A pass has 1,000 steps: 40 minutes have room for 2 with the widest model, and for 8 with the narrowest."""
     monkeypatch.setattr(module, "time_steps", lambda config, data: (config.model.d_model / 512, 1000.0))
     monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 10.0)
     monkeypatch.setattr("nmt.config.choice.ROWS", (Row(1, 128, 4, 0.3), Row(2, 256, 4, 0.2), Row(9e9, 512, 6, 0.1)))
     monkeypatch.setattr("nmt.training.run.Run.train", lambda run, prepared: None)
     monkeypatch.setattr("nmt.training.run.Run.evaluate", lambda run, prepared: None)
     monkeypatch.setattr("nmt.training.run.Run.print_report", lambda run: None)
-    for minutes, width in ((20, 128), (25, 256), (50, 512), (60, 512)):
+    for minutes, width in ((40, 128), (50, 256), (100, 512), (120, 512)):
         assert (
             main(
                 [
