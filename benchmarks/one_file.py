@@ -14,6 +14,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -79,10 +80,9 @@ def of_zip(
 
 def of_html(file: Path, lines: list[str], _: list[str], of_nmt: dict[int, list[str]], args: Any) -> Iterator[Row]:
     """The row of a browser."""
-    from playwright.sync_api import expect, sync_playwright
-
+    playwright = import_module("playwright.sync_api")
     lines, seconds, found = lines[: args.drawn], list[float](), list[str]()
-    with sync_playwright() as driver:
+    with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
         page = browser.new_page()
         page.set_default_timeout(60_000 * MINUTES)
@@ -92,10 +92,10 @@ def of_html(file: Path, lines: list[str], _: list[str], of_nmt: dict[int, list[s
             found, started = [], 0.0
             for part in parts(lines):
                 page.fill("#source", "")
-                expect(page.locator("#state")).not_to_have_text("Translated")
+                playwright.expect(page.locator("#state")).not_to_have_text("Translated")
                 began = time.perf_counter()
                 page.fill("#source", "\n".join(part))
-                expect(page.locator("#state")).to_have_text("Translated", timeout=60_000 * MINUTES)
+                playwright.expect(page.locator("#state")).to_have_text("Translated", timeout=60_000 * MINUTES)
                 started += time.perf_counter() - began
                 found += page.locator("#target .line").all_inner_texts()
             seconds.append(started)

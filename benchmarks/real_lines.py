@@ -25,16 +25,19 @@ from typing import Any
 
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import run_script
+from nmt.files import write_lines
 
 LANGUAGES = ("de", "fr", "cs")
-PACKAGES = ["libreoffice-help-en-us", "nano", "wget", "apt", "gimp-data", "evolution-common", "rhythmbox-data"]
-PACKAGES += [
-    f"{name}-{language}" for language in LANGUAGES for name in ("libreoffice-help", "libreoffice-l10n", "manpages")
-]
+PROGRAMS = ("nano", "wget", "apt", "gimp-data", "evolution-common", "rhythmbox-data")
+OF_A_LANGUAGE = ("libreoffice-help", "libreoffice-l10n", "manpages")
+PACKAGES = [f"{name}-{language}" for name in OF_A_LANGUAGE for language in LANGUAGES]
+PACKAGES += ["libreoffice-help-en-us", *PROGRAMS]
 PARAGRAPH, ID = re.compile(r"<(p|h[1-6])\b([^>]*)>(.*?)</\1>", re.DOTALL), re.compile('id="([^"]+)"')
 WORD, ACCESS_KEY = re.compile(r"[^\W\d_]{2,}"), re.compile(r"[_~](?=\w)")
 HELD_OUT = 40  # one of so many files of the help gives no training text
-VALIDATED, NUMBERS = 170, {"help": 34, "messages": 33, "manuals": 33}
+NUMBERS = {"help": 34, "messages": 33, "manuals": 33}  # of the lines of each language
+VALIDATED, MOST = 170, 220  # pairs of a kind, and characters of a line
+Pair = tuple[str, str]
 Place = tuple[str, str]
 """A file of the help, and the id of a paragraph in it."""
 
@@ -42,9 +45,7 @@ Place = tuple[str, str]
 def main() -> int:
     parser = benchmark_parser(__doc__)
     parser.add_argument("task", choices=["text", "judged"])
-    parser.add_argument(
-        "folder", nargs="+", type=Path, help="of the corpora multi30k and tatoeba (text), then of the results"
-    )
+    parser.add_argument("folder", nargs="+", type=Path, help="text: of multi30k and tatoeba; then of the results")
     args = parser.parse_args()
     if args.task == "text":
         make_text(*args.folder)
@@ -61,61 +62,45 @@ def row_of(line: dict[str, Any]) -> dict[str, Any]:
 
 def make_text(corpora: Path, folder: Path) -> None:
     """Write the corpus and the lines."""
-    choose, packages = random.Random(1), folder / "packages"
-    packages.mkdir(parents=True)
-    subprocess.run(["apt-get", "download", "--quiet", *PACKAGES], cwd=packages, check=True)
-    for package in packages.glob("*.deb"):
-        subprocess.run(["dpkg-deb", "-x", package, packages / package.name.partition("_")[0]], check=True)
+    choose, packages = random.Random(1), fetched(folder / "packages")
     english = dict(paragraphs(packages / "libreoffice-help-en-us"))
     held_out = {file for file, _ in english if int(hashlib.sha256(file.encode()).hexdigest(), 16) % HELD_OUT == 0}
     secret = {text for (file, _), text in english.items() if file in held_out}
-    train, val, lines = set[tuple[str, str]](), list[tuple[str, str]](), list[dict[str, str]]()
+    train, val, lines = set(lines_of(corpora / "tatoeba", "train", "de")), list[Pair](), list[dict[str, str]]()
     for language in LANGUAGES:
-        of_help = [
-            (place, text, english[place])
-            for place, text in paragraphs(packages / f"libreoffice-help-{language}")
-            if place in english
-        ]
-        train |= {
-            (text, other)
-            for (file, _), text, other in of_help
-            if file not in held_out and other not in secret and text != other
+        of_help = dict(paragraphs(packages / f"libreoffice-help-{language}"))
+        pairs = {place: (text, english[place]) for place, text in of_help.items() if english.get(place, text) != text}
+        learned = [pair for (file, _), pair in pairs.items() if file not in held_out]
+        learned += [pair for _, pair in messages(packages / f"libreoffice-l10n-{language}", language)]
+        train |= {pair for pair in learned if pair[1] not in secret} | {
+            *lines_of(corpora / "multi30k", "train", language)
         }
-        train |= {
-            (text, other)
-            for _, text, other in messages(packages / f"libreoffice-l10n-{language}", language)
-            if other not in secret
-        }
-        train |= set(lines_of(corpora / "multi30k", "train", language))
+        kept = [(f"{place[0]}#{place[1]}", pair) for place, pair in pairs.items() if place[0] in held_out]
+        val += [pair for _, pair in kept[: 2 * VALIDATED : 2]]
         val += list(lines_of(corpora / "multi30k", "val", language))[:VALIDATED]
-        kept = [
-            (f"{file}#{name}", text, other)
-            for (file, name), text, other in of_help
-            if file in held_out and text != other
-        ]
-        val += [(text, other) for _, text, other in kept[: 2 * VALIDATED : 2]]
-        pools = {"help": [(place, text) for place, text, _ in kept[1::2]]}
-        pools["messages"] = [
-            (file, text) for name in PACKAGES[1:7] for file, text, _ in messages(packages / name, language)
-        ]
-        pools["manuals"] = list(manuals(packages / f"manpages-{language}"))
+        programs = (message for name in PROGRAMS for message in messages(packages / name, language))
+        pools = {"help": kept[1::2], "messages": programs, "manuals": manuals(packages / f"manpages-{language}")}
         for kind, pool in pools.items():
-            usual = sorted({(place, text) for place, text in pool if len(WORD.findall(text)) >= 3 and len(text) <= 220})
-            chosen = choose.sample(usual, NUMBERS[kind])
-            lines += [{"language": language, "kind": kind, "place": place, "text": text} for place, text in chosen]
-    train |= set(lines_of(corpora / "tatoeba", "train", "de"))
+            usual = {pair[0]: place for place, pair in pool if len(WORD.findall(pair[0])) >= 3 and len(pair[0]) <= MOST}
+            chosen = choose.sample(sorted(usual), NUMBERS[kind])
+            lines += [{"language": language, "kind": kind, "place": usual[text], "text": text} for text in chosen]
     (folder / "three").mkdir()
-    for name, pairs in (("train", choose.sample(sorted(train), len(train))), ("val", val)):
+    for name, part in (("train", choose.sample(sorted(train), len(train))), ("val", val)):
         for side, language in enumerate(("mul", "en")):
-            (folder / "three" / f"{name}.{language}").write_text(
-                "".join(f"{pair[side]}\n" for pair in pairs), encoding="utf8"
-            )
-    (folder / "lines.jsonl").write_text(
-        "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), encoding="utf8"
-    )
+            write_lines(folder / "three" / f"{name}.{language}", (pair[side] for pair in part))
+    write_lines(folder / "lines.jsonl", (json.dumps(line, ensure_ascii=False) for line in lines))
 
 
-def lines_of(folder: Path, name: str, language: str) -> Iterator[tuple[str, str]]:
+def fetched(folder: Path) -> Path:
+    """The folder, with the files of each package in a folder of its own."""
+    folder.mkdir(parents=True)
+    subprocess.run(["apt-get", "download", "--quiet", *PACKAGES], cwd=folder, check=True)
+    for package in folder.glob("*.deb"):
+        subprocess.run(["dpkg-deb", "-x", package, folder / package.name.partition("_")[0]], check=True)
+    return folder
+
+
+def lines_of(folder: Path, name: str, language: str) -> Iterator[Pair]:
     sides = [(folder / f"{name}.{code}").read_text(encoding="utf8").split("\n")[:-1] for code in (language, "en")]
     yield from zip(*sides, strict=True)
 
@@ -126,37 +111,33 @@ def paragraphs(package: Path) -> Iterator[tuple[Place, str]]:
     for file in sorted(root.rglob("*.html")):
         for _, attributes, body in PARAGRAPH.findall(file.read_text(encoding="utf8")):
             text = " ".join(html.unescape(re.sub("<[^>]*>", "", body)).replace("\u200b", "").split())
-            if (
-                (found := ID.search(attributes))
-                and WORD.search(text)
-                and 'hidden="true"' not in body
-                and "<br" not in body
-            ):
-                yield (str(file.relative_to(root)), found[1]), text
+            named = ID.search(attributes)
+            if named and WORD.search(text) and 'hidden="true"' not in body and "<br" not in body:
+                yield (str(file.relative_to(root)), named[1]), text
 
 
-def messages(package: Path, language: str) -> Iterator[tuple[str, str, str]]:
+def messages(package: Path, language: str) -> Iterator[tuple[str, Pair]]:
     """File, translation and English text of the messages of programs, without marks of access keys."""
-    for file in sorted(package.rglob("*.mo")):
-        if language in file.parts:
-            with file.open("rb") as data:
-                catalogue: dict[Any, str] = gettext.GNUTranslations(data)._catalog  # type: ignore[attr-defined]
-            for english, text in catalogue.items():
-                if isinstance(english, str) and english and "\n" not in text:
-                    pair = (" ".join(ACCESS_KEY.sub("", side).split()) for side in (text, english.rpartition("\4")[2]))
-                    translation, original = pair
-                    if WORD.search(translation) and translation != original:
-                        yield file.stem, translation, original
+    for file in sorted(package.rglob(f"{language}/LC_MESSAGES/*.mo")):
+        with file.open("rb") as data:
+            catalogue: dict[Any, str] = gettext.GNUTranslations(data)._catalog  # type: ignore[attr-defined]
+        for english, text in catalogue.items():
+            if isinstance(english, str) and english and "\n" not in text:
+                texts = (" ".join(ACCESS_KEY.sub("", side).split()) for side in (text, english.rpartition("\4")[2]))
+                translation, original = texts
+                if WORD.search(translation) and translation != original:
+                    yield file.stem, (translation, original)
 
 
-def manuals(package: Path) -> Iterator[tuple[str, str]]:
-    """Lines of manual pages that have no requests or unusual escapes of roff."""
+def manuals(package: Path) -> Iterator[tuple[str, Pair]]:
+    """Paragraphs of manual pages that have no requests or unusual escapes of roff, and no English text."""
     for file in sorted(package.glob("usr/share/man/*/man[1578]/*.gz")):
         text = gzip.decompress(file.read_bytes()).decode("utf8", "replace")
         text = re.sub(r"\\f.|\\&", "", text).replace("\\-", "-").replace("\\(aq", "'").replace("\\(dq", '"')
-        for line in text.split("\n"):
+        for paragraph in re.split(r"^[.'].*$", text, flags=re.MULTILINE):
+            line = " ".join(paragraph.split())
             if line[:1].isupper() and line[-1:] in (".", ":") and "\\" not in line:
-                yield file.name, " ".join(line.split())
+                yield file.name, (line, "")
 
 
 if __name__ == "__main__":

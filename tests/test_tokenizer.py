@@ -118,7 +118,7 @@ def test_separate_tokenizers_need_a_side(capfd: pytest.CaptureFixture[str], stde
         assert main(["encode", "separate", "text.de", "--side", side, "--output", f"{side}.pieces"]) == 0
     assert Path("source.pieces").read_bytes() != Path("target.pieces").read_bytes()
     both = ["encode", "separate", "text.de", "--side", "both"]
-    assert "--side is both: it must be source or target" in stderr_of(main, both)
+    assert "--side is 'both': it must be one of source, target" in stderr_of(main, both)
 
 
 def test_training_again_keeps_a_tokenizer_with_the_same_settings(

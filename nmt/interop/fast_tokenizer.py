@@ -26,10 +26,18 @@ CONTENT = "$A"  # the text in a template
 # A literal special piece in the text, such as </s> or <0x41>, up to its last character.
 LITERAL = r"<(?:unk|/?s|pad|0x[0-9A-F]{2})(?=>)"
 EMOJI = "\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"  # joiners stay between them
-# Code points whose nearest forms are looked for, besides those that `nmt.text.characters` lists: Latin, Greek and
-# Cyrillic, Georgian capitals, small Cherokee letters, digits, punctuation, symbols, ligatures, and full-width forms.
-LETTERS = ((0x41, 0x5B), (0x61, 0x7B), (0x1C90, 0x1CC0), (0xAB70, 0xABC0))
-RANGES = (*LETTERS, (0xA0, 0x530), (0x660, 0x670), (0x966, 0x970), (0x1E00, 0x2190), (0x2460, 0x2474), (0x3000, 0x3040))
+# Code points whose nearest forms are looked for, besides those that `nmt.text.characters` lists: Georgian capitals and
+# small Cherokee letters; Latin with accents, Greek, Cyrillic, digits, punctuation, symbols, ligatures, wide forms.
+ONE_CASE = ((0x1C90, 0x1CC0), (0xAB70, 0xABC0))
+RANGES = (
+    *ONE_CASE,
+    (0xA0, 0x530),
+    (0x660, 0x670),
+    (0x966, 0x970),
+    (0x1E00, 0x2190),
+    (0x2460, 0x2474),
+    (0x3000, 0x3040),
+)
 CANDIDATES = [chr(code) for first, end in (*RANGES, (0xFB00, 0xFB07), (0xFF01, 0xFF5F)) for code in range(first, end)]
 
 

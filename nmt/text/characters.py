@@ -13,7 +13,7 @@ replaced by the nearest form of which every character has a piece; without such 
 - ligatures, full-width and half-width forms and other compatibility characters become what Unicode's form NFKC has for
   them, unless that has a blank. Superscripts, subscripts and fractions stay after a digit: 10² must not become 102;
 - letters of Latin, Greek and Cyrillic lose their accents;
-- a letter takes its other case: Cherokee's small letters, and Georgian's capitals, are in few texts.
+- small letters of Cherokee become capitals, and Georgian capitals small letters, as both are usually written.
 """
 
 import re
@@ -21,7 +21,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from nmt.text.items import NO_USER_ITEMS, find_items
-from nmt.text.scripts import WORD
+from nmt.text.scripts import ONE_CASE, WORD
 from nmt.text.suspicions import prose
 from nmt.text.user_items import UserItems
 
@@ -131,12 +131,12 @@ class Characters:
             return None if " " in compatible else self.spelled(compatible)
         parts = unicodedata.normalize("NFD", character)
         if unicodedata.category(parts[0]) in ("Lu", "Ll") and all(map(unicodedata.combining, parts[1:])):
-            return self.spelled(parts[0]) if parts != character else self.in_other_case(character)
-        return self.in_other_case(character)
+            return self.spelled(parts[0]) if parts != character else self.in_usual_case(character)
+        return None
 
-    def in_other_case(self, character: str) -> str | None:
-        other = character.swapcase()
-        return other if self.known.issuperset(other) else None
+    def in_usual_case(self, character: str) -> str | None:
+        usual = character.swapcase() if ONE_CASE.match(character) else None
+        return usual if usual in self.known else None
 
     def spelled(self, text: str) -> str | None:
         """The text in known characters, each replaced if need be; None if one has no form."""
