@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from nmt.data.phrasebook import german
+from nmt.data.phrasebook import english, german
 from nmt.data.phrasebook.clauses import (
     INDEFINITE,
     MODALS,
@@ -17,15 +17,20 @@ from nmt.data.phrasebook.clauses import (
     Piece,
     Tense,
     command,
+    infinitive,
     inverted,
     main,
     question,
     statement,
     subordinate,
+    zu_infinitive,
 )
-from nmt.data.phrasebook.lexicon import Noun, Pair, action, noun
+from nmt.data.phrasebook.german import ACC, DAT, GEN, NOM
+from nmt.data.phrasebook.lexicon import ADJECTIVES, Noun, Pair, action, adjective, noun
 from nmt.data.phrasebook.phrases import (
+    BARE,
     HE,
+    HER,
     IT,
     MY,
     SHE,
@@ -36,11 +41,14 @@ from nmt.data.phrasebook.phrases import (
     YOU_DU,
     YOU_IHR,
     YOU_SIE,
+    YOUR_IHR,
     A,
     Determiner,
     I,
+    Phrase,
     name_phrase,
     noun_phrase,
+    numeral,
 )
 
 MANN, FRAU, KIND = noun("der Mann, Männer", "man"), noun("die Frau, Frauen", "woman"), noun("das Kind, Kinder", "child")
@@ -58,6 +66,8 @@ ALT, PLAIN = ("alt", "old"), ("", "")
         (THE, (FRAU, ALT), "die alte Frau|die alte Frau|der alten Frau|der alten Frau"),
         (THE, (KIND, ALT), "das alte Kind|das alte Kind|dem alten Kind|des alten Kindes"),
         (A, (MANN, ALT), "ein alter Mann|einen alten Mann|einem alten Mann"),
+        (A, (FRAU, ALT), "eine alte Frau|eine alte Frau|einer alten Frau"),
+        (A, (KIND, ALT), "ein altes Kind|ein altes Kind|einem alten Kind"),
         (MY, (KIND, ALT), "mein altes Kind|mein altes Kind|meinem alten Kind"),
         (THIS, (MANN, ALT), "dieser alte Mann|diesen alten Mann|diesem alten Mann"),
         (THE, (JUNGE, PLAIN), "der Junge|den Jungen|dem Jungen|des Jungen"),
@@ -71,14 +81,48 @@ def test_articles_and_adjectives_agree_in_every_case(
     assert list(phrase.german[: len(expected)]) == expected
 
 
+def test_adjectives_without_an_article_are_strong() -> None:
+    wine = noun("der Wein, Weine", "wine")
+    assert noun_phrase(BARE, wine, ALT).german[:3] == ("alter Wein", "alten Wein", "altem Wein")
+    assert noun_phrase(BARE, KIND, ALT, plural=True).german[:3] == ("alte Kinder", "alte Kinder", "alten Kindern")
+
+
+def test_plurals_take_n_in_the_dative_but_for_those_in_s() -> None:
+    men = noun_phrase(THE, MANN, ALT, plural=True)
+    assert men.german[:3] == ("die alten Männer", "die alten Männer", "den alten Männern")
+    assert noun_phrase(THE, noun("das Auto, Autos", "car"), plural=True).german[DAT] == "den Autos"
+
+
+def test_possessives_keep_their_own_stem() -> None:
+    assert noun_phrase(YOUR_IHR, FRAU).german[:2] == ("eure Frau", "eure Frau")
+    assert noun_phrase(YOUR_IHR, MANN).german[:2] == ("euer Mann", "euren Mann")
+    assert noun_phrase(HER, MANN).english == "her man"
+
+
+def test_herr_is_declined_before_a_surname() -> None:
+    assert HERR_WEBER.german == ("Herr Weber", "Herrn Weber", "Herrn Weber", "Herrn Webers")
+
+
+@pytest.mark.parametrize("line", ["teuer = expensive", "hoch = high", "dunkel = dark"])
+def test_some_adjectives_lose_a_letter_before_an_ending(line: str) -> None:
+    attribute = adjective(*line.split(" = "))
+    inflected = {"teuer": "teures", "hoch": "hohes", "dunkel": "dunkles"}[attribute.german[0]]
+    assert noun_phrase(A, KIND, (attribute.german[0], attribute.english[0])).german[NOM] == f"ein {inflected} Kind"
+
+
 @pytest.mark.parametrize(
     ("preposition", "phrase", "joined"),
     [
         ("in", "dem Park", "im Park"),
+        ("in", "das Kino", "ins Kino"),
+        ("an", "dem See", "am See"),
         ("an", "das Fenster", "ans Fenster"),
+        ("zu", "dem Arzt", "zum Arzt"),
         ("zu", "der Post", "zur Post"),
+        ("von", "dem Chef", "vom Chef"),
         ("bei", "dem Arzt", "beim Arzt"),
         ("bei", "der Bank", "bei der Bank"),
+        ("in", "den Park", "in den Park"),
         ("auf", "das Bett", "auf das Bett"),
     ],
 )
@@ -91,17 +135,102 @@ def test_prepositions_contract_with_some_articles(preposition: str, phrase: str,
     [
         ("trinken trinkt getrunken = drink", "trinke trinkst trinkt trinken trinkt trinken"),
         ("lesen liest gelesen = read", "lese liest liest lesen lest lesen"),
+        ("spielen spielt gespielt = play", "spiele spielst spielt spielen spielt spielen"),
         ("sammeln sammelt gesammelt = collect", "sammle sammelst sammelt sammeln sammelt sammeln"),
+        ("fahren fährt +gefahren = go", "fahre fährst fährt fahren fahrt fahren"),
         ("arbeiten arbeitet gearbeitet = work", "arbeite arbeitest arbeitet arbeiten arbeitet arbeiten"),
         ("tanzen tanzt getanzt = dance", "tanze tanzt tanzt tanzen tanzt tanzen"),
         ("halten hält gehalten = hold", "halte hältst hält halten haltet halten"),
+        ("öffnen öffnet geöffnet = open", "öffne öffnest öffnet öffnen öffnet öffnen"),
         ("feiern feiert gefeiert = celebrate", "feiere feierst feiert feiern feiert feiern"),
         ("sein ist +gewesen = be", "bin bist ist sind seid sind"),
+        ("haben hat gehabt = have", "habe hast hat haben habt haben"),
         ("mögen mag gemocht = like", "mag magst mag mögen mögt mögen"),
     ],
 )
 def test_verbs_in_the_present(line: str, forms: str) -> None:
     assert [german.present(action(*line.split(" = ")).verb, person) for person in range(6)] == forms.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "friend", "friends"),
+    [
+        ("lesen liest gelesen = read", "lies", "lest"),
+        ("geben gibt gegeben = give", "gib", "gebt"),
+        ("vergessen vergisst vergessen = forget", "vergiss", "vergesst"),
+        ("waschen wäscht gewaschen = wash", "wasch", "wascht"),
+        ("öffnen öffnet geöffnet = open", "öffne", "öffnet"),
+        ("kommen kommt +gekommen = come", "komm", "kommt"),
+        ("antworten antwortet geantwortet = answer", "antworte", "antwortet"),
+    ],
+)
+def test_commands_to_friends(line: str, friend: str, friends: str) -> None:
+    verb = action(*line.split(" = ")).verb
+    assert (german.imperative(verb, YOU_DU.person), german.imperative(verb, YOU_IHR.person)) == (friend, friends)
+
+
+def test_degrees_of_comparison_in_both_languages() -> None:
+    degrees = {quality.german[0]: quality for quality in ADJECTIVES}
+    assert degrees["alt"].german == ("alt", "älter", "ältest")
+    assert degrees["jung"].german == ("jung", "jünger", "jüngst")
+    assert (degrees["heiß"].german[2], degrees["heiß"].english[2]) == ("heißest", "hottest")
+    assert (degrees["gut"].german[1], degrees["gut"].english[1]) == ("besser", "better")
+    assert (degrees["teuer"].german[1], degrees["teuer"].english[1]) == ("teurer", "more expensive")
+    assert degrees["freundlich"].english[1] == "friendlier"
+
+
+def test_numbers_in_words() -> None:
+    said = {value: (german.number(value), english.number(value)) for value in (1, 16, 17, 21, 30, 99, 150)}
+    assert said[21] == ("einundzwanzig", "twenty-one")
+    assert (said[16][0], said[17][0], said[30][0]) == ("sechzehn", "siebzehn", "dreißig")
+    assert said[150] == ("einhundertfünfzig", "one hundred and fifty")
+    assert [german.ordinal(value) for value in (1, 3, 7, 8, 19, 20, 21)] == [
+        "erst", "dritt", "siebt", "acht", "neunzehnt", "zwanzigst", "einundzwanzigst"
+    ]  # fmt: skip
+    assert [english.ordinal(value) for value in (1, 12, 20, 22, 28)] == [
+        "first", "twelfth", "twentieth", "twenty-second", "twenty-eighth"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("word", "third", "past", "ing"),
+    [
+        ("get up", "gets up", "got up", "getting up"),
+        ("try", "tries", "tried", "trying"),
+        ("watch", "watches", "watched", "watching"),
+        ("go", "goes", "went", "going"),
+        ("write", "writes", "wrote", "writing"),
+        ("travel", "travels", "travelled", "travelling"),
+        ("play", "plays", "played", "playing"),
+        ("see", "sees", "saw", "seeing"),
+    ],
+)
+def test_english_verbs(word: str, third: str, past: str, ing: str) -> None:
+    assert (english.third_person(word), english.past(word), english.ing(word)) == (third, past, ing)
+
+
+def test_english_nouns_and_articles() -> None:
+    singular = ["child", "knife", "potato", "box", "bus", "city map", "glass of water", "key", "strawberry", "sheep"]
+    assert [english.plural(word) for word in singular] == [
+        "children", "knives", "potatoes", "boxes", "buses", "city maps", "glasses of water", "keys", "strawberries",
+        "sheep",
+    ]  # fmt: skip
+    nouns = ["apple", "university", "umbrella", "hour", "old man", "e-mail", "T-shirt"]
+    assert [english.with_article(word).split()[0] for word in nouns] == ["an", "a", "an", "an", "an", "an", "a"]
+
+
+def test_a_pair_is_singular_in_german_and_plural_in_english() -> None:
+    trousers = noun("die Hose, Hosen", "~trousers")
+    assert (noun_phrase(THE, trousers).english, noun_phrase(THE, trousers).agreement) == ("the trousers", "they")
+    assert noun_phrase(A, trousers, ALT).english == "a pair of old trousers"
+    assert noun_phrase(THIS, trousers).english == "these trousers"
+
+
+def test_counted_things() -> None:
+    brother = noun("der Bruder, Brüder", "brother")
+    one, three = noun_phrase(numeral(1), brother), noun_phrase(numeral(3), brother, plural=True)
+    assert (one.german[ACC], one.english) == ("einen Bruder", "one brother")
+    assert (three.german[DAT], three.english) == ("drei Brüdern", "three brothers")
 
 
 # ---------------------------------------------------------------------------------------------------------- word order
@@ -131,6 +260,7 @@ def both(clause: Clause) -> tuple[str, str]:
         (replace(GET_UP, subject=SHE), "sie steht früh auf", "she gets up early"),
         (replace(GET_UP, subject=THEY, modal=MODALS["must"]), "sie müssen früh aufstehen", "they have to get up early"),
         (replace(GET_UP, subject=I, tense=Tense.PAST), "ich bin früh aufgestanden", "I got up early"),
+        (replace(HURRY, subject=WE, tense=Tense.PAST), "wir haben uns beeilt", "we hurried"),
         (replace(READ_IT, negated=True), "sie liest das Buch nicht", "she doesn't read the book"),
         (replace(READ_IT, negated=True, time=YESTERDAY, tense=Tense.PAST),
          "sie hat das Buch gestern nicht gelesen", "she didn't read the book yesterday"),
@@ -141,10 +271,12 @@ def both(clause: Clause) -> tuple[str, str]:
         (replace(READ_IT, tense=Tense.PROGRESSIVE, adverb=("gerade", "right now")),
          "sie liest gerade das Buch", "she is reading the book right now"),
         (replace(DRINK_TEA, negated=True), "er trinkt keinen Tee", "he doesn't drink tea"),
+        (replace(DRINK_TEA, negated=True, tense=Tense.PAST), "er hat keinen Tee getrunken", "he didn't drink any tea"),
         (replace(DRINK_TEA, adverb=("nie", "never")), "er trinkt nie Tee", "he never drinks tea"),
         (replace(DRINK_TEA, modal=MODALS["would"]), "er möchte Tee trinken", "he would like to drink tea"),
         (replace(DRINK_TEA, modal=MODALS["can"], negated=True, tense=Tense.PAST),
          "er konnte keinen Tee trinken", "he couldn't drink tea"),
+        (replace(GO_HOME, subject=HE, negated=True), "er geht nicht nach Hause", "he doesn't go home"),
         (replace(GO_HOME, subject=I, tense=Tense.FUTURE, time=TOMORROW),
          "ich werde morgen nach Hause gehen", "I will go home tomorrow"),
         (replace(predicate("haben hat gehabt = have", "Fieber", "a fever"), tense=Tense.PAST, time=YESTERDAY),
@@ -167,6 +299,12 @@ def test_the_verb_is_last_in_a_subordinate_clause() -> None:
     assert subordinate(replace(HURRY, subject=I)) == "ich mich beeile"
 
 
+def test_zu_stands_inside_a_separable_verb() -> None:
+    assert zu_infinitive(GET_UP) == "früh aufzustehen"
+    assert zu_infinitive(GO_HOME) == "nach Hause zu gehen"
+    assert infinitive(GET_UP) == "get up early"
+
+
 def test_questions_put_the_verb_first_and_use_do() -> None:
     assert inverted(replace(GET_UP, subject=YOU_DU)) == "stehst du früh auf"
     assert question(replace(GET_UP, subject=HE)) == "does he get up early"
@@ -183,3 +321,36 @@ def test_a_reflexive_pronoun_comes_before_a_noun_but_after_a_pronoun() -> None:
 def test_commands_to_a_stranger_a_friend_and_several() -> None:
     orders = [command(replace(GET_UP, subject=subject)) for subject in (YOU_SIE, YOU_DU, YOU_IHR)]
     assert orders == ["stehen Sie früh auf", "steh früh auf", "steht früh auf"]
+
+
+def test_the_dative_comes_before_the_time_and_the_accusative() -> None:
+    given = Clause(
+        I,
+        action("schenken schenkt geschenkt", "give"),
+        (Piece(1, "meiner Mutter", "my mother"), Piece(INDEFINITE, "ein Buch", "a book", "kein Buch", "a book")),
+        time=TOMORROW,
+    )
+    assert both(given) == ("ich schenke meiner Mutter morgen ein Buch", "I give my mother a book tomorrow")
+
+
+def test_place_comes_after_manner_in_german_and_before_it_in_english() -> None:
+    ride = Clause(
+        WE,
+        action("fahren fährt +gefahren", "go"),
+        (Piece(8, "nach Wien", "to Vienna"), Piece(7, "mit dem Zug", "by train")),
+        Tense.PROGRESSIVE,
+        time=TOMORROW,
+    )
+    assert both(ride) == ("wir fahren morgen mit dem Zug nach Wien", "we are going to Vienna by train tomorrow")
+
+
+def test_every_determiner_has_its_genitive() -> None:
+    assert noun_phrase(MY, MANN).german[GEN] == "meines Mannes"
+    assert noun_phrase(Determiner("unser", "ein", "our"), FRAU).german[GEN] == "unserer Frau"
+
+
+def test_a_phrase_agrees_with_its_verb_in_both_languages() -> None:
+    phrases: list[Phrase] = [I, HE, WE, THEY, YOU_SIE, noun_phrase(THE, KIND), noun_phrase(THE, KIND, plural=True)]
+    said = [both(replace(GO_HOME, subject=phrase)) for phrase in phrases]
+    assert [words.split()[-3] for words, _ in said] == ["gehe", "geht", "gehen", "gehen", "gehen", "geht", "gehen"]
+    assert [words.split()[-2] for _, words in said] == ["go", "goes", "go", "go", "go", "goes", "go"]
