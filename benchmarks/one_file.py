@@ -39,16 +39,15 @@ def main() -> int:
     usual = ["--backend", "pytorch", "--precision", "fp32", "--guard", "false"]
     command = [sys.executable, "-m", "nmt.translate", "--model", args.model, *usual]
     of_nmt = {beam: timed([*command, "--beam-size", str(beam)], lines)[0] for beam in (5, 1)}
+    measured = list[Row]()
     with tempfile.TemporaryDirectory() as scratch:
-        export = [sys.executable, "-m", "nmt.export", args.model]
-        measured = [
-            {"benchmark": "one_file", "format": form, "quantization": quantization, "rounds": args.rounds} | row
-            for form, measure in (("zip", of_zip), ("html", of_html))
-            for quantization in ("int8", "float32")
-            if (file := Path(scratch) / f"{quantization}.{form}")
-            and subprocess.run([*export, str(file), "--to", form, "--quantization", quantization], check=True)
-            for row in measure(file, lines, references, of_nmt, args)
-        ]
+        for form, measure in (("zip", of_zip), ("html", of_html)):
+            for quantization in ("int8", "float32"):
+                file = Path(scratch) / f"{quantization}.{form}"
+                how = [args.model, str(file), "--to", form, "--quantization", quantization]
+                subprocess.run([sys.executable, "-m", "nmt.export", *how], check=True)
+                about = {"benchmark": "one_file", "format": form, "quantization": quantization, "rounds": args.rounds}
+                measured += [about | row for row in measure(file, lines, references, of_nmt, args)]
     keep(measured, args)
     return 0
 
@@ -89,16 +88,16 @@ def of_html(file: Path, lines: list[str], _: list[str], of_nmt: dict[int, list[s
         page.goto(file.as_uri())
         page.wait_for_selector("#source:enabled")
         for _round in range(args.rounds):
-            found, started = [], 0.0
+            found, taken = [], 0.0
             for part in parts(lines):
                 page.fill("#source", "")
                 playwright.expect(page.locator("#state")).not_to_have_text("Translated")
                 began = time.perf_counter()
                 page.fill("#source", "\n".join(part))
                 playwright.expect(page.locator("#state")).to_have_text("Translated", timeout=60_000 * MINUTES)
-                started += time.perf_counter() - began
+                taken += time.perf_counter() - began
                 found += page.locator("#target .line").all_inner_texts()
-            seconds.append(started)
+            seconds.append(taken)
         version = browser.version
         browser.close()
     words = sum(len(line.split()) for line in lines)

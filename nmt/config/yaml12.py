@@ -25,7 +25,13 @@ def yaml_classes() -> tuple[Any, Any]:
     """A loader and a dumper for YAML_TYPES: the loader is safe, and the dumper puts quotes around other text."""
     import yaml
 
-    loader: Any = type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": {}})
+    def compose_node(reader: Any, parent: Any, index: Any) -> Any:
+        if reader.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="an alias is not read", problem_mark=reader.peek_event().start_mark)
+        return yaml.SafeLoader.compose_node(reader, parent, index)
+
+    changes: dict[str, Any] = {"yaml_implicit_resolvers": {}, "compose_node": compose_node}
+    loader: Any = type("Loader", (yaml.SafeLoader,), changes)
     dumper: Any = type("Dumper", (yaml.SafeDumper,), {})
     for name, (pattern, first) in YAML_TYPES.items():
         for kind in (loader, dumper):
@@ -35,12 +41,13 @@ def yaml_classes() -> tuple[Any, Any]:
 
 
 def read_yaml(text: str) -> Any:
-    """A value of YAML 1.2. ValueError, in one line, if the text is not valid."""
+    """A value of YAML 1.2. ValueError, in one line, if the text is not valid, or has an alias (*name): with aliases, a
+    short text can stand for a value without end."""
     import yaml
 
     try:
         return yaml.load(text, Loader=yaml_classes()[0])  # a subclass of SafeLoader
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError, LookupError, AttributeError) as error:  # the last two: of `!!bool x`
         raise ValueError(" ".join(str(error).split())) from error
 
 
