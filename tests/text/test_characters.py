@@ -44,7 +44,7 @@ known = {language: Characters(characters) for language, characters in VOCABULARI
         ("ar", "\u200fسلام\u200e \u2067abc\u2069 \u202bx\u202c", "سلام abc x"),
         ("ar", "ســـلام", "سلام"),
         # Small letters of Cherokee, capitals of Georgian
-        ("chr", "ꭰꮒꮿꮻꮿ", "ᎠᏂᏯᏫᏯ"),
+        ("chr", "ꭰꮒꮿꮻꮿ ꮝ", "ᎠᏂᏯᏫᏯ ꮝ"),
         ("ka", "ᲡᲐᲥᲐᲠᲗᲕᲔᲚᲝ", "საქართველო"),
         # Quotes, dashes, punctuation
         ("de", "»Ja«, “nein”, ‚so‘ und l’eau", "\"Ja\", “nein\", 'so' und l'eau"),

@@ -70,25 +70,13 @@ def test_without_time_for_four_passes_over_the_text_a_narrower_model_is_chosen(
     monkeypatch.setattr("nmt.training.run.Run.train", lambda run, prepared: None)
     monkeypatch.setattr("nmt.training.run.Run.evaluate", lambda run, prepared: None)
     monkeypatch.setattr("nmt.training.run.Run.print_report", lambda run: None)
+    usual = ["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), "--tokenizer.vocab_size", "60"]
+    usual += ["--tokenizer.byte_fallback", "false"]
     for minutes, width in ((40, 128), (50, 256), (100, 512), (120, 512)):
-        assert (
-            main(
-                [
-                    "--data.corpus",
-                    str(corpus),
-                    "--runs",
-                    str(corpus.parent / "runs"),
-                    "--tokenizer.vocab_size",
-                    "60",
-                    "--tokenizer.byte_fallback",
-                    "false",
-                    "--training.max_minutes",
-                    str(minutes),
-                ]
-            )
-            == 0
-        )
+        assert main([*usual, "--training.max_minutes", str(minutes)]) == 0
         assert f"layers of width {width}, dropout 0.1;" in capsys.readouterr().err
+    assert main([*usual, "--training.max_minutes", "40", "--model.d_model", "512"]) == 0
+    assert "6+6 layers of width 512" in capsys.readouterr().err, "a width that the user gives keeps its layers"
 
 
 def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
