@@ -107,6 +107,40 @@ def test_what_is_wrong_is_flagged(source: str, translation: str, flags: list[Fla
 
 
 @pytest.mark.parametrize(
+    ("source", "text", "more", "flags"),
+    [
+        ("Ja gut", "one two three four five six seven eight " * 2, "one two three four five six seven eight", ["loop"]),
+        (
+            "Ja gut",
+            "one two three four five six seven eight nine " * 2,
+            "one two three four five six seven eight nine",
+            [],
+        ),
+        ("Ja gut", "abcdefghijklmnopqrst" * 3, "abcdefghijklmnopqrst", ["loop"]),
+        ("Ja gut", "abcdefghijklmnopqrstu" * 3, "abcdefghijklmnopqrstu", []),
+        ("hahahaha", "ha" * 8, "ha", ["loop"]),
+        (
+            "森林の中に古い家が立",
+            "The quick brown fox jumps over a very lazy dog while seven wise women ",
+            "w",
+            ["too_long"],
+        ),
+        ("nur drei worte", "nur drei worte", "", []),
+        ("nur drei worte hier", "nur drei worte hier", "", ["copy"]),
+        ("Lena " + "sieht " * 14, "Lena sees", " Lena", ["loop"]),
+        ("Lena " + "sieht " * 15, "Lena sees", " Lena", []),
+        ("Katze", "cat or", " cat", []),
+        ("Vogel", "bird or", " bird", ["loop"]),
+    ],
+)
+def test_a_little_more_than_the_most_is_flagged(source: str, text: str, more: str, flags: list[Flag]) -> None:
+    lengths: set[Flag] = {"too_long", "too_short"} if "too_long" not in flags else set()
+    assert [flag for flag in suspicions(source, text + more) if flag not in lengths] == flags
+    if more:
+        assert lengths.issuperset(suspicions(source, text))
+
+
+@pytest.mark.parametrize(
     ("length", "other", "flags"), [(30, 80, []), (30, 81, ["too_long"]), (80, 30, []), (81, 30, ["too_short"])]
 )
 def test_a_text_may_be_twice_as_long_and_20_characters_more(length: int, other: int, flags: list[Flag]) -> None:
