@@ -26,8 +26,8 @@ SCORED = 32  # translations whose places are compared together: the logits of al
 
 
 def narrower(search: SearchConfig) -> SearchConfig:
-    """The settings for what follows a term: half the beam gives as good translations, in three quarters of the time."""
-    return replace(search, beam_size=(search.beam_size + 1) // 2)
+    """The settings for what follows a term: half the beam gives as good translations, in 0.7 of the time."""
+    return replace(search, beam_size=max(1, search.beam_size // 2))
 
 
 @dataclass(eq=False)

@@ -49,7 +49,7 @@ def describe(operation: Operation, refer: Refer) -> dict[str, Any]:
     names = re.findall(r"\{(\w+)", operation.path)
     found: dict[str, Any] = {
         "summary": operation.summary,
-        "operationId": operation.handle.__name__ if not names else f"{operation.handle.__name__}_{names[-1]}",
+        "operationId": identifier(operation),
         "parameters": [
             {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}
             for place, group in (("path", names), ("query", operation.query))
@@ -70,6 +70,12 @@ def describe(operation: Operation, refer: Refer) -> dict[str, Any]:
         for status in REFUSALS
     }
     return found
+
+
+def identifier(operation: Operation) -> str:
+    """The name of an operation in programs that are made from the document, such as get_glossaries_by_name."""
+    path = re.sub(r"\{(\w+)[^}]*\}", r"by_\1", operation.path.removeprefix("/v1/"))
+    return "_".join([operation.methods.lower(), *re.findall("[a-z]+", path)])
 
 
 def content(kind: Any, refer: Refer, media: str = JSON) -> dict[str, Any]:
