@@ -152,18 +152,19 @@ def read_parallel(source: Path, target: Path, split: Split) -> None:
 
 
 def read_tsv(path: Path, split: Split) -> None:
-    """Read the rows of a TSV file. Its first line decides which columns are read (see `find_columns`)."""
-    config, columns, only_column = split.config, [0], False
+    """Read the rows of a TSV file. Its first line decides which columns are read (see `find_columns`), and how many
+    there are at most: with one more, a sentence has a tab in it."""
+    columns, most = [0], 1
     for number, line in enumerate(corpus_lines(path, split), start=1):
         cells = line.removesuffix("\r").split("\t")
         if number == 1:
-            columns, is_header = find_columns(path, cells, config)
-            only_column = len(config.languages) == len(cells) == 1
+            columns, is_header = find_columns(path, cells, split.config)
+            most = max(len(cells), len(columns))
             if is_header:
                 continue
         if len(cells) <= max(columns):
             split.drop("too few columns" if line.strip() else split.blank, number, line)
-        elif only_column and len(cells) > 1:
+        elif len(cells) > most:
             split.drop("too many columns", number, line)
         else:
             split.add([cells[column] for column in columns], number)
@@ -173,13 +174,17 @@ def find_columns(path: Path, cells: list[str], config: DataConfig) -> tuple[list
     """The columns of the languages, and whether the first line (`cells`) names them. Without names, the first column is
     the source and the second the target; a file with one column holds the text in one language.
 
-    ValueError if the first line seems to name other columns, since it would become a pair.
+    ValueError if the first line seems to name other columns, since it would become a pair, or to begin with
+    a column of numbers.
     """
     if set(config.languages) <= set(cells):
         return [cells.index(language) for language in config.languages], True
     if len(cells) > 1 and all(map(COLUMN_NAME.fullmatch, cells)):
         wanted = f"data.source is {config.source} and data.target is {config.target}"
         raise ValueError(f"{path}: its columns are named {', '.join(cells)}, but {wanted}: name the same languages")
+    names = f"put a line before the first, with {' and '.join(config.languages)} above the columns with their text"
+    has_numbers = len(cells) > 2 and any(cell.strip().isdecimal() for cell in cells[:2])
+    require(not has_numbers, f"{path}: its first two columns aren't source and target but have numbers: {names}")
     if len(config.languages) == 1:
         return [0 if config.text == "source" or len(cells) == 1 else 1], False
     return [0, 1], False

@@ -87,6 +87,12 @@ def test_a_header_of_other_columns_is_an_error_and_not_a_pair(tmp_path: Path, he
         load(tmp_path / "pairs.tsv")
 
 
+def test_columns_of_numbers_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("18\tSchnell!\t1001\tQuick!\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"its first two columns .* have numbers: put a line before the first, with de"):
+        load(tmp_path / "pairs.tsv")
+
+
 @pytest.mark.parametrize("first", ["Ja\tNo", "ja", "Nein.\tNo."])
 def test_a_first_line_that_names_no_columns_is_read_as_text(tmp_path: Path, first: str) -> None:
     (tmp_path / "pairs.tsv").write_text(f"{first}\n" + "".join(f"Satz {n}\tsentence {n}\n" for n in range(40)))
@@ -311,7 +317,7 @@ def test_blank_sides_are_dropped_and_counted_in_every_split(folder: Path) -> Non
 def test_malformed_rows_are_counted_by_cause_with_their_first_line(folder: Path) -> None:
     for path in (*folder.glob("train.*"), *folder.glob("val.*")):
         path.unlink()
-    (folder / "train.tsv").write_text("eins\tone\nzwei\n\ndrei\tthree\n")
+    (folder / "train.tsv").write_text("eins\tone\nzwei\n\ndrei\tthree\nvier\tist zu viel\tfour\n")
     deep = "[" * 100_000
     (folder / "val.jsonl").write_text(
         '{"de": "eins", "en": "one"}\n{"de": "zwei"}\nnull\n{"de": 3, "en": "three"}\n'
@@ -319,8 +325,8 @@ def test_malformed_rows_are_counted_by_cause_with_their_first_line(folder: Path)
     )
     corpus = load(folder)
     assert corpus.train == [("eins", "one"), ("drei", "three")]
-    assert corpus.ledgers["train"].dropped == {"too few columns": 1, "a side is blank": 1}
-    assert corpus.ledgers["train"].first == {"too few columns": 2, "a side is blank": 3}
+    assert corpus.ledgers["train"].dropped == {"too few columns": 1, "a side is blank": 1, "too many columns": 1}
+    assert corpus.ledgers["train"].first == {"too few columns": 2, "a side is blank": 3, "too many columns": 5}
     assert corpus.val == [("eins", "one")]
     assert corpus.ledgers["val"].dropped == {"no text in one or both languages": 4, "not JSON": 2}
     assert corpus.ledgers["val"].first == {"no text in one or both languages": 2, "not JSON": 5}
@@ -349,11 +355,11 @@ def test_no_bytes_crash_reading_and_every_line_is_accounted_for(
     try:
         corpus = load(tmp_path, text=text)
     except ValueError as error:
-        assert re.search("no usable train (pair|text)|is UTF-(16|32)|is compressed", str(error))  # noqa: PT017
+        assert re.search("no usable train (pair|text)|is UTF-(16|32)|is compressed|have numbers", str(error))  # noqa: PT017
         return
     ledger = corpus.ledgers["train"]
     lines = content.count(b"\n") + (not content.endswith(b"\n"))
-    whole = sum(ledger.dropped[cause] for cause in ("not JSON", "too few columns"))  # rows that aren't divided
+    whole = sum(ledger.dropped[cause] for cause in ("not JSON", "too few columns", "too many columns"))  # rows that aren't divided
     assert lines <= ledger.read <= 2 * lines - whole if text == "both" else ledger.read == lines
     assert ledger.kept == len(corpus.train)
 
