@@ -9,14 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from nmt.commands.options import (
-    Options,
-    Parser,
-    add_device_options,
-    add_search_options,
-    keep_what_is_loaded,
-    run_command,
-)
+from nmt.commands.options import Options, Parser, add_device_options, add_search_options, run_command
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import override_search, setting_types
 from nmt.config.recipes import make_section
@@ -116,9 +109,8 @@ def command(options: Options) -> int:
 
 def load_models(options: Options, data: "DataConfig") -> "list[Model]":
     """Load the models. Raises ValueError if one has another direction, or a file of more text has no model."""
-    from nmt.commands.augmentation import require_languages
-    from nmt.commands.pieces import Model
-    from nmt.translation.translator import Translator, find_model
+    from nmt.commands.pieces import Model, load
+    from nmt.translation.translator import find_model
 
     hint = "--forward DIR translates the sources, --backward DIR the targets"
     require(bool(options.forward or options.backward), f"name a model: {hint}")
@@ -127,8 +119,8 @@ def load_models(options: Options, data: "DataConfig") -> "list[Model]":
         missing = options[f"more_{text}"] and not options[direction]
         require(not missing, f"--more-{text} needs a model that translates it: --{direction} DIR")
         for number, folder in enumerate(map(find_model, options[direction]), start=1):
-            translator = Translator.load(folder, options.device, precision=options.precision)
-            require_languages(folder, data, backward)
+            languages = (data.target, data.source) if backward else (data.source, data.target)
+            translator = load(folder, languages, options.device, options.precision)
             search = override_search(translator.search, options)
             search = replace(search, n_best=search.samples or (search.beam_size if options.distil else 1))
             name = f"{direction} {number}"
@@ -137,9 +129,8 @@ def load_models(options: Options, data: "DataConfig") -> "list[Model]":
             if precision == "auto":  # what it stands for may differ on another machine
                 exact = translator.plain and not search.samples
                 precision = "fp32" if exact else cast("DecodingPrecision", translator.precision)
-                translator = Translator.load(folder, options.device, precision=precision)
-            models.append(Model(name, folder, backward, options.device, precision, search, translator))
-    keep_what_is_loaded()
+                translator = load(folder, languages, options.device, precision)
+            models.append(Model(name, folder, languages, backward, options.device, precision, search, translator))
     return models
 
 

@@ -50,6 +50,8 @@ TEXTS = {
     "--json": ("FILE", "File to write the scores to, as JSON. For -, standard output has them instead of the table."),
 }
 
+FOR_FILES = ("hypothesis", "reference", "target_language", "ter", "json")  # what scoring a file of translations needs
+
 
 def make_evaluate_parser() -> Parser:
     text = "Score translations with BLEU and chrF. Without --source and --hypothesis, the test sets of the model's run "
@@ -100,8 +102,11 @@ def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evalu
     from nmt.scoring.evaluation import Evaluation
     from nmt.scoring.metrics import score
 
-    fits = bool(options.reference) and "source" not in options and "save" not in options
-    require(fits, "--hypothesis is scored against --reference, without --source and --save")
+    require(bool(options.reference), "--hypothesis is scored against --reference: give that too")
+    usual = make_evaluate_parser().defaults
+    given = [name for name, value in options.items() if name not in FOR_FILES and value != usual.get(name)]
+    others = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    require(not others, f"{others}: for a model, but --hypothesis has translations already; leave it out")
     file = Path(options.hypothesis[0])
     translations, references = read_lines(file), [read_lines(Path(name)) for name in options.reference]
     scores = score(translations, *references, metrics=metrics, language=options.get("target_language", ""))

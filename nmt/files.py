@@ -33,7 +33,13 @@ MARKS = {  # the longest first: one mark of UTF-32 begins with a mark of UTF-16
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-GZIP = b"\x1f\x8b"  # the first bytes
+NO_TEXT = {  # files without lines of text, by their first bytes, with advice
+    b"\x1f\x8b": "compressed: unpack it with gunzip, or give a file whose name ends in .gz",
+    b"PK\3\4": "a zip file, as office files and books are: give it the ending of its format, such as .docx",
+    b"%PDF-": "a PDF file: translate the file that it was made from",
+    b"\xd0\xcf\x11\xe0": "an old office file: save it in a new format, such as .docx",
+    b"\x89PNG": "a picture",
+}
 CONTROL = bytes({*range(32)} - {*b"\t\n\r"})
 LEAST_CONTROLS = 4  # fewer such bytes in the first line may be damage
 
@@ -104,9 +110,9 @@ def write_json(path: Path, value: Any) -> None:
 def require_utf8(start: bytes, name: str) -> None:
     """Raise ValueError, which names the text, if its first line shows that it is UTF-16 or UTF-32: by a byte-order
     mark, or by many control characters, nearly all at even or at odd places: the high bytes of many scripts. Or if it
-    is compressed."""
-    if start.startswith(GZIP):
-        raise ValueError(f"{name} is compressed: unpack it with gunzip, or give a file whose name ends in .gz")
+    is no text."""
+    if kind := next((kind for first, kind in NO_TEXT.items() if start.startswith(first)), ""):
+        raise ValueError(f"{name} is {kind}")
     even, odd = (sum(map(start[place::2].count, CONTROL)) for place in (0, 1))
     encoding = next((encoding for mark, encoding in MARKS.items() if start.startswith(mark)), "")
     if not encoding and max(even, odd) >= max(LEAST_CONTROLS, len(start) / 4) and max(even, odd) > 3 * min(even, odd):
@@ -116,9 +122,9 @@ def require_utf8(start: bytes, name: str) -> None:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file, plain or .gz, without a byte-order mark; only LF ends a line, and bytes that aren't
-    UTF-8 become U+FFFD. Raises ValueError for UTF-16."""
-    lines = list(iterate_lines(path))
+    """The lines of a text file, plain or .gz, without a byte-order mark, and without carriage returns at their ends;
+    only LF ends a line, and bytes that aren't UTF-8 become U+FFFD. Raises ValueError for UTF-16."""
+    lines = [line.rstrip("\r") for line in iterate_lines(path)]
     return [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
 
 

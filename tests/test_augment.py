@@ -39,6 +39,7 @@ PAIRS = [
 SPLITS = {
     "train": PAIRS,
     "val": [("Ein Kind lacht.", "A child laughs.")],
+    "val-news": [("Es regnet.", "It rains.")],
     "test_a": [("Ein Vogel singt.", "A bird sings."), ("Er geht.", "He goes.")],
 }
 
@@ -93,7 +94,7 @@ def test_each_sentence_goes_with_its_translation(auto: str, home: Path, tmp_path
     ]
     assert pairs[4:] == [pair for pair in expected if all(pair)]
     assert len(pairs) > 8
-    for split in ("val", "test_a"):
+    for split in ("val", "val-news", "test_a"):
         assert read(tmp_path / f"out/{split}.de") == [source for source, _ in SPLITS[split]]
         assert read(tmp_path / f"out/{split}.en") == [target for _, target in SPLITS[split]]
     assert not list(tmp_path.glob("out.*"))

@@ -93,7 +93,7 @@ def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refus
     tmp_path: Path, capsys: pytest.CaptureFixture[str], stderr_of: Stderr
 ) -> None:
     files = ["--hypothesis", str(tmp_path / "out.en"), "--reference", write(tmp_path / "ref.en", REFERENCES)]
-    (tmp_path / "out.en").write_text("".join(f"{line}\n" for line in REFERENCES), "utf-8-sig")
+    (tmp_path / "out.en").write_text("".join(f"{line}\r\n" for line in REFERENCES), "utf-8-sig", newline="")
     assert main([*files, "--json", "-"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     assert [score["value"] for score in found["scores"] if score["name"] == "exact"] == [100]
@@ -119,7 +119,10 @@ def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refus
         (["--model", "model", "--model", "model"], "several systems are given, but one is scored at a time"),
         (["--hypothesis", "a", "b", "--reference", "a"], "several systems are given, but one is scored at a time"),
         (["--beam-size", "-1"], "beam_size"),
-        (["--hypothesis", "two", "--reference", "two", "--save", "kept"], "without --source and --save"),
+        (
+            ["--hypothesis", "two", "--reference", "two", "--save", "x", "--precision", "int8"],
+            "--precision, --save: for",
+        ),
     ],
 )
 @pytest.mark.usefixtures("auto")
@@ -130,7 +133,7 @@ def test_a_mistake_is_told_in_one_line(
     for name, n in (("two", 2), ("one", 1), ("none", 0)):
         write(tmp_path / name, SOURCES[:n])
     (tmp_path / "model").symlink_to(run / "model")
-    model = [] if "--model" in arguments else ["--model", str(run)]
+    model = [] if {"--model", "--hypothesis"} & {*arguments} else ["--model", str(run)]
     said = stderr_of(main, [*model, *arguments])
     assert said.startswith("nmt.evaluate: ")
     assert message in said

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt import evaluate, train, translate
+from nmt import augment, evaluate, train, translate
 from nmt.server.models import read_folder
 from nmt.training.delivery import describe
 from nmt.translation.translator import Translator
@@ -50,6 +50,18 @@ def test_validation_has_the_figures_of_each_direction_and_their_means(folder: Pa
         assert record[f"validation/{name}"] == pytest.approx(sum(own) / 6)
     assert "bleu/de-fr" in record
     assert len((folder / "translations" / "step-00000002.txt").read_text().splitlines()) == 6 * SIZES["val"]
+
+
+def test_a_corpus_is_augmented_in_the_direction_of_its_languages(folder: Path, tmp_path: Path) -> None:
+    options = ["--data.corpus", f"{folder.parent / 'corpus'}", "--data.source", "fr", "--data.target", "de"]
+    options += ["--device", "cpu", "--forward", str(folder), "--output", f"{tmp_path / 'out'}"]
+    assert augment.main(options) == 0
+    sources = (folder.parent / "corpus" / "train.fr").read_text().splitlines()
+    made = [(tmp_path / "out" / f"train.{code}").read_text().splitlines()[SIZES["train"] :] for code in ("fr", "de")]
+    translator = Translator.load(folder, "cpu").between("fr", "de")
+    expected = dict(zip(sources, translator.translate(sources), strict=True))
+    assert made[0]
+    assert all(expected[source] == target for source, target in zip(*made, strict=True))
 
 
 def test_the_report_has_each_direction_its_validation_and_the_mean(folder: Path) -> None:

@@ -404,6 +404,8 @@ def test_documents_are_translated_as_a_whole_by_their_suffix_or_as_told(
         (["a.csv"], "--columns (in the service: the field columns) is missing: it says which columns are translated"),
         (["a.json", "a.csv"], "2 files: only one document"),
         (["a.json", "--document", "pdf"], "--document pdf: known are android, csv,"),
+        (["a.pdf"], "a.pdf: PDF says where letters stand"),
+        (["a"], "a is a zip file, as office files and books are"),
         (["a.json", "--document", "json", "--n-best", "3"], "--n-best: for lines"),
         (["a.de", "--encoding", "cp1252"], "--encoding: for documents; add --document"),
     ],
@@ -419,6 +421,8 @@ def test_what_is_no_document_is_refused_with_a_sentence(
     monkeypatch.chdir(tmp_path)
     for name in ("a.json", "a.csv", "a.de"):
         Path(name).write_text("{]" if name == "a.json" else "{}")
+    Path("a").write_bytes(b"PK\3\4\n")
+    Path("a.pdf").write_bytes(b"1")
     error = stderr_of(main, [*arguments, "--model", str(model_folder), "--output", "out"])
     assert error.startswith("nmt.translate: ")
     assert message in error

@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,14 +27,13 @@ from nmt.config import DataConfig
 from nmt.config.names import describe_changes
 from nmt.data.cleaning import Ledger, Pair
 from nmt.data.cleaning.filters import digest
-from nmt.data.corpora import clean_train, corpus_files, load_corpus, read_sentences
+from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.store.engines import Engine, usable_cores
 from nmt.data.store.inputs import fingerprints
 from nmt.fields import lasting, require
 from nmt.files import MARKER, SUMS, iterate_lines, locked, mark, remove_ours, sha256, whole_folder, write_json
 from nmt.messages import say
 from nmt.translation.mbr import pairwise_chrf
-from nmt.translation.model_folder import read_info
 
 STATE = "state.json"
 # Lines of a piece: enough to sort by length, few enough to translate again.
@@ -68,14 +68,6 @@ class Plan:
             search = {name: value for name, value in asdict(model.search).items() if name != "batch_size"}
             key |= {f"{model.name}: {name}": value for name, value in search.items()}
         return dict(json.loads(json.dumps(key)))
-
-
-def require_languages(folder: Path, config: DataConfig, backward: bool) -> None:
-    """Raise ValueError unless a model folder translates in this direction."""
-    info, _ = read_info(folder / "config.json")
-    wanted = (config.source, config.target)[:: -1 if backward else 1]
-    actual = f"{folder} translates from {info.source} to {info.target}"
-    require((info.source, info.target) == wanted, f"{actual}, not from {wanted[0]} to {wanted[1]}")
 
 
 def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | None:
@@ -163,7 +155,7 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
         say(note)
     train, ledger = clean_train(corpus, plan.config)
     with whole_folder(work / "pairs") as draft:
-        for split, pairs in {"train": train, "val": corpus.val, **corpus.tests}.items():
+        for split, pairs in {"train": train, **by_set(corpus), **corpus.tests}.items():
             files = [draft / f"{split}.{language}" for language in (plan.config.source, plan.config.target)]
             write_pairs(files, pairs, "w")
     ledgers, counts = {"train": ledger}, list[int]()
@@ -179,6 +171,12 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
             texts.append(lines)
         counts.append(write_pieces(work, backward, distinct(line for lines in texts for line in lines), PIECE))
     return counts, ledgers
+
+
+def by_set(corpus: Corpus) -> dict[str, list[Pair]]:
+    """The pairs of each validation set, by its name."""
+    left = iter(corpus.val)
+    return {part.name: [*islice(left, part.rows)] for part in corpus.val_sets} or {"val": corpus.val}
 
 
 def distinct(lines: Iterable[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import IO, Any
 
 from nmt.commands.streams import name_of, open_output
-from nmt.documents.base import FORMATS, Answer, Options, Translate, Unit, format_of, read_document
+from nmt.documents.base import FORMATS, Answer, Options, Translate, Unit, format_of, read_document, require_readable
 from nmt.documents.memory import with_memories
 from nmt.fields import require
 from nmt.files import require_whole_gzip
@@ -32,6 +32,8 @@ def document_format(options: Any, names: Sequence[str]) -> str:
         require(
             not wanted, f"{', '.join(wanted)}: for documents; add --document FORMAT, and leave out options for lines"
         )
+        for name in names:
+            require_readable(name)
         return ""
     require(len(names) == 1, f"{len(names)} files: only one document can be translated at a time")
     require(not for_lines, f"{', '.join(for_lines)}: for lines, not for documents; leave it out")

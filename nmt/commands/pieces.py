@@ -19,9 +19,11 @@ import torch
 
 from nmt.commands.options import keep_what_is_loaded
 from nmt.config import DecodingPrecision, SearchConfig
+from nmt.fields import require
 from nmt.files import iterate_lines, naming, write_lines
 from nmt.messages import say
 from nmt.reading.request import Translation
+from nmt.translation.model_folder import read_info
 from nmt.translation.translator import Translator
 
 
@@ -31,6 +33,8 @@ class Model:
 
     name: str
     folder: Path
+    languages: tuple[str, str]
+    """From which one it translates, and into which."""
     backward: bool
     device: str
     precision: DecodingPrecision
@@ -40,14 +44,22 @@ class Model:
 
     @property
     def translator(self) -> Translator:
-        return self.loaded or load_once(self.folder, self.device, self.precision)
+        return self.loaded or load_once(self.folder, self.languages, self.device, self.precision)
 
 
-@cache
-def load_once(folder: Path, device: str, precision: DecodingPrecision) -> Translator:
-    translator = Translator.load(folder, device, precision=precision)
+def load(folder: Path, languages: tuple[str, str], device: str, precision: DecodingPrecision) -> Translator:
+    """A model folder's translator between these languages. ValueError if it translates between others."""
+    translator, (info, _) = Translator.load(folder, device, precision=precision), read_info(folder / "config.json")
+    if translator.tokenizer.languages.before_target:
+        translator = translator.between(*languages)
+    else:
+        actual = f"{folder} translates from {info.source} to {info.target}"
+        require((info.source, info.target) == languages, f"{actual}, not from {' to '.join(languages)}")
     keep_what_is_loaded()
     return translator
+
+
+load_once = cache(load)  # for worker processes: what a process has loaded before it is forked doesn't run in the fork
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ YAML_TYPES = {
     "null": ("~|null|Null|NULL|", ("~", "n", "N", "")),
 }
 
+UNUSUAL_BREAK = re.compile("[\x85\u2028\u2029]")
+
 
 @cache
 def yaml_classes() -> tuple[Any, Any]:
@@ -36,6 +38,12 @@ def yaml_classes() -> tuple[Any, Any]:
     for name, (pattern, first) in YAML_TYPES.items():
         for kind in (loader, dumper):
             kind.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(f"(?:{pattern})\\Z"), list(first))
+
+    def represent(writer: Any, text: str) -> Any:
+        style = '"' if UNUSUAL_BREAK.search(text) else None  # else the break becomes a blank
+        return writer.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    dumper.add_representer(str, represent)
     loader.add_constructor("tag:yaml.org,2002:int", lambda reader, node: int(reader.construct_scalar(node)))
     return loader, dumper
 

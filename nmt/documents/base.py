@@ -142,10 +142,15 @@ def format_of(name: str) -> str:
     found = (known for known, has in FORMATS.items() if name.lower().endswith(has.suffixes))
     if known := next(found, None):
         return known
-    advice = next((advice for suffix, advice in ADVICE.items() if name.lower().endswith(suffix)), "")
-    require(not advice, f"{PurePath(name).name}: {advice}")
+    require_readable(name)
     suffixes = " ".join(suffix for has in FORMATS.values() for suffix in has.suffixes)
     raise ValueError(f"{PurePath(name).name}: no format of documents has this suffix; known are {suffixes}")
+
+
+def require_readable(name: str) -> None:
+    """ValueError, with advice, for the name of a file in a format that is known not to be read."""
+    advice = next((advice for suffix, advice in ADVICE.items() if name.lower().endswith(suffix)), "")
+    require(not advice, f"{PurePath(name).name}: {advice}")
 
 
 def read_document(data: bytes, format_name: str, options: Options) -> Document:

@@ -4,6 +4,7 @@ Chapters must stay well-formed XML: an answer that would break one isn't taken, 
 target language, it becomes the language of the book. Source: EPUB 3.3, W3C.
 """
 
+import re
 from dataclasses import replace
 from functools import partial
 from posixpath import dirname, normpath
@@ -18,7 +19,9 @@ from nmt.documents.office import Change, archive_document, attributes, xml_docum
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import INVALID, Xml, escape
 from nmt.fields import require
+from nmt.text.markup import read_tags
 
+NAME = re.compile(r"[^\s<>/]+")
 TITLES = ("dc:title", "dc:description", "dc:subject", "ncx:text")
 
 
@@ -78,13 +81,25 @@ def chapter(data: bytes, name: str, options: Options) -> Document:
     return text_document(source, slots, changes, errors="xmlcharrefreplace")
 
 
+def around(segment: str) -> tuple[str, str]:
+    """The opening tags that a segment lacks before it, and the closing tags that it lacks after it: elements may go on
+    over a line break, where a segment ends."""
+    before = after = ""
+    for tag in reversed(read_tags(segment)):
+        if not (tag.void or tag.partner):
+            [name] = NAME.findall(segment, tag.start, tag.end)[:1]
+            before, after = (f"{before}<{name}>", after) if tag.closes else (before, f"{after}</{name}>")
+    return before, after
+
+
 def write(slot: Slot, has_type: bool, text: str) -> str:
     """An answer as it is written, if it is well-formed XML; else ValueError. `has_type`: whether the file has a
     document type, which declares entities of HTML."""
     written = slot.write(INVALID.sub("\ufffd", text))
     start = '<!DOCTYPE x SYSTEM "x">' if has_type else ""
+    before, after = around(slot.unit.text) if slot.unit.markup else ("", "")
     try:
-        expat.ParserCreate().Parse(f"{start}<x>{written if slot.unit.markup else ''}</x>", True)
+        expat.ParserCreate().Parse(f"{start}<x>{before}{written if slot.unit.markup else ''}{after}</x>", True)
     except (expat.ExpatError, UnicodeError):
         raise ValueError("the translation isn't well-formed XML") from None
     return written

@@ -8,8 +8,10 @@ place in a translation of the memory.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from heapq import nlargest
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +78,21 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower())) or {text}
 
 
+def known_answer(unit: Unit, memory: Memory, threshold: float) -> Answer | None:
+    """What the memory has for a unit, as mark-up if the unit is; None if it has tags, or the memory has nothing."""
+    if not unit.markup:
+        return memory.find(unit.text, threshold)
+    found = memory.find(unescape(unit.text), threshold) if "<" not in unit.text else None
+    return replace(found, text=escape(found.text, quote=False)) if found else None
+
+
 def with_memory(
     translate: Translate, memory: Memory, threshold: float = THRESHOLD, say: Callable[[str], None] = lambda remark: None
 ) -> Translate:
     """A translator that takes what it can from the memory. `say` takes remarks for the user."""
 
     def translate_rest(units: Sequence[Unit]) -> list[Answer]:
-        known = [None if unit.markup else memory.find(unit.text, threshold) for unit in units]
+        known = [known_answer(unit, memory, threshold) for unit in units]
         rest = iter(translate([unit for unit, answer in zip(units, known, strict=True) if not answer]))
         for unit, answer in zip(units, known, strict=True):
             if answer and answer.flags:

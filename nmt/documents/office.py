@@ -27,6 +27,7 @@ class Slot(NamedTuple):
     start: int
     unit: Unit | None
     put: Callable[[Answer], None]
+    """ValueError, before anything is written, if the file can't have the answer: the text stays then, with a note."""
 
 
 def read_xml(data: bytes, what: str, *roots: str) -> Xml:
@@ -38,17 +39,24 @@ def read_xml(data: bytes, what: str, *roots: str) -> Xml:
 
 def xml_document(xml: Xml, slots: Iterable[Slot | Paragraph], changes: Iterable[Change] = ()) -> Document:
     """An XML file: a document, or a part of one."""
-    slots, changes = [slot for slot in slots if slot.unit], list(changes)
+    slots, changes, notes = [slot for slot in slots if slot.unit], list(changes), list[str]()
+
+    def put(slot: Slot | Paragraph, answer: Answer) -> None:
+        try:
+            slot.put(answer)
+        except ValueError as error:
+            place = slot.unit.place if slot.unit else ""
+            notes.append(f"{place}: {error}, so the text stays as it is")
 
     def write(answers: Sequence[Answer]) -> bytes:
         xml.edits.clear()
         pairs = zip(slots, answers, strict=True)
-        edits: list[Change] = [*changes, *((slot.start, partial(slot.put, answer)) for slot, answer in pairs)]
+        edits: list[Change] = [*changes, *((slot.start, partial(put, slot, answer)) for slot, answer in pairs)]
         for _, edit in sorted(edits, key=lambda edit: edit[0], reverse=True):
             edit()
         return still_xml(xml.data, xml.result(), xml.name)
 
-    return Document(xml.data, [slot.unit for slot in slots if slot.unit], write)
+    return Document(xml.data, [slot.unit for slot in slots if slot.unit], write, notes)
 
 
 def archive_document(archive: Archive, parts: Mapping[str, Document]) -> Document:

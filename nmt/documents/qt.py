@@ -13,6 +13,8 @@ from nmt.documents.paragraphs import Paragraph, Piece
 from nmt.documents.plurals import Leaf, leaf
 from nmt.documents.xml_splice import Element, Text, Xml, escape
 
+SHOWN = 40  # characters of a message that name it in remarks
+
 
 def read(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "one of Qt Linguist", "TS")
@@ -32,7 +34,7 @@ def slots_of(xml: Xml, message: Element, options: Options) -> Iterator[Slot]:
         return
     spans = ((source.inner, source.inner_end),)
     texts = [child.value for child in source.children if isinstance(child, Text)]
-    paragraph = Paragraph(xml, [Piece("words", spans, "".join(texts))], "message")
+    paragraph = Paragraph(xml, [Piece("words", spans, "".join(texts))])
     forms = [child for child in target.elements if child.name == "numerusform"]
     if not paragraph.unit or len(source.elements):
         return
@@ -40,16 +42,14 @@ def slots_of(xml: Xml, message: Element, options: Options) -> Iterator[Slot]:
     for n, element in enumerate(forms or [target]):
         number = numbers[n] if len(numbers) == len(forms) else ""
         form = leaf(paragraph.unit.text, number, "%n" if forms else "")
-        unit = Paragraph(xml, [Piece("words", spans, form.text)], "message").unit
+        place = f"message {paragraph.unit.text[:SHOWN]!r}"
+        unit = Paragraph(xml, [Piece("words", spans, form.text)], place).unit
         yield Slot(element.start, unit, partial(put, xml, element, form))
 
 
 def put(xml: Xml, element: Element, form: Leaf, answer: Answer) -> None:
-    """Fill a translation or a form, as it is without its number if that is lost."""
-    try:
-        text = form.write(answer.text)
-    except ValueError:
-        return
+    """Fill a translation or a form; ValueError if its number is lost."""
+    text = form.write(answer.text)
     is_finished = element.name == "translation" and not answer.flags
     if answer.text != form.text:
         xml.fill(element, xml.encode(escape(text)), {"type": None} if is_finished else {})

@@ -9,6 +9,8 @@ from nmt.documents.base import Document, Options, Slot, Text, decode, has_words,
 from nmt.documents.txt import one_line
 from nmt.fields import require
 
+NUMBER = re.compile("[1-9][0-9]{0,3}")  # of a column, also where a column has a number as its name
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -44,10 +46,9 @@ def choose(header: list[str], columns: tuple[str, ...]) -> tuple[set[int], bool]
     names = ", ".join(header[:20])
     missing = "--columns (in the service: the field columns) is missing"
     require(bool(columns), f"{missing}: it says which columns are translated (of {names})")
-    named = {header.index(name) for name in columns if name in header}
-    others = [name for name in columns if name not in header]
-    numbers = {int(name) for name in others if re.fullmatch("[1-9][0-9]{0,3}", name)}
-    unknown = ",".join(name for name in others if not re.fullmatch("[1-9][0-9]{0,3}", name))
+    numbers = {int(name) for name in columns if NUMBER.fullmatch(name)}
+    named = {header.index(name) for name in columns if name in header and not NUMBER.fullmatch(name)}
+    unknown = ",".join(name for name in columns if name not in header and not NUMBER.fullmatch(name))
     require(not unknown, f"--columns {unknown}: the first line has {names}")
     outside = ",".join(str(number) for number in numbers if number > len(header))
     require(not outside, f"--columns {outside}: the first line has {len(header)} columns")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt.augment import make_augment_parser
@@ -184,6 +184,7 @@ LIKE_NUMBERS = st.from_regex(r"[-+.0-9eExo_:~nN]{0,9}", fullmatch=True) | st.sam
 )
 
 
+@example(value="\x85", flow=False)
 @given(
     value=st.recursive(SCALARS | LIKE_NUMBERS, lambda v: st.lists(v) | st.dictionaries(LIKE_NUMBERS, v)),
     flow=st.booleans(),

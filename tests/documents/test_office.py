@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from nmt.documents.base import Answer, Options, Unit, read_document, translate_document
-from tests.documents.office_samples import FILES, OPTIONS, W, docx, office, run, zipped
+from tests.documents.office_samples import EPUB, FILES, OPTIONS, W, docx, office, run, zipped
 
 PARTS = [
     "<1>", "</1>", "<2/>", "<2>", "</2>", "<3/>", "<br/>", "<br>", "<99>", "<b>", "</b>", "<!--", "]]>", "&",
@@ -139,6 +139,19 @@ def test_books_change_their_language_and_keep_the_first_member() -> None:
     assert b'alt="BILD EIN"' in files["O/a b.xhtml"]
     empty = translate_document(FILES["epub", "book"][0], "epub", lambda units: [Answer("")] * len(units), OPTIONS)
     assert b'alt="Ein Bild"' in xml_files(empty)["O/a b.xhtml"]
+
+
+def test_elements_of_a_book_go_on_over_line_breaks() -> None:
+    text = '<p><i class="a"><b>eins<br/>zwei</b> drei</i></p>'
+    book = zipped({**EPUB, "O/a b.xhtml": f"<html><body>{text}</body></html>"})
+
+    def answered(found: str, new: str) -> bytes:
+        answers = [Answer(unit.text.replace(found, new)) for unit in read_document(book, "epub", OPTIONS).units]
+        return xml_files(read_document(book, "epub", OPTIONS).join(answers))["O/a b.xhtml"]
+
+    assert text.replace("zwei", "2").encode() in answered("zwei", "2")
+    assert text.encode() in answered("zwei</b>", "</b>zwei</b><b>")
+    assert text.encode() in answered("zwei</b> drei</i>", "zwei</i> drei</b>")
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,11 @@ def test_messages_of_qt_are_filled_and_finished() -> None:
     assert "<numerusform>x %n Hunde</numerusform><numerusform>x %n Hunde</numerusform>" in written
     assert 'language="en">' in written
     assert '<translation type="vanished">Old</translation>' in written
+    document = read_document(QT.encode(), "qt", Options(target="en"))
+    lost = document.join([Answer(unit.text.replace("2 Hunde", "dogs")) for unit in document.units]).decode()
+    assert "<numerusform></numerusform>" in lost
+    [note] = document.notes
+    assert note.startswith("message '%n Hunde': the translation of a plural form hasn't the number 2 once, so the text")
     polish = QT.replace("<numerusform></numerusform>", "<numerusform/>", 1)
     assert read_document(polish.encode(), "qt", TO_POLISH).units
 

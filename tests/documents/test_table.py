@@ -26,6 +26,11 @@ def test_columns_have_names_or_numbers(columns: tuple[str, ...], texts: list[str
     assert [cell for cell in cells if "\n" in cell] == [f'{text}, "\n{text}' for text in texts]
 
 
+def test_a_number_is_that_of_a_column_even_if_the_first_line_has_it() -> None:
+    document = read_document(b"Hund\t1\nHut\t2", "csv", Options(columns=("1",)))
+    assert [unit.text for unit in document.units] == ["Hund", "Hut"]
+
+
 def test_a_table_without_quotes_gets_none() -> None:
     document = read_document(b"1\tHund\n2\tHut", "csv", Options(columns=("2",)))
     assert document.join([Answer("a\tb\nc"), Answer('"x" y')]) == b'1\ta b c\n2\t "x" y'
