@@ -19,6 +19,8 @@ OUTPUT = {"--json": ("", "Print JSON instead of tables.")}
 ATTENTION = {
     "--sentence": ("TEXT", "Source sentence whose attention is drawn. It needs --picture and a model folder."),
     "--translation": ("TEXT", "Translation of the sentence. Without it, the model translates the sentence."),
+    "--from": ("LANGUAGE", "Code of the source language, for a model that must be told it."),
+    "--to": ("LANGUAGE", "Code of the target language, for a model that knows several."),
     "--picture": ("FILE", "PNG file to write: the attention from each target piece (row) to the source pieces."),
 }
 
@@ -65,6 +67,8 @@ def draw(folder: Path, options: Options) -> None:
 
     require(folder.is_dir(), f"{folder} is not a model folder: --sentence needs a trained model")
     translator = Translator.load(folder, precision="fp32")
+    if languages := {side: options[name] for side, name in (("source", "from"), ("target", "to")) if name in options}:
+        translator = translator.between(**languages)
     write_attention(translator, options.sentence, options.get("translation"), Path(options.picture))
     say(f"Picture: {options.picture}")
 

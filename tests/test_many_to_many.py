@@ -64,6 +64,15 @@ def test_a_corpus_is_augmented_in_the_direction_of_its_languages(folder: Path, t
     assert all(expected[source] == target for source, target in zip(*made, strict=True))
 
 
+def test_one_direction_is_trained_further(folder: Path, tmp_path: Path, stderr_of: Stderr) -> None:
+    model, corpus = folder / "model", folder.parent / "corpus"
+    options = ["--config", f"{folder / 'config.yaml'}", "--data.corpus", f"{corpus}", "--tokenizer.folder", f"{model}"]
+    options += ["--training.start_from", f"{model}", "--training.max_steps", "2", "--runs", f"{tmp_path}"]
+    assert train.main([*options, "--data.source", "fr", "--data.target", "de", "--name", "one"]) == 0
+    assert [*json.loads((tmp_path / "one" / "report.json").read_text())["tests"]] == ["test"]
+    assert "data.source is given alone: give both languages" in stderr_of(train.main, [*options, "--data.source", "fr"])
+
+
 def test_the_report_has_each_direction_its_validation_and_the_mean(folder: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
     chrf = [test["chrf"] for test in report["tests"].values()]

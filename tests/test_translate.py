@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt.commands.documents import document_format
 from nmt.commands.streams import read_chunks
 from nmt.config import SearchConfig
 from nmt.reading.request import Request
-from nmt.translate import main
+from nmt.translate import main, make_translate_parser
 from nmt.translation.formats import Text
 from nmt.translation.jobs import Translating
 from nmt.translation.translator import Translator
@@ -395,6 +396,11 @@ def test_documents_are_translated_as_a_whole_by_their_suffix_or_as_told(
     assert capfd.readouterr().out == f"{dog}\n\n"
     assert main([str(tmp_path / "a.txt"), *common, "--document", "txt"]) == 0
     assert capfd.readouterr().out == f"  {dog}\r\n\r\n"
+
+
+def test_a_compressed_document_has_the_format_that_its_name_says() -> None:
+    options = make_translate_parser().parse(["page"])
+    assert [document_format(options, [name]) for name in ("page.MD.gz", "page.gz", "page.de.gz")] == ["md", "", ""]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What `nmt.translate` does with a document: a file flows in, and flows out whole with its texts translated."""
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +23,7 @@ LINES = (".txt", ".text", ".tsv", ".tab")  # files that are lines, unless an opt
 
 def document_format(options: Any, names: Sequence[str]) -> str:
     """The format of the document to translate: of --document, else by the suffix of the file; empty for lines."""
-    given = options.get("document", "")
+    given, names = options.get("document", ""), [re.sub(r"(?i)\.(gz|zst)\Z", "", name) for name in names]
     require(not given or given in FORMATS, f"--document {given}: known are {', '.join(sorted(FORMATS))}")
     for_lines = [f"--{name.replace('_', '-')}" for name in FOR_LINES if options.get(name)]
     for_lines += [f"--format {options.format}"] * (options.format != "text")

@@ -15,6 +15,7 @@ from nmt.config.yaml12 import read_yaml, write_yaml
 from nmt.fields import read_value, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
+PAIR = {"data.source", "data.target"}
 RECIPES = Path(__file__).parents[1] / "recipes"
 
 
@@ -33,6 +34,11 @@ def make_config(given: Mapping[str, Any], recipe: Path | None = None) -> Config:
     ValueError if the recipe can't be read, or a setting is unknown, of the wrong type, or out of range.
     """
     values = (read_settings(recipe) if recipe else {}) | {n: v for n, v in given.items() if n in setting_types()}
+    several = values.get("data.many_to_many") if "data.many_to_many" not in given else ()
+    if several and (pair := PAIR & given.keys()):  # one direction, with the recipe of several
+        problem = f"{recipe} has data.many_to_many, and {next(iter(pair))} is given alone: give both languages or none"
+        require(pair == PAIR, problem)
+        values["data.many_to_many"] = ()
     # An objective that only another family can learn chooses that family, unless the settings name one.
     families = OBJECTIVES[values.get("training.objective", "translation")].families
     if len(families) == 1:

@@ -14,16 +14,29 @@ from nmt.documents.paragraphs import Paragraph
 from nmt.documents.plurals import with_forms
 from nmt.documents.runs import written_attribute
 from nmt.documents.xml_splice import Element, Xml
+from nmt.fields import require
+from nmt.text.languages import short_code
 
 UNTRANSLATED = frozenset("new needs-translation needs-adaptation needs-l10n initial".split())  # noqa: SIM905
 SEGMENTS = ("x1:trans-unit", "x2:segment")
+SOURCE, TARGET = ("source-language", "srcLang"), ("target-language", "trgLang")  # attributes
 
 
 def read(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "XLIFF 1.2 or 2.x", "x1:xliff", "x2:xliff")
-    segments = [element for element in xml.root.walk(is_entered) if element.name in SEGMENTS and is_translated(element)]
+    found = [element for element in xml.root.walk(is_entered) if element.name in SEGMENTS and is_translated(element)]
+    segments = [element for element in found if has_languages(element, options)]
+    stated = f"from {found[0].inherited(*SOURCE)} to {found[0].inherited(*TARGET) or '?'}" if found else ""
+    wanted = f"from {options.source or '?'} to {options.target or '?'}"
+    require(not found or bool(segments), f"the file is {stated} by what it says, not {wanted}")
     slots = [slot for element in segments if (slot := slot_of(xml, element, options))]
     return with_forms(xml_document(xml, slots, languages(xml, options.target)), options)
+
+
+def has_languages(element: Element, options: Options) -> bool:
+    """Whether a segment is in the languages of the options, as far as both are known."""
+    known = ((element.inherited(*SOURCE), options.source), (element.inherited(*TARGET), options.target))
+    return all(short_code(stated) == short_code(wanted) for stated, wanted in known if stated and wanted)
 
 
 def is_translated(element: Element) -> bool:

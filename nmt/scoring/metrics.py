@@ -1,9 +1,10 @@
 """Corpus scores: translations and references flow in; BLEU, chrF, exact matches and TER flow out, with signatures.
 
-BLEU, chrF and TER are sacreBLEU's (Post 2018): detokenised, cased; BLEU (Papineni et al. 2002) with the tokenisation
-of the target language, chrF2 (Popović 2015), TER (Snover et al. 2006). An exact match is a translation that is equal to
-a reference: it still tells systems apart where BLEU is near 100. To add a metric, extend `Metric` and `measure`, and
-add an option like --ter to `nmt.evaluate`. N: sentences; D: what a sentence adds to a score, such as its words.
+BLEU, chrF and TER are sacreBLEU's (Post 2018) on detokenised text, cased but for TER: BLEU (Papineni et al. 2002) with
+the tokenisation of the target language, chrF2 (Popović 2015), TER (Snover et al. 2006). An exact match is a translation
+that is equal to a reference: it still tells systems apart where BLEU is near 100. To add a metric, extend `Metric` and
+`measure`, and add an option like --ter to `nmt.evaluate`. N: sentences; D: what a sentence adds to a score, such as its
+words.
 """
 
 from collections.abc import Sequence

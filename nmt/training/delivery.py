@@ -250,4 +250,4 @@ def describe(report: dict[str, Any], folder: Path) -> Iterator[str]:
     label, command = NEXT[report["settings"]["training"].get("objective", "translation")]
     several = report["settings"].get("data", {}).get("many_to_many")
     target = f" --to {several[0]}" if several else ""
-    yield f"{label + ':':<12}{typed(command.format(model=folder / 'model'))}{target}"
+    yield f"{label + ':':<11} {typed(command.format(model=folder / 'model'))}{target}"

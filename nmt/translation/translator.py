@@ -310,7 +310,10 @@ class Translator:
 
     def align(self, line: str, translation: Translation) -> list[tuple[int, int]]:
         """Pairs (word of the line, word of its translation) of numbers from 0. Words are what stands between blanks,
-        no-break spaces included; a word that disappears in reading, such as a soft hyphen, has no link."""
+        no-break spaces included; a word that disappears in reading, such as a soft hyphen, has no link. TypeError for a
+        translation that is only a text."""
+        if not isinstance(translation, Translation):
+            raise TypeError("align needs a Translation, as translate_n_best gives it")
         return self.aligner.align(line, translation)
 
     def scorer(self, search: SearchConfig | None = None, markup: Mode = "auto") -> ForcedScorer:

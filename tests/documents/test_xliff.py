@@ -1,5 +1,7 @@
 """XLIFF: targets are filled with their state; those that are there stay."""
 
+import pytest
+
 from nmt.documents.base import Answer, Options, read_document
 from tests.documents.office_samples import XLIFF_1, XLIFF_2
 
@@ -22,6 +24,13 @@ def test_targets_are_added_filled_and_kept() -> None:
     assert 'A <bpt id="1">&lt;b></bpt>set<ept id="1">&lt;/b></ept>. And <mrk mtype="protected">fest</mrk>.<' in text
     assert '<mrk mtype="seg" mid="1">One.</mrk> <mrk mtype="seg" mid="2">Two.</mrk></target>' in text
     assert '<file original="a" source-language="de" datatype="html" target-language="en">' in text
+
+
+def test_a_file_in_other_languages_is_refused() -> None:
+    for file, target in ((XLIFF_1.encode(), "en"), (XLIFF_2.encode(), "en-GB")):
+        with pytest.raises(ValueError, match=r"the file is from de to .* by what it says, not from fr to en"):
+            read_document(file, "xliff", Options(source="fr", target=target))
+        assert read_document(file, "xliff", Options(source="de-AT", target=target)).units
 
 
 def test_the_state_of_version_2_is_that_of_the_segment() -> None:

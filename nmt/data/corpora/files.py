@@ -22,7 +22,7 @@ KINDS = (
     "data.text source or target also one plain file"
 )
 KINDS_OF_ROWS = ("tsv", "jsonl", "tmx", "xliff", "xlf", "parquet", "po", "mo")
-ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$")
+ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$", re.IGNORECASE)
 COMPRESSED = ("", ".gz", ".zst")
 COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|(?i:source|target|src|tgt)")  # de, pt-BR, Source
 
@@ -49,7 +49,7 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
     plain = path.is_file() and not ROWS.search(path.name)
     problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files"
     usable = not plain or len(config.languages) == 1
-    require(usable, f"{problem} or, for text in one language, set data.text to source or target")
+    require(usable, f"{problem} or, for text in one language, set data.text to source or target; {KINDS}")
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
         raise ValueError(f"the corpus {config.corpus!r}: there is no such folder or file; {KINDS}")
@@ -121,7 +121,7 @@ def read_split(files: list[Path], config: DataConfig, training: bool) -> Split:
     split, rows = Split(config, training), ROWS.search(files[0].name)
     split.files = files
     if rows:
-        READERS[rows[1]](files[0], split)
+        READERS[rows[1].lower()](files[0], split)
     elif config.unit == "pair":
         for source, target in zip(files[::2], files[1::2], strict=True):
             read_parallel(source, target, split)
@@ -207,14 +207,14 @@ def read_jsonl(path: Path, split: Split) -> None:
 
 def read_entries(path: Path, split: Split) -> None:
     """Read the entries of a translation memory, or the units of XLIFF; their numbers are those of the file."""
-    for number, texts in enumerate(entries_of(path, "TMX" if ".tmx" in path.suffixes else "XLIFF"), start=1):
+    for number, texts in enumerate(entries_of(path, "TMX" if ".tmx" in path.name.lower() else "XLIFF"), start=1):
         split.add([in_language(texts, language) for language in split.config.languages], number)
 
 
 def read_catalogue(path: Path, split: Split) -> None:
     """Read the messages of a program and their translations."""
     config = split.config
-    language, messages = (mo_messages if ".mo" in path.suffixes else po_messages)(path)
+    language, messages = (mo_messages if ".mo" in path.name.lower() else po_messages)(path)
     swapped = are_swapped(path, language, config.source, config.target)
     for number, (text, translation, is_fuzzy) in enumerate(messages, start=1):
         pair = (translation, text) if swapped else (text, translation)
