@@ -138,7 +138,8 @@ class DataConfig:
         for entry in self.more:
             problem = f"the corpus {entry.shown_name} of data.more has the languages {', '.join(entry.languages)}"
             known = len({*entry.languages} & {*self.many_to_many}) == len(entry.languages) != 1
-            require(known, f"{problem}: name at least two of data.many_to_many, each once")
+            advice = "name at least two of data.many_to_many, each once" if codes else "they are for data.many_to_many"
+            require(known, f"{problem}: {advice}")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         for name in ("typos", "placeholders"):

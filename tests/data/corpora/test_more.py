@@ -273,7 +273,7 @@ def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
         ("{corpus: auto}", "has no corpus: name one"),
         ("{corpus: x, tag: 2de}", "has the tag '2de': it must be a word of small letters"),
         ("{corpus: x, tag: s}", "has the tag 's'"),
-        ("{corpus: x, languages: [de, en]}", "x of data.more has the languages de, en: name at least two of data.many"),
+        ("{corpus: x, languages: [de, en]}", "x of data.more has the languages de, en: they are for data.many_to_many"),
         ("{corpus: x, cleaning: {words: 0}}", "cleaning.words is 0: it must be at least 1"),
         ("{corpus: my/x}, {corpus: x}", "the corpora are called main, x, x: give each a name"),
     ],
