@@ -82,8 +82,6 @@ def comparisons(results: Path) -> list[Comparison]:
             search = f"beam {beam}" if beam > 1 else "greedy"
             how = f"translating, {search}, {model or 'one sentence at a time'}: "
             found.append(Comparison(f"{how}sentences/s", ours, theirs, "sentences_per_second"))
-            if name != "batch_1":
-                found.append(Comparison(f"{how}BLEU", ours, theirs, "bleu"))
     for row in last_run(results / "serve_peers.jsonl"):
         clients = f"{row['clients']} client{'s' if row['clients'] > 1 else ''}"
         ours = row | {"speed": row["sentences_per_second"]}

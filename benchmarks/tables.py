@@ -163,16 +163,18 @@ def real_lines(rows: Sequence[Row]) -> str:
 
 
 def any_language(rows: Sequence[Row]) -> str:
-    """The chrF that each kind of line loses in each language; of kinds that lose little in all, only their number."""
+    """The chrF that each kind of line loses in each language, if several have it; of those that lose little in all, only
+    their number."""
     languages, kinds = (list(dict.fromkeys(row[name] for row in rows)) for name in ("languages", "kind"))
     lost = {(row["kind"], row["languages"]): row["plain"] - row["chrf"] for row in rows}
     of_plain = [row["plain"] for row in rows if row["kind"] == "plain"]
     lines = [["chrF of plain lines", *(f"{plain:.1f}" for plain in of_plain)]]
     cells = {kind: [lost.get((kind, language)) for language in languages] for kind in kinds}
-    shown = {kind: found for kind, found in cells.items() if max(x for x in found if x is not None) >= LOSS}
+    several = {kind: found for kind, found in cells.items() if sum(x is not None for x in found) > 1}
+    shown = {kind: found for kind, found in several.items() if max(x for x in found if x is not None) >= LOSS}
     for kind, found in shown.items():
         lines.append([f"{kind}: loss", *("" if x is None else f"{x:+.1f}" for x in found)])
-    lines.append([f"each other kind ({len(kinds) - len(shown)})", *[f"below {LOSS:g}"] * len(languages)])
+    lines.append([f"each other kind ({len(several) - len(shown)})", *[f"below {LOSS:g}"] * len(languages)])
     return markdown(["", *languages], lines)
 
 
