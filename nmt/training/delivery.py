@@ -7,10 +7,12 @@ A translator translates the test sets. Of other models, the losses on the test s
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import torch
+from sacrebleu.metrics.chrf import CHRF
 from torch import Tensor
 
 from nmt.config import Config, DataConfig, ObjectiveName
@@ -47,7 +49,8 @@ from nmt.translation.translator import Translator
 from nmt.version import __version__
 
 # Thresholds of flags: at most so many validation sentences are translated; this fraction of them is below.
-CONFIDENCE_SENTENCES, UNSURE_SHARE = 1000, 1 / 200
+CONFIDENCE_SENTENCES, UNSURE_SHARE, MOST_UNSURE = 1000, 1 / 200, 1 / 5
+POOR = 40.0  # chrF: translations with less share little with their reference
 MOST_SPELLING = 100.0  # letters a piece: no word has so many, and all unknown words are flagged
 
 
@@ -87,13 +90,13 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
         chosen = [data.validation_text[n] for n in rows[: CONFIDENCE_SENTENCES // len(data.validation_sets)]]
         pairs += chosen
         best += [translations[0] for translations in translator.translate_n_best([source for source, _ in chosen])]
-    confidence = lowest([translation.confidence for translation in best])
+    scores = [CHRF().sentence_score(t.text, [target]).score for t, (_, target) in zip(best, pairs, strict=True)]
     familiar = (data.tokenizer.familiar(source, t.text) for (source, _), t in zip(pairs, best, strict=True))
     spellings, shares = zip(*familiar, strict=True)
     lengths = [sum(map(width, side)) for side in zip(*pairs, strict=True)]
     return replace(
         data.facts,
-        least_confidence=confidence,
+        least_confidence=unsure_below([translation.confidence for translation in best], scores),
         least_spelling=lowest([min(spelling, MOST_SPELLING) for spelling in spellings]),
         least_known=lowest(shares),
         length_ratio=round(lengths[1] / lengths[0], 2) if all(lengths) else 1.0,
@@ -158,6 +161,16 @@ def lowest(values: Sequence[float]) -> float:
     """What a fraction UNSURE_SHARE of the values is below, rounded down to 4 digits."""
     value = sorted(values)[int(len(values) * UNSURE_SHARE)]
     return math.floor(value * 9999) / 10_000  # a confidence is below 1 even if all are sure
+
+
+def unsure_below(confidences: Sequence[float], scores: Sequence[float]) -> float:
+    """The confidence below which a translation is more likely poor than not: at least half of the translations below it
+    have a chrF (`scores`, 0 to 100) below POOR. A share from UNSURE_SHARE to MOST_UNSURE of all is below it."""
+    in_order = sorted(zip(confidences, scores, strict=True))
+    poor = [*accumulate(score < POOR for _, score in in_order)]
+    most = int(len(poor) * MOST_UNSURE)
+    n = max((n for n in range(1, most + 1) if 2 * poor[n - 1] >= n), default=0)
+    return max(lowest(confidences), math.floor(in_order[n][0] * 9999) / 10_000 if n else 0.0)
 
 
 EXAMPLES = 5  # sentences of each test set that are shown at the end

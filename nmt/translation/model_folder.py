@@ -38,7 +38,8 @@ class Facts:
     """Pieces of the longest source of the training text."""
 
     least_confidence: Probability = 0.0
-    """Translations with a lower confidence are flagged "unsure": 1 in 200 of the validation sentences."""
+    """Translations with a lower confidence are flagged "unsure": at least half of such translations of validation
+    sentences are poor (see `nmt.training.delivery.unsure_below`); in models of older versions 1 in 200 of all are."""
 
     usual_sentences: Size = 1
     """Lines with more sentences are translated sentence by sentence: at least 1 in 100 training sources has so many.
