@@ -163,8 +163,8 @@ def real_lines(rows: Sequence[Row]) -> str:
 
 
 def any_language(rows: Sequence[Row]) -> str:
-    """The chrF that each kind of line loses in each language, if several have it; of those that lose little in all, only
-    their number."""
+    """The chrF that each kind of line loses in each language, if several have it; of those that lose little, only their
+    number."""
     languages, kinds = (list(dict.fromkeys(row[name] for row in rows)) for name in ("languages", "kind"))
     lost = {(row["kind"], row["languages"]): row["plain"] - row["chrf"] for row in rows}
     of_plain = [row["plain"] for row in rows if row["kind"] == "plain"]
