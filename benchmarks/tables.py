@@ -147,19 +147,19 @@ def real_text(rows: Sequence[Row]) -> str:
 
 
 def real_lines(rows: Sequence[Row]) -> str:
-    """The judgements of each language and kind of text, in percent of its lines."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row["language"], row["kind"]), []).append(row)
-    groups["all", ""] = list(rows)
+    """The judgements of each kind of text and of each language, in percent of its lines."""
+    groups: dict[str, list[Row]] = {}
+    for name in ("kind", "language"):
+        for row in rows:
+            groups.setdefault(row[name], []).append(row)
     lines = []
-    for (language, kind), group in groups.items():
+    for name, group in [*groups.items(), ("all", list(rows))]:
         verdicts = [
             f"{row['judgement']}{' flagged' * (row['judgement'] == 'wrong' and bool(row['flags']))}" for row in group
         ]
         shares = [verdicts.count(name) for name in ("right", "small", "wrong flagged", "wrong")]
-        lines.append([language, kind, len(group), *(f"{100 * n / len(group):.0f}" for n in shares)])
-    return markdown(["language", "text", "lines", "right, %", "small fault", "wrong, flagged", "wrong, no flag"], lines)
+        lines.append([name, len(group), *(f"{100 * n / len(group):.0f}" for n in shares)])
+    return markdown(["text", "lines", "right, %", "small fault", "wrong, flagged", "wrong, no flag"], lines)
 
 
 def any_language(rows: Sequence[Row]) -> str:
