@@ -170,7 +170,8 @@ def any_language(rows: Sequence[Row]) -> str:
     of_plain = [row["plain"] for row in rows if row["kind"] == "plain"]
     lines = [["chrF of plain lines", *(f"{plain:.1f}" for plain in of_plain)]]
     cells = {kind: [lost.get((kind, language)) for language in languages] for kind in kinds}
-    several = {kind: found for kind, found in cells.items() if sum(x is not None for x in found) > 1}
+    least = min(2, len(languages))
+    several = {kind: found for kind, found in cells.items() if sum(x is not None for x in found) >= least}
     shown = {kind: found for kind, found in several.items() if max(x for x in found if x is not None) >= LOSS}
     for kind, found in shown.items():
         lines.append([f"{kind}: loss", *("" if x is None else f"{x:+.1f}" for x in found)])

@@ -88,7 +88,7 @@ def test_a_process_can_wait_for_a_lock(tmp_path: Path) -> None:
         (b"", []),
         (b"\n", [""]),
         (b"a\nb", ["a", "b"]),
-        (b"a\r\n\n", ["a\r", ""]),
+        (b"a\r\n\rb\n", ["a", "\rb"]),
         ("a\x0bb\x0cc\x1cd\x85e\u2028f\n".encode(), ["a\x0bb\x0cc\x1cd\x85e\u2028f"]),
         (b"\xff\xe2\x82\n", ["\ufffd\ufffd"]),
     ],

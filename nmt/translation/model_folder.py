@@ -159,7 +159,8 @@ def require_model(folder: Path) -> Path:
     hint = " (its training has not finished)" if unfinished else ""
     if not hint and "model_type" in read_config(folder / "config.json"):
         hint = f"; convert this model of transformers first: {typed('convert')} {folder} OUT"
-    require(not (folder / "adapter_config.json").is_file(), f"{folder} is an adapter: give it with --adapter")
+    is_adapter = (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file()
+    require(not is_adapter, f"{folder} is an adapter: give it with --adapter")
     require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     return folder
 
