@@ -5,10 +5,10 @@ A function has the name of its table; its argument is the folder of the results.
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.rows import Row, all_rows, last_run, ratios
-from benchmarks.tables import NAMES, TABLES, machine, markdown, system, versions
+from benchmarks.tables import TABLES, machine, markdown, system, versions
 
 
 class Comparison(NamedTuple):
@@ -115,55 +115,42 @@ def gpu(results: Path) -> str:
     return compared(found)
 
 
-Task = tuple[str, str, int, float]
-"""Corpus, direction, number of pairs, minutes of training."""
-
-
 def after_equal_time(file: Path) -> list[Comparison]:
     """What small corpora gave each system in the same minutes of training; empty before that was measured."""
     found = list[Comparison]()
-    for (corpus, direction, pairs, minutes), (ours, *others) in small_corpora(file) if file.is_file() else ():
+    for (corpus, direction, pairs, minutes), ours, theirs in small_corpora(file) if file.is_file() else ():
         how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
-        found.append(Comparison(how, ours, max(others, key=lambda row: float(row["chrf"])), "chrf"))
+        found.append(Comparison(how, ours, theirs, "chrf"))
     return found
 
 
-def small_corpora(file: Path) -> Iterator[tuple[Task, list[Row]]]:
-    """The newest row of nmt and of each other system for each task."""
-    tasks: dict[Task, dict[str, Row]] = {}
+def small_corpora(file: Path) -> Iterator[tuple[tuple[Any, ...], Row, Row]]:
+    """Each task (corpus, direction, pairs, minutes) with the newest row of nmt and of the best other system."""
+    tasks: dict[tuple[Any, ...], dict[str, Row]] = {}
     for row in all_rows(file):
-        task = row["corpus"], row["direction"], row["pairs"], row["minutes"]
+        task = tuple(row[name] for name in ("corpus", "direction", "pairs", "minutes"))
         tasks.setdefault(task, {})[row["system"]] = row
     for task, systems in tasks.items():
-        if "nmt" in systems and len(systems) > 1:
-            yield task, [systems.pop("nmt"), *systems.values()]
-
-
-def scores_of(row: Row) -> list[str]:
-    return [f"{row[name]:.1f}" for name in ("bleu", "chrf")]
+        others = [row for system, row in systems.items() if system != "nmt"]
+        if "nmt" in systems and others:
+            yield task, systems["nmt"], max(others, key=lambda row: float(row["chrf"]))
 
 
 def other_languages(results: Path) -> str:
     """nmt beside MarianMT on small corpora of other languages."""
-    found = [(task, rows) for task, rows in small_corpora(results / "small_corpora_peers.jsonl") if len(rows) == 2]
+    found = [*small_corpora(results / "small_corpora_peers.jsonl")]
     lines = [
-        [corpus, direction, f"{pairs:,}", f"{minutes:g}", *(score for row in rows for score in scores_of(row))]
-        for (corpus, direction, pairs, minutes), rows in found
+        [
+            corpus,
+            direction,
+            f"{pairs:,}",
+            f"{minutes:g}",
+            *(f"{row[name]:.1f}" for row in rows for name in ("bleu", "chrf")),
+        ]
+        for (corpus, direction, pairs, minutes), *rows in found
     ]
     headings = ["corpus", "direction", "pairs", "minutes", "nmt: BLEU", "chrF", "MarianMT: BLEU", "chrF"]
-    return f"{markdown(headings, lines)}\n\n{origins([row for _, rows in found for row in rows])}"
-
-
-def equal_time(results: Path) -> str:
-    """nmt beside several toolkits: the tasks that more than one of them was given."""
-    found = [(task, rows) for task, rows in small_corpora(results / "small_corpora_peers.jsonl") if len(rows) > 2]
-    lines = [
-        [corpus, direction, f"{minutes:g}", NAMES.get(row["system"], row["system"]), *scores_of(row)]
-        for (corpus, direction, _, minutes), rows in found
-        for row in sorted(rows, key=lambda row: -float(row["chrf"]))
-    ]
-    headings = ["corpus", "direction", "minutes", "system", "BLEU", "chrF"]
-    return f"{markdown(headings, lines)}\n\n{origins([row for _, rows in found for row in rows])}"
+    return f"{markdown(headings, lines)}\n\n{origins([row for _, *rows in found for row in rows])}"
 
 
 def speed_of(row: Row) -> float:
@@ -220,6 +207,5 @@ SUMMARIES: dict[str, Callable[[Path], str]] = {
     "results": results_of_runs,
     "documents": all_documents,
     "other_languages": other_languages,
-    "equal_time": equal_time,
     "gpu": gpu,
 }
