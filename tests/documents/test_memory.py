@@ -20,7 +20,7 @@ def test_exact_matches_are_taken_and_similar_ones_are_flagged() -> None:
         return [Answer(f"<{unit.text}>") for unit in units]
 
     texts = ["Der Hund bellt laut.", "Etwas anderes", " Guten Tag! ", "Der Hund bellt laut!"]
-    units = [*(Unit(text) for text in texts), Unit("Guten <b>Tag</b>!", markup=True)]
+    units = [*(Unit(text) for text in texts), Unit("Der <b>Hund</b> bellt laut.", markup=True)]
     units += [Unit("Guten Tag!", markup=True), Unit("Auf &amp; ab", markup=True)]
     answers = with_memory(translate, Memory([*PAIRS, ("Auf & ab", "Up & down")]))(units)
     assert answers == [
@@ -28,11 +28,11 @@ def test_exact_matches_are_taken_and_similar_ones_are_flagged() -> None:
         Answer("<Etwas anderes>"),
         Answer("Hello!"),
         Answer("The dog barks loudly.", ("fuzzy",)),
-        Answer("<Guten <b>Tag</b>!>"),
+        Answer("<Der <b>Hund</b> bellt laut.>"),
         Answer("Hello!"),
         Answer("Up &amp; down"),
     ]
-    assert asked == ["Etwas anderes", "Guten <b>Tag</b>!"]
+    assert asked == ["Etwas anderes", "Der <b>Hund</b> bellt laut."]
     assert with_memory(translate, Memory(PAIRS), threshold=1)(units)[3] == Answer("<Der Hund bellt laut!>")
 
 

@@ -4,17 +4,17 @@ import pytest
 
 from nmt.training.delivery import unsure_below
 
-CONFIDENCES = [0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.25]
+CONFIDENCES = [0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.25, 0.91, 0.92, 0.93, 0.94, 0.95]
 
 
 @pytest.mark.parametrize(
     ("poor", "below"),
     [
-        ({0.1, 0.2}, [0.1, 0.2]),
+        ({0.1, 0.2}, [0.1, 0.2, 0.25]),
         ({0.2}, [0.1, 0.2]),
         ({0.1}, [0.1, 0.2]),
         ({0.25, 0.3}, []),
-        ({*CONFIDENCES}, [0.1, 0.2]),
+        ({*CONFIDENCES}, [0.1, 0.2, 0.25]),
         (set(), []),
     ],
 )
