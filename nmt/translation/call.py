@@ -5,13 +5,18 @@ plan leaves to search, of all lines, is searched in batches (`nmt.translation.sp
 checked in what the user reads.
 """
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
+
+import torch
 
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import LEAST, UNSEARCHED, Hypothesis
+from nmt.decode.parallel import map_batches
 from nmt.decode.stop import Stop
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Reading, Step, translate
@@ -28,7 +33,7 @@ Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
 
 
 UNREACHED = Translation("", LEAST, (Part((), UNSEARCHED),), ("unfinished",))
-PORTION = 4  # batches whose lines are read, searched and put back together, if the call has a time limit
+PORTION = 2  # batches whose lines are read, searched and put back together, if a call is cut into portions
 
 
 @dataclass(frozen=True)
@@ -41,21 +46,31 @@ class Call:
     rerank: Reranker | None = None
     stop: Stop | None = None
 
-    def translate_in_time(self, requests: Sequence[Request]) -> Lists:
-        """As `translate`. If the time of `stop` is up, what isn't finished has the flag "unfinished"."""
-        assert self.stop
-        size, lists = PORTION * self.context.search.batch_size, Lists()
-        for first in range(0, len(requests), size):
-            portion = requests[first : first + size]
-            lists += unreached(portion) if self.stop.is_late() else self.translate(portion)
-        if self.stop.is_late():
+    def translate(self, requests: Sequence[Request]) -> Lists:
+        """The n-best list of each request. If the time of `stop` is up, what isn't finished has the flag
+        "unfinished"."""
+        engine = self.spans.engine
+        # Where searches leave Python's interpreter free, one portion is read while others are searched; elsewhere the
+        # batches of a portion share the threads.
+        shares, workers = engine.leaves_python, torch.get_num_threads()
+        if shares or self.stop:
+            numbers = portions(requests, self.context.search.batch_size, workers, ordered=self.stop is not None)
+        else:
+            numbers = [[*range(len(requests))]]
+        texts = [[requests[number] for number in portion] for portion in numbers]
+        each = map_batches(self.portion, texts, engine.device) if shares else map(self.portion, texts)
+        found = dict(zip(chain(*numbers), chain(*each), strict=True))
+        lists = [found[number] for number in range(len(requests))]
+        if self.stop and self.stop.is_late():
             lists = [
                 [t if t.finished or "unfinished" in t.flags else t.flagged("unfinished") for t in n] for n in lists
             ]
         return lists
 
-    def translate(self, requests: Sequence[Request]) -> Lists:
-        """The n-best list of each request."""
+    def portion(self, requests: Sequence[Request]) -> Lists:
+        """The n-best lists of requests that are read, searched and put back together."""
+        if self.stop and self.stop.is_late():
+            return unreached(requests)
         readings = [Reading.of(request) for request in requests]
         lines = partial(translate_lines, search=self.context.search, attempt=self.attempt, judge=self.judge)
         lists = translate(readings, (mark_up, cut_text), self.context, lines)
@@ -120,6 +135,16 @@ class Call:
         if not translations[0].parts or self.judge.compiler.are_met(request.constraints, seen):
             return translations
         return [translation.flagged("constraints") for translation in translations]
+
+
+def portions(requests: Sequence[Request], batch_size: int, workers: int, ordered: bool) -> list[list[int]]:
+    """The numbers of the requests of each portion: in order for a call that may end before it is done; otherwise the
+    longest first, so that all workers end at about the same time."""
+    numbers = [*range(len(requests))]
+    if not ordered:
+        numbers.sort(key=lambda number: -len(requests[number].text))
+    size = max(batch_size, min(PORTION * batch_size, math.ceil(len(numbers) / workers)))
+    return [numbers[first : first + size] for first in range(0, len(numbers), size)]
 
 
 def unreached(texts: Sequence[Request | Reading]) -> Lists:

@@ -16,7 +16,6 @@ from nmt.config import Backend, DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import Engine
-from nmt.decode.parallel import MOST_WORKERS, map_batches
 from nmt.decode.pytorch import Once, TorchEngine
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
@@ -283,12 +282,7 @@ class Translator:
         search = search or self.search
         self.check(search)
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
-        # Where searches leave Python's interpreter free, one share of the lines is read while others are searched.
-        most = len(requests) // search.batch_size if self.engine.leaves_python else 1
-        n = max(1, min(torch.get_num_threads(), MOST_WORKERS, most))
-        call, shares = self.call(search, markup, rerank, stop), [requests[k::n] for k in range(n)]
-        lists = map_batches(call.translate_in_time if stop else call.translate, shares, self.engine.device)
-        return [lists[i % n][i // n] for i in range(len(requests))]
+        return self.call(search, markup, rerank, stop).translate(requests)
 
     def call(
         self, search: SearchConfig, markup: Mode, rerank: Reranker | None = None, stop: Stop | None = None

@@ -23,6 +23,7 @@ from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.words import Words
+from nmt.translation.call import PORTION, portions
 from nmt.translation.model_folder import Facts
 from nmt.translation.translator import Translator, find_model
 from tests.tiny import PAIRS, SHORT, TINY
@@ -340,3 +341,16 @@ def test_each_search_may_stop(translator: Translator, search: SearchConfig, monk
         translator.translate(["Hund"], search, stop=stop)
     with pytest.raises(Stopped):
         translator.scorer().score([("Hund", "dog")], stop)
+
+
+@given(st.lists(st.text("ab ", max_size=30), max_size=60), st.integers(1, 8), st.integers(1, 4), st.booleans())
+def test_each_line_is_in_one_portion_and_no_portion_is_long(
+    texts: list[str], batch_size: int, workers: int, ordered: bool
+) -> None:
+    numbers = portions([Request(text) for text in texts], batch_size, workers, ordered=ordered)
+    read = [number for portion in numbers for number in portion]
+    assert sorted(read) == [*range(len(texts))]
+    lengths = [len(texts[number]) for number in read]
+    assert read == sorted(read) if ordered else lengths == sorted(lengths, reverse=True)
+    most = max(batch_size, min(PORTION * batch_size, -(-len(texts) // workers)))
+    assert all(1 <= len(portion) <= most for portion in numbers)
