@@ -14,7 +14,7 @@ from sacrebleu.metrics.chrf import CHRF
 from nmt.augment import main
 from nmt.commands import augmentation
 from nmt.commands.augmentation import distil, key_of, new_pairs
-from nmt.commands.pieces import Pieces, load_once
+from nmt.commands.pieces import Pieces, load_once, usable_text
 from nmt.config import DataConfig, SearchConfig
 from nmt.data.batches import Pairs
 from nmt.data.cleaning import Ledger
@@ -23,6 +23,7 @@ from nmt.data.store import engines
 from nmt.data.store.engines import Engine, Task
 from nmt.data.store.prepared import Prepared
 from nmt.files import check_sums
+from nmt.reading.request import Translation
 from nmt.train import main as train
 from nmt.translation.translator import Translator
 from tests.data.corpus_files import interrupt, tree, write_corpus
@@ -290,6 +291,13 @@ def test_each_sample_is_a_pair_and_none_is_too_unsure(home: Path, tmp_path: Path
     assert main(arguments(home, tmp_path / "out", "--forward", str(home / "forth"), "--samples", "3")) == 0
     pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
     assert pairs[4:] == [pair for pair in dict.fromkeys(expected) if all(pair)]
+
+
+def test_what_is_flagged_or_empty_is_left_out_but_not_what_the_model_is_only_unsure_of() -> None:
+    fine = Translation("A dog.", -1.0, ())
+    assert [usable_text(t) for t in (fine, fine.flagged("unsure"))] == ["A dog.", "A dog."]
+    assert usable_text(fine.flagged("unsure", "loop")) == "\tflagged: loop"
+    assert usable_text(replace(fine, text="")) == usable_text(None) == "\tno translation"
 
 
 def test_distilled_pairs_replace_those_of_the_corpus(home: Path, tmp_path: Path) -> None:

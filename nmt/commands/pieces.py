@@ -142,7 +142,9 @@ def write_pieces(folder: Path, backward: bool, lines: Iterable[str], size: int) 
 
 
 def usable_text(translation: Translation | None) -> str:
-    """The text of a translation, or a tab (which no text contains) and the reason why the text can't be used."""
+    """The text of a translation, or a tab (which no text contains) and the reason why the text can't be used. "unsure"
+    is none: up to a fifth of all translations have this flag, and half of these are good."""
     if translation is None or not translation.text:
         return "\tno translation"
-    return f"\tflagged: {', '.join(translation.flags)}" if translation.flags else translation.text
+    flags = [flag for flag in translation.flags if flag != "unsure"]
+    return f"\tflagged: {', '.join(flags)}" if flags else translation.text

@@ -25,7 +25,7 @@ FLAG_TEXTS: dict[Flag, str] = {
     "items": "Addresses, tags, placeholders or emoji were lost or added, or stand in the wrong place.",
     "sentences": "Sentences or clauses of the source are missing.",
     "numbers": "A number of the source is missing.",
-    "unsure": "The model is less sure than it is of nearly all other translations.",
+    "unsure": "The model is not sure: about half of such translations are poor.",
     "unknown": "The source has letters, signs or words that the model does not know. Is it in another language?",
     "constraints": "A wanted phrase or a term of the glossary is missing, or a forbidden phrase is there.",
 }
