@@ -41,13 +41,18 @@ WORD = re.compile(
 )
 
 
-SIGNS = re.compile(r"[\W_]+")
+SIGNS, ASCII_SIGNS = re.compile(r"[\W_]+"), re.compile(r"[\0-/:-@\[-`{-\x7f]+")
 
 
 def without_signs(text: str) -> str:
     """The letters, combining marks and digits of a text. Such marks, as the vowel signs of Hindi, Tamil and Thai and
     the accents of Yorùbá, are no letters for `re` and `str.isalpha`."""
-    return SIGNS.sub(lambda run: "" if run[0].isascii() else "".join(filter(is_combining, run[0])), text)
+    if text.isalnum():  # as most words are, for which nothing need be searched
+        return text
+    text = ASCII_SIGNS.sub("", text)
+    if text.isascii():
+        return text
+    return SIGNS.sub(lambda run: "".join(filter(is_combining, run[0])), text)
 
 
 def is_combining(character: str) -> bool:

@@ -9,11 +9,11 @@ or a sign. Signs are tokens of their own, so that a tag can end between a word a
 """
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from unicodedata import category
 
 from nmt.text.items import NO_USER_ITEMS, find_items
 from nmt.text.scripts import UNSPACED, WORD
@@ -25,6 +25,7 @@ Links = Sequence[tuple[int, int]]  # an alignment: indices (source, target) of t
 BRACKETS = ("(", "[", "（")
 UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 LETTER = f"{WORD.pattern.removesuffix(']+')}{UNSPACED}]"
+FIRST_MARK = "\u0300"  # of all combining marks
 TOKEN = re.compile(rf"{LETTER}++(?:['’.-]{LETTER}++)*+|\S")
 
 
@@ -43,16 +44,17 @@ def tokenize(text: str, cuts: Iterable[int] = (), user_items: UserItems = NO_USE
 
 def words(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The tokens of a part of a text without items. A mark (accent, vowel sign) stays with the character before it."""
-    previous: tuple[int, int] | None = None
+    begun, done = -1, start
     for match in TOKEN.finditer(text, start, end):
-        if previous and previous[1] == match.start() and unicodedata.category(match[0][0])[0] == "M":
-            previous = previous[0], match.end()
-            continue
-        if previous:
-            yield previous
-        previous = match.span()
-    if previous:
-        yield previous
+        first, last = match.span()
+        is_mark = text[first] >= FIRST_MARK and begun >= 0 and first == done and category(text[first])[0] == "M"
+        if not is_mark:
+            if begun >= 0:
+                yield begun, done
+            begun = first
+        done = last
+    if begun >= 0:
+        yield begun, done
 
 
 def is_word(text: str, token: tuple[int, int]) -> bool:

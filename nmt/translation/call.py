@@ -46,19 +46,15 @@ class Call:
     rerank: Reranker | None = None
     stop: Stop | None = None
 
-    def translate(self, requests: Sequence[Request]) -> Lists:
-        """The n-best list of each request. If the time of `stop` is up, what isn't finished has the flag
+    def in_portions(self, requests: Sequence[Request]) -> Lists:
+        """As `translate`, for a call that may end before it is done, or whose searches leave Python's interpreter free:
+        one portion is read while others are searched. If the time of `stop` is up, what isn't finished has the flag
         "unfinished"."""
-        engine = self.spans.engine
-        # Where searches leave Python's interpreter free, one portion is read while others are searched; elsewhere the
-        # batches of a portion share the threads.
-        shares, workers = engine.leaves_python, torch.get_num_threads()
-        if shares or self.stop:
-            numbers = portions(requests, self.context.search.batch_size, workers, ordered=self.stop is not None)
-        else:
-            numbers = [[*range(len(requests))]]
+        size, workers, engine = self.context.search.batch_size, torch.get_num_threads(), self.spans.engine
+        numbers = portions(requests, size, workers, ordered=self.stop is not None)
         texts = [[requests[number] for number in portion] for portion in numbers]
-        each = map_batches(self.portion, texts, engine.device) if shares else map(self.portion, texts)
+        # Elsewhere the batches of a portion share the threads.
+        each = map_batches(self.translate, texts, engine.device) if engine.leaves_python else map(self.translate, texts)
         found = dict(zip(chain(*numbers), chain(*each), strict=True))
         lists = [found[number] for number in range(len(requests))]
         if self.stop and self.stop.is_late():
@@ -67,8 +63,8 @@ class Call:
             ]
         return lists
 
-    def portion(self, requests: Sequence[Request]) -> Lists:
-        """The n-best lists of requests that are read, searched and put back together."""
+    def translate(self, requests: Sequence[Request]) -> Lists:
+        """The n-best list of each request."""
         if self.stop and self.stop.is_late():
             return unreached(requests)
         readings = [Reading.of(request) for request in requests]

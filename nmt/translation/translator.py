@@ -282,7 +282,8 @@ class Translator:
         search = search or self.search
         self.check(search)
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
-        return self.call(search, markup, rerank, stop).translate(requests)
+        call = self.call(search, markup, rerank, stop)
+        return call.in_portions(requests) if stop or self.engine.leaves_python else call.translate(requests)
 
     def call(
         self, search: SearchConfig, markup: Mode, rerank: Reranker | None = None, stop: Stop | None = None

