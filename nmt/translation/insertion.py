@@ -45,8 +45,9 @@ class Draft:
         self.lacking = self.phrases.lacking(self.found.ids)
 
     @property
-    def is_done(self) -> bool:
-        return self.lacking == []
+    def n_lacking(self) -> float:
+        """How many phrases are lacking; infinite if a forbidden one is there."""
+        return inf if self.lacking is None else len(self.lacking)
 
     @property
     def writable(self) -> list[int]:

@@ -1,7 +1,7 @@
 """Spans flow in, hypotheses of each span flow out: by beam search or sampling, in batches, in parallel on a CPU."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -85,21 +85,31 @@ class SpanSearch:
         """
         distinct = dict.fromkeys(spans)  # not a set, so that batches are the same in every process
         compiled = {s: self.compiler.compile(s.constraints, len(s), search) for s in distinct if s.constraints}
-        if not compiled or search.n_best > 1:
+        # For a list of translations without some phrases, nothing need be put in.
+        one = search.n_best == 1
+        phrased = {s: c for s, c in compiled.items() if c.phrases and (one or c.phrases.required)}
+        if not phrased:
             return self.search_each(distinct, compiled, search, stop)
-        free = {s: replace(c, phrases=None, spelled=()) for s, c in compiled.items()}
-        results = {s: known[Span(s.ids)] for s in distinct if Span(s.ids) in known and not s.constraints.prefix}
+        free = compiled | {s: replace(c, phrases=None, spelled=()) for s, c in phrased.items()}
+        found = known if one else {}
+        results = {s: found[Span(s.ids)] for s in distinct if Span(s.ids) in found and not s.constraints.prefix}
         results |= self.search_each([s for s in distinct if s not in results], free, search, stop)
-        drafts = {s: Draft(s.ids, c, c.phrases, results[s][0]) for s, c in compiled.items() if c.phrases and results[s]}
-        self.insert_terms([*drafts.values()], search, stop)
-        results |= {span: [draft.found] for span, draft in drafts.items()}
+        drafts = {s: [Draft(s.ids, c, c.phrases, h) for h in results[s]] for s, c in phrased.items() if c.phrases}
+        every = [*chain(*drafts.values())]
+        self.insert_terms(every, replace(search, n_best=1), stop)
+        results |= {span: merged(of_span) for span, of_span in drafts.items()}
         if stop and stop.is_late():
             return results
-        many = [draft for draft in drafts.values() if draft.n_terms > MOST_TERMS and draft.writable]
+        many = [draft for draft in every if draft.n_terms > MOST_TERMS and draft.writable]
         ended = {draft: draft.ended() for draft in many}
         self.take_scored({d: ids for d, ids in ended.items() if self.engine.fits(d.source, ids)}, search)
-        results |= {span: [draft.found] if draft.lacking is not None else [] for span, draft in drafts.items()}
-        left = {s: d.constraints for s, d in drafts.items() if not d.is_done and d.n_terms <= MOST_TERMS}
+        kept = {span: [draft for draft in of_span if draft.lacking is not None] for span, of_span in drafts.items()}
+        results |= {span: merged(of_span) for span, of_span in kept.items()}
+        left = {
+            s: phrased[s]
+            for s, of in drafts.items()
+            if of and of[0].n_terms <= MOST_TERMS and all(d.n_lacking for d in of)
+        }
         return results | self.search_each(left, left, search, stop)
 
     def insert_terms(self, drafts: list[Draft], search: SearchConfig, stop: Stop | None) -> None:
@@ -211,6 +221,13 @@ class SpanSearch:
                 must[0 if term.source else values.index(max(values))].append(term)
             placed[n] = [span.with_terms(tuple(terms)) for span, terms in zip(lines[n], must, strict=True)]
         return list(chain(*placed)), found
+
+
+def merged(drafts: Sequence[Draft]) -> list[Hypothesis]:
+    """The hypotheses of the drafts of a sentence that lack least, each once, the most probable first."""
+    least = min((draft.n_lacking for draft in drafts), default=0)
+    found = {tuple(draft.found.ids): draft.found for draft in drafts if draft.n_lacking == least}
+    return sorted(found.values(), key=lambda hypothesis: -hypothesis.score)
 
 
 def constrained_search(search: SearchConfig, constraints: CompiledConstraints) -> SearchConfig:

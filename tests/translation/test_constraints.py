@@ -36,6 +36,8 @@ def test_forbidden_phrases_go_with_a_prefix(translator: Translator) -> None:
     request = Request("Hund", Constraints("The", must_not=("dog",)))
     (found,) = translator.translate_n_best([request], replace(SHORT, beam_size=4, n_best=4))
     assert all(best.text.startswith("The") and not re.search(r"\bdog\b", best.text) for best in found)
+    with pytest.raises(ValueError, match="the prefix contains a phrase of must_not"):
+        translator.translate([replace(request, constraints=Constraints("The dog", must_not=("dog",)))])
 
 
 def test_the_constraints_of_one_line_change_nothing_for_another(translator: Translator) -> None:

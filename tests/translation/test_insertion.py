@@ -80,6 +80,21 @@ def test_terms_are_put_in_and_the_score_is_that_of_the_text(without_phrases: Tra
         assert best.log_prob == pytest.approx(sum(map(sum, exact)), abs=1e-3)
 
 
+def test_a_list_with_terms_begins_with_what_is_found_alone_or_what_is_more_probable(
+    without_phrases: Translator,
+) -> None:
+    asked = requests(("dog", "cat"), ("coffee",))
+    alone = [best for best, *_ in without_phrases.translate_n_best(asked, replace(SHORT, beam_size=4))]
+    lists = without_phrases.translate_n_best(asked, replace(SHORT, beam_size=4, n_best=3))
+    for best, found in zip(alone, lists, strict=True):
+        scores = [translation.score for translation in found]
+        assert scores == sorted(scores, reverse=True)
+        assert scores[0] >= best.score - 1e-4
+        assert len({translation.text for translation in found}) == len(found) <= 3
+        assert all(without_phrases.compiler.are_met(asked[0].constraints, translation.text) for translation in found)
+    assert any(len(found) > 1 for found in lists)
+
+
 def test_terms_of_one_line_change_nothing_for_another(without_phrases: Translator) -> None:
     asked = [*requests(("dog",), ("river", "coffee")), Request(LINES[0])]
     assert without_phrases.translate(asked) == [without_phrases.translate([one])[0] for one in asked]
@@ -104,7 +119,7 @@ def test_if_a_term_became_a_part_of_a_longer_word_the_words_that_stood_there_fol
     assert (draft.found.ids, draft.goes_on) == (ids, True)
     draft.take(hypothesis([*draft.start(whole=True)]))
     assert draft.found.ids == [*ids[:word], *dog, *ids[word:]]
-    assert draft.is_done
+    assert draft.n_lacking == 0
 
 
 def test_more_terms_than_constrained_search_takes_are_flagged_if_they_are_missing(translator: Translator) -> None:
