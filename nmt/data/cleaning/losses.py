@@ -35,6 +35,8 @@ def describe_losses(ledgers: Mapping[str, Ledger], files: Mapping[str, Sequence[
                 verb = "have" if cause == INVALID else "were dropped:"
                 share = f"{count:,} of {ledger.read:,} {split} {ledger.unit}s ({count / ledger.read:.0%})"
                 advice = [advise(file) for file in files.get(split, ()) if "invalid UTF-8" in cause]
+                if cause.startswith("nearly in "):
+                    advice.append("To keep them, set cleaning.contamination to false.")
                 yield " ".join([f"WARNING: {share} {verb} {cause}.", *filter(None, advice)])
 
 
