@@ -52,9 +52,10 @@ def test_a_file_in_an_older_encoding_is_named_with_the_command_that_converts_it(
 def test_causes_of_few_lines_and_what_is_held_out_are_no_warning() -> None:
     dropped = Counter({"repeated": 5, "held out for val": 10, "a side is blank": 6, "nearly in val": 8})
     ledgers = {"train": Ledger(read=100, dropped=dropped), "val": Ledger(read=50, repaired=Counter({INVALID: 9}))}
+    advice = "To keep them, set cleaning.contamination to false."
     assert list(describe_losses(ledgers, {})) == [
         "WARNING: 6 of 100 train pairs (6%) were dropped: a side is blank.",
-        "WARNING: 8 of 100 train pairs (8%) were dropped: nearly in val. To keep them, set cleaning.contamination to false.",
+        f"WARNING: 8 of 100 train pairs (8%) were dropped: nearly in val. {advice}",
         "WARNING: 9 of 50 val pairs (18%) have invalid UTF-8 made U+FFFD.",
     ]
 
