@@ -90,6 +90,13 @@ def test_a_document_is_uploaded_and_fetched_as_described(client: TestClient, doc
     answer = client.post("/v1/documents", files=files, data=data)
     schema = upload["responses"][str(answer.status_code)]["content"]["application/json"]["schema"]
     assert not problems(answer.json(), schema, document)
+    for wrong, problem in (
+        ({"data": data | {"colums": "text"}}, "no field 'colums': did you mean columns?"),
+        ({"files": [*files.items(), ("file", ("zwei.csv", table))]}, "the form has 2 files"),
+    ):
+        refused = client.post("/v1/documents", **{"files": files, "data": data} | wrong)
+        assert refused.status_code == 400
+        assert problem in refused.json()["error"]["message"]
     path, token = f"/v1/documents/{answer.json()['id']}", {"token": answer.json()["token"]}
     while (state := client.get(path, params=token).json())["state"] != "done":
         described = document["components"]["schemas"]["DocumentState"]
