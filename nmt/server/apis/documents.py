@@ -113,7 +113,8 @@ class Documents:
     def send(self, file: File) -> Response:
         """A translated file, as a download."""
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
-        return FileResponse(file.folder / "result", media_type=file.media_type, headers=headers)
+        headers["Content-Type"] = file.media_type  # as a header, since `media_type` would claim that texts are UTF-8
+        return FileResponse(file.folder / "result", headers=headers)
 
 
 def go_on(texts: TextIO, answers: TextIO, found: Sequence[Answer]) -> list[Unit]:

@@ -33,12 +33,8 @@ from nmt.translation.glossary import Glossary
 from nmt.translation.pair_scorer import PairScorer
 
 TEXT = {"type": "string"}
-UPLOAD = {
-    "type": "object",
-    "properties": {"file": FILE} | dict.fromkeys(("source", "target", "glossary", "columns", "encoding"), TEXT),
-    "required": ["file", "target"],
-    "additionalProperties": False,
-}
+FIELDS = {"file": FILE} | dict.fromkeys(("source", "target", "glossary", "columns", "encoding"), TEXT)
+UPLOAD = {"type": "object", "properties": FIELDS, "required": ["file", "target"], "additionalProperties": False}
 EVENTS = (v1.Sentence, v1.Translations)
 AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
 
@@ -214,7 +210,7 @@ class Own:
 
     async def upload(self, call: Call) -> Response:
         given = [name for name in call.fields if name not in KEY_FIELDS]
-        require_known(given, UPLOAD["properties"], "the form has no field")
+        require_known(given, FIELDS, "the form has no field")
         upload = self.documents.upload(call)
         source, target = call.fields.text("source"), call.fields.text("target")
         if not target:
