@@ -53,6 +53,7 @@ class Documents:
         upload, most = call.fields.file("file"), self.config.file_bytes
         if upload is None:
             raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
+        call.charge([])  # which is refused if all characters are used; those of the file are counted when it was read
         if (n := len(call.fields.listed("file"))) > 1:
             raise Refused(f"the form has {n:,} files: send each in a request of its own", code="too_many")
         if len(upload.data) > most:
