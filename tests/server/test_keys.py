@@ -19,7 +19,9 @@ def test_the_command_makes_lists_and_removes_keys(tmp_path: Path, capsys: pytest
     assert json.loads(file.read_text())[0]["hash"] == hash_of(text)
     assert file.stat().st_mode & 0o077 == 0
     assert command.main(["list", str(file)]) == 0
-    assert capsys.readouterr().out.startswith("website\t")
+    listed = capsys.readouterr().out
+    assert listed.startswith("website\t")
+    assert listed.endswith("\t5 requests a minute\tno limit of characters\n")
     assert command.main(["add", str(file), "website"]) == 2
     assert "choose another name" in capsys.readouterr().err
     assert command.main(["remove", str(file), "website"]) == 0
