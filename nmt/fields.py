@@ -4,7 +4,7 @@ made from JSON or YAML."""
 import difflib
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -135,13 +135,18 @@ def read_parts(value: Any, hint: Any, named: str) -> Any:
 def read_members(value: dict[str, Any], kind: Any, named: str) -> Any:
     hints, prefix = types_of(kind), "" if named.startswith("the ") else f"{named}."
     value = {name: member for name, member in value.items() if member is not None or name not in hints}
-    if unknown := [name for name in value if name not in hints]:
-        near = difflib.get_close_matches(str(unknown[0])[:40], hints, n=1, cutoff=0.5)
-        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(hints)}"
-        raise ValueError(f"{named} has no member {shown(unknown[0])}: {advice}")
+    require_known(value, hints, f"{named} has no member")
     for name in needed_names(kind):
         require(name in value, f"{prefix}{name} is missing: it must be {describe_type(hints[name])}")
     return kind(**{name: read_value(member, hints[name], f"{prefix}{name}") for name, member in value.items()})
+
+
+def require_known(names: Iterable[str], known: Collection[str], lacks: str) -> None:
+    """ValueError for the first name that isn't known; `lacks` begins it."""
+    if unknown := [name for name in names if name not in known]:
+        near = difflib.get_close_matches(str(unknown[0])[:40], known, n=1, cutoff=0.5)
+        advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        raise ValueError(f"{lacks} {shown(unknown[0])}: {advice}")
 
 
 def needed_names(kind: Any) -> list[str]:

@@ -41,7 +41,9 @@ def command(options: Options) -> int:
         remove_key(file, options.name)
     else:
         for key in read_keys(file):
-            print(f"{key.name}\t{key.created}\t{key.requests} requests\t{key.characters} characters a minute")
+            limits = {"requests": key.requests, "characters": key.characters}
+            shown = [f"{n} {name} a minute" if n else f"no limit of {name}" for name, n in limits.items()]
+            print(key.name, key.created, *shown, sep="\t")
     return 0
 
 

@@ -31,7 +31,7 @@ async def test_a_document_is_kept_for_a_while() -> None:
         with pytest.raises(Refused, match="no such document"):
             files.get(identity, wrong)
     path, now = file.folder, 61.0
-    with pytest.raises(Refused, match="after 1 minutes"):
+    with pytest.raises(Refused, match="up to 1 minutes, and at most 50"):
         files.get(file.id, token)
     assert not path.exists()
     files.close()

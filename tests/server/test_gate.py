@@ -159,6 +159,21 @@ def test_the_limit_of_a_key_counts_every_request(model_folder: Path, tmp_path: P
             assert client.request(method, path, headers=head, **sent).status_code == 429, path
 
 
+def test_who_has_used_its_characters_may_ask_for_all_but_translations(model_folder: Path, tmp_path: Path) -> None:
+    key = make_key(tmp_path / "keys.json", "short", characters=3)
+    head = {"authorization": f"Bearer {key}"}
+    text: dict[str, Any] = {"json": {"text": "Hund", "target": "en"}}
+    with TestClient(make_app(make_service(model_folder, keys=str(tmp_path / "keys.json")))) as client:
+        for method, path, sent, status in (
+            ("POST", "/v1/translate", text, 200),
+            ("GET", "/v2/usage", {}, 200),
+            ("GET", "/v1/models", {}, 200),
+            ("POST", "/v1/translate", text, 429),
+            ("POST", "/v1/documents", {"files": {"file": ("a.txt", b"Hund")}, "data": {"target": "en"}}, 429),
+        ):
+            assert client.request(method, path, headers=head, **sent).status_code == status, path
+
+
 def test_unknown_paths_are_told_as_each_api_does(client: TestClient) -> None:
     for method, path, status_code, name in (
         ("POST", "/v2/write/rephrase", 404, "message"),

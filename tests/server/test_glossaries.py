@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from nmt.server.apis.native.glossaries import find_dictionary
+from nmt.server.errors import Refused
 from nmt.server.store import glossaries
 from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, new, read_entries, write_entries
+from nmt.server.work.owners import Work
 
 TERMS = Dictionary("de", "en", {"Hund": "dog|hound"})
 
@@ -50,7 +53,11 @@ def test_the_last_glossary_with_a_name_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("entries", "problem"),
-    [({}, "no entries"), ({"": "dog"}, "no entry"), ({"Hund": " "}, "no entry"), ({"Hund": "a\tb"}, "no entry")],
+    [
+        ({}, "no entries"),
+        *(({source: target}, "no entry") for source, target in [("", "dog"), ("Hund", " "), ("Hund", "a\tb")]),
+        *(({source: target}, "line breaks") for source, target in [("a\tb", "c"), ("a\nb", "c"), ("a", "b\nc")]),
+    ],
 )
 def test_glossaries_that_cannot_be_used_are_refused(tmp_path: Path, entries: dict[str, str], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
@@ -103,3 +110,10 @@ def test_an_owner_has_so_many_entries(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(ValueError, match="3 entries: at most 2"):
         store.create("me", "z", [TERMS])
     assert store.change(lambda: first, lambda _: first) == first
+
+
+def test_a_missing_direction_is_told(tmp_path: Path) -> None:
+    store = Glossaries(tmp_path)
+    store.create("", "travel", [TERMS])
+    with pytest.raises(Refused, match="the glossary 'travel' has no entries for mul to en"):
+        find_dictionary(store, Work(""), "travel", ("mul", "en"))

@@ -90,6 +90,13 @@ def test_a_document_is_uploaded_and_fetched_as_described(client: TestClient, doc
     answer = client.post("/v1/documents", files=files, data=data)
     schema = upload["responses"][str(answer.status_code)]["content"]["application/json"]["schema"]
     assert not problems(answer.json(), schema, document)
+    for sent, more, problem in (
+        ([*files.items()], {"colums": "text"}, "no field 'colums': did you mean columns?"),
+        ([*files.items()] * 2, {}, "the form has 2 files"),
+    ):
+        refused = client.post("/v1/documents", files=sent, data=data | more)
+        assert refused.status_code == 400
+        assert problem in refused.json()["error"]["message"]
     path, token = f"/v1/documents/{answer.json()['id']}", {"token": answer.json()["token"]}
     while (state := client.get(path, params=token).json())["state"] != "done":
         described = document["components"]["schemas"]["DocumentState"]
@@ -114,7 +121,9 @@ def test_a_file_keeps_its_encoding_and_its_user_is_told(client: TestClient) -> N
             pass
         assert state["state"] == "done", state
         assert note in "".join(state["notes"])
-        found = client.get(f"{path}/file", params=token).content.decode(encoding or "cp1252").strip()
+        download = client.get(f"{path}/file", params=token)
+        assert download.headers["content-type"] == "text/plain"  # "; charset=utf-8" would be wrong
+        found = download.content.decode(encoding or "cp1252").strip()
         assert found
         assert found.isprintable()
         assert found.isascii()

@@ -49,10 +49,13 @@ class Documents:
         """Of the body of an upload."""
 
     def upload(self, call: Call) -> Upload:
-        """The file of a request. Refused if there is none, or if it is too large."""
+        """The file of a request. Refused if there is none, if there are several, or if it is too large."""
         upload, most = call.fields.file("file"), self.config.file_bytes
         if upload is None:
             raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
+        call.charge([])  # which is refused if all characters are used; those of the file are counted when it was read
+        if (n := len(call.fields.listed("file"))) > 1:
+            raise Refused(f"the form has {n:,} files: send each in a request of its own", code="too_many")
         if len(upload.data) > most:
             problem = f"the file has {len(upload.data):,} bytes: at most {most:,} are allowed"
             raise Refused(problem, status=413, code="too_large")
@@ -111,7 +114,8 @@ class Documents:
     def send(self, file: File) -> Response:
         """A translated file, as a download."""
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
-        return FileResponse(file.folder / "result", media_type=file.media_type, headers=headers)
+        headers["Content-Type"] = file.media_type  # as a header, since `media_type` would claim that texts are UTF-8
+        return FileResponse(file.folder / "result", headers=headers)
 
 
 def go_on(texts: TextIO, answers: TextIO, found: Sequence[Answer]) -> list[Unit]:

@@ -109,8 +109,8 @@ class Files:
         fits = hmac.compare_digest(file.token_hash if file else "", hash_of(token))
         if file is None or not fits:
             minutes = f"{self.config.file_minutes:g}"
-            problem = f"there is no such document with this token; documents are deleted after {minutes} minutes"
-            raise Refused(problem, status=404, code="no_document")
+            kept = f"each is kept for up to {minutes} minutes, and at most {self.config.files:,} are kept"
+            raise Refused(f"there is no such document with this token: {kept}", status=404, code="no_document")
         return file
 
     def forget(self) -> None:

@@ -7,6 +7,7 @@ A glossary has a dictionary for each direction: source terms and their translati
 import csv
 import io
 import json
+import re
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -145,9 +146,9 @@ def compile_entries(entries: tuple[tuple[str, str], ...]) -> Glossary:
     require(n <= MAX_ENTRIES, f"the glossary has {n:,} entries: at most {MAX_ENTRIES:,} are allowed")
     made: list[Entry] = []
     for source, target in entries:
-        entry = make_entry(source, target)
-        pair = f"{source[:40]!r}: {target[:40]!r}"
-        require(entry is not None, f"{pair} is no entry: a term and its translation may not be empty, or have tabs")
+        entry = None if re.search(r"[\t\r\n]", source + target) else make_entry(source, target)
+        pair, rule = f"{source[:40]!r}: {target[:40]!r}", "may not be empty, or have tabs or line breaks"
+        require(entry is not None, f"{pair} is no entry: a term and its translation {rule}")
         assert entry
         made.append(entry)
     return Glossary(made)

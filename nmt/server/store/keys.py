@@ -88,28 +88,27 @@ class Keys:
         given = hash_of(text)
         return next(iter([key for key in self.keys if hmac.compare_digest(key.hash, given)]), None)
 
-    def admit(self, owner: str, key: Key, requests: int = 1) -> None:
-        """Count requests of an owner. Refused if it has none left, or has used its characters: a request may have more
-        than are left, and then the next one waits until they are paid for."""
+    def admit(self, owner: str, key: Key) -> None:
+        """Count a request of an owner. Refused if it has none left."""
         use = self.use(owner, key)
-        for name, limit, missing in (
-            ("requests", key.requests, requests - use.requests),
-            ("characters", key.characters, -use.characters),
-        ):
-            if limit and (missing > 0 or (name == "characters" and missing == 0)):
-                wait = max(1, math.ceil(missing * MINUTE / limit))
-                whose = "this key" if self.file else "your address"
-                problem = f"{whose} may have {limit:,} {name} a minute: try again in {wait} seconds"
-                raise Refused(problem, status=429, code="limit_reached", retry_after=wait)
-        use.requests -= requests
+        if key.requests and use.requests < 1:
+            raise self.limit_reached("requests", key.requests, 1 - use.requests)
+        use.requests -= 1
 
     def charge(self, owner: str, key: Key, characters: int) -> None:
-        """Count characters to translate, also more than an owner has left. Refused if it has none: other requests,
-        which were admitted too, have used them."""
-        self.admit(owner, key, requests=0)
+        """Count characters to translate. Refused if an owner has used its own: a request may have more than are left,
+        and then the next one waits until they are paid for."""
         use = self.use(owner, key)
+        if key.characters and use.characters <= 0:
+            raise self.limit_reached("characters", key.characters, -use.characters)
         use.characters -= characters
         use.used += characters
+
+    def limit_reached(self, name: str, limit: int, missing: float) -> Refused:
+        wait = max(1, math.ceil(missing * MINUTE / limit))
+        whose = "this key" if self.file else "your address"
+        problem = f"{whose} may have {limit:,} {name} a minute: try again in {wait} seconds"
+        return Refused(problem, status=429, code="limit_reached", retry_after=wait)
 
     def use(self, owner: str, key: Key) -> Use:
         """What an owner may have now."""

@@ -31,8 +31,9 @@ def find_dictionary(store: Glossaries, work: Work, name: str, direction: Directi
     stored = store.named(work.key.hash, name)
     dictionary = stored.find(direction) if stored else None
     if dictionary is None:
-        missing = f"no entries for {' to '.join(direction)} in the glossary" if stored else "no glossary"
-        raise Refused(f"there is {missing} {name[:60]!r}", status=404, code="no_glossary")
+        shown = repr(name[:60])
+        missing = f"the glossary {shown} has no entries for {' to '.join(direction)}"
+        raise Refused(missing if stored else f"there is no glossary {shown}", status=404, code="no_glossary")
     return dictionary
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from nmt.fields import require_known
 from nmt.reading.request import Constraints, Term, Translation
 from nmt.reading.request import Request as Line
 from nmt.server.apis.asking import Asked, find_direction
@@ -20,7 +21,7 @@ from nmt.server.apis.native.openapi import FILE, describe_all
 from nmt.server.apis.native.schema import as_json
 from nmt.server.apis.native.stream import events, pieces_of
 from nmt.server.apis.native.words import focus, likely_words
-from nmt.server.apis.operation import Call, Operation
+from nmt.server.apis.operation import KEY_FIELDS, Call, Operation
 from nmt.server.errors import Refused
 from nmt.server.models import Direction, Models
 from nmt.server.store.document_files import File
@@ -32,11 +33,8 @@ from nmt.translation.glossary import Glossary
 from nmt.translation.pair_scorer import PairScorer
 
 TEXT = {"type": "string"}
-UPLOAD = {
-    "type": "object",
-    "properties": {"file": FILE} | dict.fromkeys(("source", "target", "glossary", "columns", "encoding"), TEXT),
-    "required": ["file", "target"],
-}
+FIELDS = {"file": FILE} | dict.fromkeys(("source", "target", "glossary", "columns", "encoding"), TEXT)
+UPLOAD = {"type": "object", "properties": FIELDS, "required": ["file", "target"], "additionalProperties": False}
 EVENTS = (v1.Sentence, v1.Translations)
 AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
 
@@ -211,6 +209,8 @@ class Own:
         return send(v1.Words([*words.values()]))
 
     async def upload(self, call: Call) -> Response:
+        given = [name for name in call.fields if name not in KEY_FIELDS]
+        require_known(given, FIELDS, "the form has no field")
         upload = self.documents.upload(call)
         source, target = call.fields.text("source"), call.fields.text("target")
         if not target:

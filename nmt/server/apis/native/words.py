@@ -11,16 +11,22 @@ from dataclasses import dataclass
 
 import torch
 
-from nmt.reading.lines import BREAK
+from nmt.reading.items import Out, Placeheld
+from nmt.reading.lines import BREAK, cut_text
+from nmt.reading.loop import Reading, Tree, grow
+from nmt.reading.request import BLANK, Constraints, Request, Translation
 from nmt.server.errors import Refused
+from nmt.text.items import find_items
 from nmt.text.normalise import tidy
 from nmt.text.sentences import split_sentences
+from nmt.translation.repair import USUAL, in_capitals
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS, FIRST_PIECE, SPACE
 
 WORDS = 8  # that are answered
 FIRST_PIECES = 16  # that words are begun with
 LONGEST_WORD = 12  # pieces
+NEXT = "a"  # stands for the words after a word
 # Pieces of a sentence and of its translation together: all are read anew for each piece of a word.
 LONGEST_SENTENCE = 256
 
@@ -73,17 +79,56 @@ def narrow(
     return source, start, start + len(target)
 
 
+@dataclass(frozen=True)
+class Read:
+    """A sentence as the model reads it for a translation, with the part whose translation begins with the prefix."""
+
+    tree: Tree
+    leaf: Reading
+
+    @classmethod
+    def of(cls, translator: Translator, source: str, kept: str) -> "Read | None":
+        """None if there is nothing to read, or if the model reads other words than the user, without tags or quotes."""
+        tokenizer, reading = translator.tokenizer, Reading.of(Request(source, Constraints(kept)))
+        tree = grow(reading, (cut_text, *USUAL), translator.context(translator.search, "none"))
+        leaves = [leaf for leaf in tree.leaves() if leaf.ids]
+        has_items = any(item.kind != "number" for item in find_items(source))
+        is_retried = tokenizer.words is None and in_capitals(source, reading)  # in small letters
+        if not leaves or has_items or is_retried or loses_signs(tree):
+            return None
+        return cls(tree, next((leaf for leaf in leaves if leaf.constraints), leaves[0]))
+
+    @property
+    def pieces(self) -> int:
+        return sum(len(leaf.ids or ()) for leaf in self.tree.leaves())
+
+    def put_back(self, text: str) -> str:
+        """The translation, as the user reads it, that begins with what the model wrote."""
+        # Another word follows, so that the marks at the end of the line don't go to the last one.
+        going_on = [Translation(f"{text} {NEXT}", 0.0, ())]
+        [whole] = self.tree.back(going_on if leaf is self.leaf else [BLANK] for leaf in self.tree.leaves())
+        return whole.text
+
+
+def loses_signs(tree: Tree) -> bool:
+    return isinstance(tree.taken, (Out, Placeheld)) or any(map(loses_signs, tree.branches))
+
+
 def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[str, float]]:
-    """The most probable next words of a translation that begins with `kept`, with their probabilities, best first.
+    """The most probable next words of a translation that begins with `kept`, with their probabilities, best first; none
+    if the model doesn't read the line's own words.
 
     Each of the most probable first pieces is continued greedily until the next piece begins another word.
     """
     engine = translator.engine
     if not engine.models:
         raise Refused("CTranslate2 runs this model, which can't tell alternatives of words", code="not_possible")
-    tokenizer = translator.tokenizer
-    ids, prefix = tokenizer.encode_source([tidy(source)[0]])[0], tokenizer.encode_target([tidy(kept)[0]])[0]
-    is_long = len(ids) + len(prefix) > LONGEST_SENTENCE
+    tokenizer, read = translator.tokenizer, Read.of(translator, source, kept)
+    if read is None:
+        return []
+    ids, begun = read.leaf.ids or (), tidy(read.leaf.constraints.prefix)[0]
+    prefix = tokenizer.encode_target([begun])[0]
+    is_long = read.pieces + len(prefix) > LONGEST_SENTENCE
     if is_long or not engine.fits(ids, [*prefix, *range(LONGEST_WORD)]):
         raise Refused("the sentence is too long: send a shorter one", status=413, code="too_long")
 
@@ -109,9 +154,9 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
             ends = piece == EOS or pieces[piece].startswith(SPACE)
             (done if ends else open_rows).append((score, row) if ends else (score + gain, [*row, piece]))
     texts = tokenizer.decode_target([[*prefix, *row] for _, row in done])
-    best: dict[str, float] = {}
+    n, best = len(tidy(kept)[0].split()), dict[str, float]()
     for text, (score, _) in zip(texts, done, strict=True):
-        words = tidy(text)[0].split()[len(kept.split()) :]
-        if len(words) == 1:
-            best[words[0]] = best.get(words[0], 0.0) + math.exp(score)
+        if len((text := tidy(text)[0]).split()) == len(begun.split()) + 1:
+            for word in read.put_back(text).split()[n : n + 1]:
+                best[word] = best.get(word, 0.0) + math.exp(score)
     return sorted(best.items(), key=lambda item: -item[1])[:WORDS]
