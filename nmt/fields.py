@@ -4,7 +4,7 @@ made from JSON or YAML."""
 import difflib
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -65,6 +65,17 @@ def require(condition: bool, message: str) -> None:
     """Raise ValueError(message), which every command prints as one line, unless the condition holds."""
     if not condition:
         raise ValueError(message)
+
+
+def texts_of(texts: Iterable[str], named: str) -> tuple[str, ...]:
+    """The texts; TypeError for a single string, which is not taken as its letters, and for what is no string."""
+    if isinstance(texts, str):
+        raise TypeError(f"{named} is the string {texts[:20]!r}: give a list of strings")
+    found = tuple(texts)
+    for text in found:
+        if not isinstance(text, str):
+            raise TypeError(f"{named} has {shown(text)}, but a text must be a string (str)")
+    return found
 
 
 @cache

@@ -22,7 +22,7 @@ from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
 from nmt.decode.stop import Stop
 from nmt.extras import typed
-from nmt.fields import require
+from nmt.fields import require, texts_of
 from nmt.model.contract import PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.text.normalise import tidy
@@ -156,9 +156,7 @@ class LanguageModel:
     def encode(self, texts: Sequence[str], *, prompts: bool = False) -> list[list[int]]:
         """The ids of each text. In prompts, characters without a piece take their nearest form; texts to score keep
         theirs."""
-        if isinstance(texts, str):
-            raise TypeError(f"texts is the string {texts[:20]!r}: give a list of strings")
-        tidied = [tidy(text)[0] for text in texts]
+        tidied = [tidy(text)[0] for text in texts_of(texts, "texts")]
         return self.tokenizer.encode_target(
             [self.tokenizer.characters[1].nearest(text) for text in tidied] if prompts else tidied
         )
@@ -264,7 +262,8 @@ class Growing:
 
     def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = (), *, at_start: bool = True) -> None:
         """`at_start`: False if the text continues another one: a blank at its beginning stays."""
-        self.tokenizer, self.stop, self.at_start = tokenizer, stop, at_start
+        self.tokenizer, self.stop, self.at_start = tokenizer, texts_of(stop, "stop"), at_start
+        require("" not in stop, "stop has an empty text: give the text before which a continuation ends")
         self.shown, self.held, self.stopped, self.late, self.bytes = "", "", False, False, list[int]()
         self.ids, self.token_log_probs = list[int](), list[float]()
 

@@ -164,6 +164,14 @@ def test_generation_stops_at_a_stop_string_and_goes_on_with_the_others(lm: Langu
     assert shorter
 
 
+def test_stop_strings_are_a_list_of_texts_that_are_not_empty(lm: LanguageModel) -> None:
+    for call in (lm.generate, lambda prompts, *rest: lm.stream(prompts[0], *rest)):
+        with pytest.raises(TypeError, match="stop is the string 'abc': give a list of strings"):
+            call(["A man"], ONE, "abc")
+        with pytest.raises(ValueError, match="stop has an empty text"):
+            call(["A man"], ONE, [""])
+
+
 def test_a_stream_is_the_continuation_in_parts(lm: LanguageModel) -> None:
     search = replace(ONE, seed=4)
     for prompt in PROMPTS:
