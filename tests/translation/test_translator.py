@@ -1,5 +1,6 @@
 """From text to text: no line and no word is lost, batches and threads change nothing, and output is always one line."""
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -254,6 +255,13 @@ def test_any_reranker_can_order_the_hypotheses(translator: Translator) -> None:
         rerank=lambda source, translations: [-abs(t.score - found[2].score) for t in translations],
     )
     assert best.text == found[2].text
+
+
+def test_a_reranker_gives_a_finite_number_for_each_hypothesis(translator: Translator) -> None:
+    search = SearchConfig(beam_size=3, n_best=3, guard=False)
+    for values, problem in (([1.0], "rerank gives 1 values for 3 translations"), ([0.0, math.nan, 1.0], "not finite")):
+        with pytest.raises(ValueError, match=problem):
+            translator.translate_n_best(["Hund"], search, rerank=lambda source, found, values=values: values)
 
 
 @pytest.mark.parametrize("line", ["- Der Hund!!!", "„Der Hund“", "DER HUND LAEUFT", "Der «Hund» läuft", "Der Hund"])
