@@ -153,5 +153,5 @@ def best_first(translations: Sequence[Translation], values: Sequence[float]) -> 
     """The translations in falling order of their values, which are finite; equal ones stay as they were."""
     n, found = len(values), len(translations)
     require(n == found, f"rerank gives {n} values for {found} translations: it must give one for each")
-    require(all(map(math.isfinite, values)), "rerank gives a value that is not finite: each must be a number")
+    require(all(map(math.isfinite, values)), "rerank gives a value that is not finite")
     return [translations[i] for i in sorted(range(n), key=lambda i: -values[i])]

@@ -22,7 +22,7 @@ from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
 from nmt.decode.stop import Stop
 from nmt.extras import typed
-from nmt.fields import require, texts_of
+from nmt.fields import read_value, require, texts_of
 from nmt.model.contract import PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.text.normalise import tidy
@@ -127,6 +127,7 @@ class LanguageModel:
         ValueError if it is not a whole folder of a language model, or the device or precision is missing.
         """
         keep_freed_memory()
+        precision = read_value(precision, DecodingPrecision, "precision")
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
         problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
         hint = f"; translate with {typed('translate')}" if info.objective == "translation" else ""
