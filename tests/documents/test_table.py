@@ -37,15 +37,16 @@ def test_a_table_without_quotes_gets_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "columns", "message"),
+    ("name", "text", "columns", "message"),
     [
-        (TEXT, (), "which columns are translated .of id, text, other"),
-        (TEXT, ("words",), "--columns words: the first line has id, text, other"),
-        (TEXT, ("4",), "--columns 4: the first line has 3 columns"),
-        ('a,b\n1,"c', ("b",), "line 2: a quote has no end"),
-        ('a,b\n1,"c"d', ("b",), "line 2: text after a closing quote: 'd'"),
+        ("csv", TEXT, (), "which columns are translated .of id, text, other"),
+        ("csv", TEXT, ("words",), "--columns words: the first line has id, text, other"),
+        ("csv", TEXT, ("4",), "--columns 4: the first line has 3 columns"),
+        ("csv", 'a,b\n1,"c', ("b",), "line 2: a quote has no end"),
+        ("csv", 'a,b\n1,"c"d', ("b",), "line 2: text after a closing quote: 'd'"),
+        ("json", '{"a": "x", "c": {"d": ["y"]}}', ("a", "b"), "--columns b: no text has this key; there are a, d"),
     ],
 )
-def test_what_is_no_table_gets_a_sentence(text: str, columns: tuple[str, ...], message: str) -> None:
+def test_what_is_no_table_gets_a_sentence(name: str, text: str, columns: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        read_document(text.encode(), "csv", Options(columns=columns))
+        read_document(text.encode(), name, Options(columns=columns))
