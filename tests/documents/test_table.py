@@ -36,6 +36,13 @@ def test_a_table_without_quotes_gets_none() -> None:
     assert document.join([Answer("a\tb\nc"), Answer('"x" y')]) == b'1\ta b c\n2\t "x" y'
 
 
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n'])
+def test_a_first_line_states_the_separator(line: str) -> None:
+    document = read_document(f"{line}a,b,c;text\n1;Hund\n".encode(), "csv", Options(columns=("text",)))
+    assert [(unit.text, unit.place) for unit in document.units] == [("Hund", "line 3")]
+    assert document.join([Answer("dog; cat")]).decode() == f'{line}a,b,c;text\n1;"dog; cat"\n'
+
+
 @pytest.mark.parametrize(
     ("name", "text", "columns", "message"),
     [
