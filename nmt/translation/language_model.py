@@ -154,6 +154,13 @@ class LanguageModel:
         """Device, precision and threads, for the user."""
         return describe(self.precision, self.device)
 
+    def settings(self, search: SearchConfig | None, stop: Stop | None) -> SearchConfig:
+        """The settings of a call; TypeError for what can't be its arguments."""
+        search = search or self.search
+        if not isinstance(search, SearchConfig) or not isinstance(stop, Stop | None):
+            raise TypeError("search must be a SearchConfig (of nmt.config), and the end a Stop (of nmt.decode.stop)")
+        return search
+
     def encode(self, texts: Sequence[str], *, prompts: bool = False) -> list[list[int]]:
         """The ids of each text. In prompts, characters without a piece take their nearest form; texts to score keep
         theirs."""
@@ -179,7 +186,7 @@ class LanguageModel:
             stop: a continuation ends before the first of these strings.
             until: ends the call before it is done: by the exception Stopped, or if its time is up with what it has.
         """
-        search = search or self.search
+        search = self.settings(search, until)
         ids = self.encode(prompts, prompts=True)
         limits = [self.limit(len(prompt), search) for prompt in ids]
         samples = range(max(1, search.samples))
@@ -215,7 +222,7 @@ class LanguageModel:
 
         ValueError if the prompt is too long for the model, or if `search` asks for several samples.
         """
-        search = search or self.search
+        search = self.settings(search, until)
         require(search.samples <= 1, f"search.samples is {search.samples}: only one continuation can be streamed")
         [ids] = self.encode([prompt], prompts=True)
         limit = self.limit(len(ids), search)
@@ -239,10 +246,10 @@ class LanguageModel:
     ) -> list[TextScore | None]:
         """The score of each text, read from its start to its end; None if it is too long for the model. Of `search`,
         only batch_size is used. Raises Stopped as `stop` says."""
-        ids, room = self.encode(texts), self.model.longest_target(0)
+        search, ids, room = self.settings(search, stop), self.encode(texts), self.model.longest_target(0)
         longest = MAX_SCORED if room is None else min(MAX_SCORED, room)
         fitting = [i for i, text in enumerate(ids) if len(text) <= longest]
-        batches = list(make_batches(fitting, (search or self.search).batch_size, lambda i: len(ids[i]) + 1))
+        batches = list(make_batches(fitting, search.batch_size, lambda i: len(ids[i]) + 1))
 
         def run(batch: list[int]) -> list[list[float]]:
             return self.engine.score_texts([ids[i] for i in batch], stop)
