@@ -67,6 +67,17 @@ def require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
+def texts_of(texts: Iterable[str], named: str) -> tuple[str, ...]:
+    """The texts; TypeError for a single string, which is not taken as its letters, and for what is no string."""
+    if isinstance(texts, str):
+        raise TypeError(f"{named} is the string {texts[:20]!r}: give a list of strings")
+    found = tuple(texts)
+    for text in found:
+        if not isinstance(text, str):
+            raise TypeError(f"{named} has {shown(text)}, but a text must be a string (str)")
+    return found
+
+
 @cache
 def annotations(kind: type) -> dict[str, tuple[Any, ...]]:
     """For each field of a dataclass: its type, then the marks in its annotation (`Range`, `Metavar`, MAY_CHANGE)."""

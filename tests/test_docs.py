@@ -357,6 +357,9 @@ def test_the_api_is_documented() -> None:
         wanted |= {f.name for f in fields(kind)} | {name for name, v in vars(kind).items() if isinstance(v, property)}
     wanted |= {"load", "translate", "translate_n_best", "scorer", "describe", "align"}
     assert wanted <= named, wanted - named
+    code = "\n".join(path.read_text("utf8") for path in (ROOT / "nmt").rglob("*.py"))
+    camels = {name for name in named if re.fullmatch(r"(?!\w+Error)(?:[A-Z][a-z]+){2,}", name)}
+    assert camels <= {*re.findall(r"class (\w+)", code)}
 
 
 def test_errors_in_troubleshooting_are_errors_of_the_code() -> None:

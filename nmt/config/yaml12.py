@@ -32,7 +32,16 @@ def yaml_classes() -> tuple[Any, Any]:
             raise yaml.MarkedYAMLError(problem="an alias is not read", problem_mark=reader.peek_event().start_mark)
         return yaml.SafeLoader.compose_node(reader, parent, index)
 
-    changes: dict[str, Any] = {"yaml_implicit_resolvers": {}, "compose_node": compose_node}
+    def compose_mapping_node(reader: Any, anchor: Any) -> Any:
+        node, names = yaml.SafeLoader.compose_mapping_node(reader, anchor), set[str]()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in names:
+                raise yaml.MarkedYAMLError(problem=f"{key.value!r} is there twice", problem_mark=key.start_mark)
+            names.add(key.value)
+        return node
+
+    composers = {"compose_node": compose_node, "compose_mapping_node": compose_mapping_node}
+    changes: dict[str, Any] = {"yaml_implicit_resolvers": {}, **composers}
     loader: Any = type("Loader", (yaml.SafeLoader,), changes)
     dumper: Any = type("Dumper", (yaml.SafeDumper,), {})
     for name, (pattern, first) in YAML_TYPES.items():
@@ -49,8 +58,8 @@ def yaml_classes() -> tuple[Any, Any]:
 
 
 def read_yaml(text: str) -> Any:
-    """A value of YAML 1.2. ValueError, in one line, if the text is not valid, or has an alias (*name): with aliases, a
-    short text can stand for a value without end."""
+    """A value of YAML 1.2. ValueError, in one line, if the text is not valid, has a key twice, or an alias (*name):
+    with aliases, a short text can stand for a value without end."""
     import yaml
 
     try:

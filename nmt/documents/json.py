@@ -11,6 +11,7 @@ from functools import partial
 
 from nmt.documents.base import Document, Options, Slot, decode, text_document, text_unit
 from nmt.documents.plurals import has_text, with_forms
+from nmt.fields import require
 
 TOKEN = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++')
 
@@ -35,9 +36,13 @@ def read(data: bytes, options: Options) -> Document:
     root = parse(source.text)
     locale = next(iter(root.members.values())).members.get("@@locale") if options.target else None  # of ARB
     changes = [(locale.start, locale.end, json.dumps(options.target.replace("-", "_")))] if locale else []
+    found = strings(root)
+    missing = ",".join(name for name in options.columns if found and all(node.key != name for node in found))
+    names = ", ".join([*dict.fromkeys(node.key for node in found)][:20])
+    require(not missing, f"--columns {missing}: no text has this key; there are {names}")
     slots = [
         Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write)
-        for node in strings(root)
+        for node in found
         if has_text(node.text or "") and (not options.columns or node.key in options.columns)
     ]
     return with_forms(text_document(source, slots, changes), options)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
 from nmt.documents.office import Change, archive_document, attributes, xml_document
-from nmt.documents.paragraphs import Paragraph, Piece
+from nmt.documents.paragraphs import Paragraph, Piece, ruby
 from nmt.documents.xml_splice import Element, Text, Xml
 from nmt.fields import require
 
@@ -64,6 +64,8 @@ def pieces(element: Element, unseen: set[str]) -> Iterator[Piece]:
             yield Piece("words", span, " ")
         elif child.name == "text:span" and child.attributes.get("text:style-name") in unseen:
             yield from pieces(child, unseen)
+        elif child.name == "text:ruby" and (base := child.find("text:ruby-base")):
+            yield ruby(list(pieces(base, unseen)), span)
         elif child.name in AROUND and child.children:
             yield Piece("opens", ((child.start, child.inner),))
             yield from pieces(child, unseen)

@@ -14,7 +14,7 @@ from xml.parsers import expat
 from nmt.documents.archive import Archive
 from nmt.documents.base import Answer, Document, Unit
 from nmt.documents.paragraphs import Paragraph
-from nmt.documents.xml_splice import Element, Xml
+from nmt.documents.xml_splice import PREFIXES, Element, Xml
 from nmt.fields import require
 
 Change = tuple[int, Callable[[], None]]
@@ -33,7 +33,12 @@ class Slot(NamedTuple):
 def read_xml(data: bytes, what: str, *roots: str) -> Xml:
     """An XML file whose first element has one of these names; ValueError if it has another."""
     xml = Xml(data)
-    require(xml.root.name in roots, f"the file isn't {what}: its first element is not <{roots[0].split(':')[-1]}>")
+    prefix, _, name = roots[0].rpartition(":")
+    problem = f"its first element is not <{name}>"
+    if prefix and xml.root.name.rpartition(":")[2] == name:
+        space = next(space for space, short in PREFIXES.items() if short == prefix)
+        problem = f'its <{name}> lacks the namespace, such as xmlns="{space}"'
+    require(xml.root.name in roots, f"the file isn't {what}: {problem}")
     return xml
 
 

@@ -187,6 +187,14 @@ def lines(text: str, spans: Spans, style: Style = PLAIN) -> Iterator[Piece]:
             yield Piece("words", spans, line, style)
 
 
+def ruby(base: Sequence[Piece], spans: Spans) -> Piece:
+    """Words with their reading beside them, which is dropped where they are written anew; a mark if the base has more
+    than words."""
+    if any(piece.kind != "words" for piece in base) or not base:
+        return Piece("mark", spans)
+    return replace(base[0], spans=spans, text="".join(piece.text for piece in base))
+
+
 def nests(pieces: Sequence[Piece]) -> bool:
     """Whether each tag has its partner among the pieces."""
     depths = [*accumulate((piece.kind == "opens") - (piece.kind == "closes") for piece in pieces)]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nmt.documents.paragraphs import DEEPEST, Piece, Spans, Style, lines, nests, spans_of
+from nmt.documents.paragraphs import DEEPEST, Piece, Spans, Style, lines, nests, ruby, spans_of
 from nmt.documents.xml_splice import Element, Xml
 
 # Elements whose contents are words of the paragraph around them.
@@ -75,6 +75,8 @@ class RunReader:
             elif child.name in ("w:fldChar", "w:instrText"):
                 role = child.attributes.get("w:fldCharType", "instruction")
                 yield Piece("mark", spans, child.text, ordered=True, field=role)
+            elif child.name == "w:ruby" and (base := child.find("w:rubyBase")):
+                yield ruby(list(self.inner(base)), spans)
             else:
                 yield Piece("break" if child.name in BREAKS else "mark", spans)
 

@@ -10,6 +10,7 @@ from nmt.documents.txt import one_line
 from nmt.fields import require
 
 NUMBER = re.compile("[1-9][0-9]{0,3}")  # of a column, also where a column has a number as its name
+STATED = re.compile('"?sep=([^"\r\n])"?(?:\r\n?|\n)')  # a first line that is for programs, such as Excel
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,9 @@ class Cell:
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
     first = re.sub('"[^"]*+"', "", source.text[:10_000]).partition("\n")[0]
-    delimiter = "\t" if "\t" in first else max(",;|", key=first.count)
-    cells = [*read_cells(source, delimiter)]
+    stated = STATED.match(source.text)
+    delimiter = stated[1] if stated else "\t" if "\t" in first else max(",;|", key=first.count)
+    cells = [*read_cells(source, delimiter, stated.end() if stated else 0)]
     header = [cell.text.strip() for cell in cells if cell.row == 0]
     chosen, has_header = choose(header, options.columns)
     has_quotes = delimiter != "\t" or any(cell.is_quoted for cell in cells)
@@ -55,11 +57,11 @@ def choose(header: list[str], columns: tuple[str, ...]) -> tuple[set[int], bool]
     return named | {number - 1 for number in numbers}, bool(named)
 
 
-def read_cells(source: Text, delimiter: str) -> Iterator[Cell]:
-    """The cells of a table; ValueError, with its line, for a quote without end."""
+def read_cells(source: Text, delimiter: str, position: int) -> Iterator[Cell]:
+    """The cells of a table from this place on; ValueError, with its line, for a quote without end."""
     sign = re.escape(delimiter)
     pattern = re.compile(rf'(?:"((?:[^"]|"")*+)"([^{sign}\r\n]*+)|([^{sign}\r\n]*+))({sign}|\r\n?|\n|\Z)')
-    position = row = column = 0
+    row = column = 0
     while position < len(source.text):
         match = pattern.match(source.text, position)
         assert match

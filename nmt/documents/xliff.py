@@ -79,9 +79,10 @@ def put(paragraph: Paragraph, segment: Element, source: Element, target: Element
         xml.fill(target, inside, values)
     else:
         insert_after(xml, source, written(xml, source, "target", values, inside))
+    values = {"approved": "no"} if "approved" in segment.attributes else {}  # which a person had done
     if segment.name == "x2:segment":
-        state = {"state": "translated"} | ({"subState": "nmt:needs-review"} if answer.flags else {})
-        xml.replace(segment.start, segment.inner, xml.with_attributes(segment, state))
+        values = {"state": "translated"} | ({"subState": "nmt:needs-review"} if answer.flags else {})
     if "mq:status" in segment.attributes:  # of memoQ
-        values = {written_attribute(xml, segment, "status"): "PartiallyEdited" if answer.flags else "Pretranslated"}
+        values[written_attribute(xml, segment, "status")] = "PartiallyEdited" if answer.flags else "Pretranslated"
+    if values:
         xml.replace(segment.start, segment.inner, xml.with_attributes(segment, values))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from nmt.decode.hypothesis import Hypothesis
+from nmt.fields import shown, texts_of
 from nmt.text.edits import Edit, apply, shifts
 from nmt.text.items import NO_USER_ITEMS
 from nmt.text.suspicions import Flag
@@ -29,6 +30,9 @@ class Term:
     """The words of the line that the term translates. The span with these words must contain it; if they are not given,
     the span whose translation has it, or else where the model finds its first piece most probable."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "targets", texts_of(self.targets, "targets"))
+
 
 @dataclass(frozen=True)
 class Constraints:
@@ -37,6 +41,12 @@ class Constraints:
     prefix: str = ""
     must: tuple[Term, ...] = ()
     must_not: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "must", tuple(self.must))
+        object.__setattr__(self, "must_not", texts_of(self.must_not, "must_not"))
+        if wrong := [term for term in self.must if not isinstance(term, Term)]:
+            raise TypeError(f"must has {shown(wrong[0])}: give a Term, such as Term(('house', 'home'))")
 
     def __bool__(self) -> bool:
         return bool(self.prefix or self.must or self.must_not)

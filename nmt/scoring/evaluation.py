@@ -13,7 +13,7 @@ from rich.table import Table
 from nmt.config import SearchConfig
 from nmt.fields import require
 from nmt.files import read_lines
-from nmt.scoring.metrics import USUAL_METRICS, Metric, Score, score
+from nmt.scoring.metrics import USUAL_METRICS, Metric, Score, check_lines, score
 from nmt.text.markup import Mode
 from nmt.translation.translator import Translator
 from nmt.version import __version__
@@ -59,6 +59,7 @@ def evaluate(
     markup: Mode = "auto",
 ) -> Evaluation:
     """Translate and score a test set; `search`: None for the model's own settings. Raises ValueError as `score`."""
+    check_lines(sources, references, metrics)  # before the time that translating takes
     started = time.perf_counter()
     found = translator.translate_n_best(sources, search, markup=markup)
     translations = [best.text for best, *_ in found]

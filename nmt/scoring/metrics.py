@@ -19,7 +19,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from nmt.extras import install
-from nmt.fields import require
+from nmt.fields import read_value, require, texts_of
 from nmt.messages import say
 from nmt.text.languages import scripts_of, short_code
 
@@ -87,15 +87,23 @@ def score(
     return [Score(s.name, s.value(s.rows_ND.sum(0)), s.signature) for s in found]
 
 
+def check_lines(hypotheses: Sequence[str], references: Sequence[Sequence[str]], metrics: Sequence[str]) -> None:
+    """TypeError if one of these is no list of strings; ValueError for what can't be scored, or an unknown metric."""
+    n = len(texts_of(hypotheses, "the corpus"))
+    require(len(references) > 0, "scoring needs a reference")
+    for lines in references:
+        found = len(texts_of(lines, "a reference"))
+        require(found == n, f"{n:,} translations but {found:,} references: each line needs its own")
+    require(n > 0, "there are no lines to score")
+    for metric in texts_of(metrics, "metrics"):
+        read_value(metric, Metric, "a metric")
+
+
 def measure(
     hypotheses: Sequence[str], *references: Sequence[str], metrics: Sequence[Metric], language: str
 ) -> list[Statistics]:
     """The statistics of each sentence, for each metric; arguments and errors as of `score`."""
-    n = len(hypotheses)
-    require(len(references) > 0, "scoring needs a reference")
-    for lines in references:
-        require(len(lines) == n, f"{n:,} translations but {len(lines):,} references: each line needs its own")
-    require(n > 0, "there are no lines to score")
+    check_lines(hypotheses, references, metrics)
     # force: no warning about text that looks tokenised, which the translations of early steps often do.
     bleu = BLEU(tokenize=bleu_tokenizer(language), force=True)
     scorers: dict[str, tuple[str, Scorer]]

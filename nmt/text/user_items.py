@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nmt.fields import require
+from nmt.fields import require, texts_of
 
 LONGEST = 1000
 # What matters in an expression: escapes, sets, groups, alternatives, and repeats (with the + or ? after them).
@@ -24,7 +24,7 @@ class UserItems:
     @classmethod
     def parse(cls, expressions: Sequence[str]) -> "UserItems":
         """Raises ValueError, for the user, if an expression is wrong or could take too long."""
-        return cls(tuple(map(compile_item, expressions)))
+        return cls(tuple(map(compile_item, texts_of(expressions, "expressions"))))
 
     def find(self, text: str) -> list[tuple[int, int]]:
         """Start and end of all matches, in order, without overlaps; where two begin, the first expression counts."""

@@ -18,6 +18,7 @@ from nmt.config import SearchConfig
 from nmt.decode.hypothesis import LEAST, UNSEARCHED, Hypothesis
 from nmt.decode.parallel import map_batches
 from nmt.decode.stop import Stop
+from nmt.fields import require
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Reading, Step, translate
 from nmt.reading.request import BLANK, Lists, Part, Request, Translation
@@ -149,5 +150,8 @@ def unreached(texts: Sequence[Request | Reading]) -> Lists:
 
 
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:
-    """The translations in falling order of their values; equal ones stay as they were."""
-    return [translations[i] for i in sorted(range(len(values)), key=lambda i: -values[i])]
+    """The translations in falling order of their values, which are finite; equal ones stay as they were."""
+    n, found = len(values), len(translations)
+    require(n == found, f"rerank gives {n} values for {found} translations: it must give one for each")
+    require(all(map(math.isfinite, values)), "rerank gives a value that is not finite")
+    return [translations[i] for i in sorted(range(n), key=lambda i: -values[i])]

@@ -22,7 +22,7 @@ from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
 from nmt.decode.stop import Stop
 from nmt.extras import typed
-from nmt.fields import require
+from nmt.fields import read_value, require, texts_of
 from nmt.model.contract import PromptedModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.text.normalise import tidy
@@ -127,6 +127,7 @@ class LanguageModel:
         ValueError if it is not a whole folder of a language model, or the device or precision is missing.
         """
         keep_freed_memory()
+        precision = read_value(precision, DecodingPrecision, "precision")
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
         problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
         hint = f"; translate with {typed('translate')}" if info.objective == "translation" else ""
@@ -153,12 +154,17 @@ class LanguageModel:
         """Device, precision and threads, for the user."""
         return describe(self.precision, self.device)
 
+    def settings(self, search: SearchConfig | None, stop: Stop | None) -> SearchConfig:
+        """The settings of a call; TypeError for what can't be its arguments."""
+        search = search or self.search
+        if not isinstance(search, SearchConfig) or not isinstance(stop, Stop | None):
+            raise TypeError("search must be a SearchConfig (of nmt.config), and the end a Stop (of nmt.decode.stop)")
+        return search
+
     def encode(self, texts: Sequence[str], *, prompts: bool = False) -> list[list[int]]:
         """The ids of each text. In prompts, characters without a piece take their nearest form; texts to score keep
         theirs."""
-        if isinstance(texts, str):
-            raise TypeError(f"texts is the string {texts[:20]!r}: give a list of strings")
-        tidied = [tidy(text)[0] for text in texts]
+        tidied = [tidy(text)[0] for text in texts_of(texts, "texts")]
         return self.tokenizer.encode_target(
             [self.tokenizer.characters[1].nearest(text) for text in tidied] if prompts else tidied
         )
@@ -180,7 +186,7 @@ class LanguageModel:
             stop: a continuation ends before the first of these strings.
             until: ends the call before it is done: by the exception Stopped, or if its time is up with what it has.
         """
-        search = search or self.search
+        search = self.settings(search, until)
         ids = self.encode(prompts, prompts=True)
         limits = [self.limit(len(prompt), search) for prompt in ids]
         samples = range(max(1, search.samples))
@@ -216,7 +222,7 @@ class LanguageModel:
 
         ValueError if the prompt is too long for the model, or if `search` asks for several samples.
         """
-        search = search or self.search
+        search = self.settings(search, until)
         require(search.samples <= 1, f"search.samples is {search.samples}: only one continuation can be streamed")
         [ids] = self.encode([prompt], prompts=True)
         limit = self.limit(len(ids), search)
@@ -240,10 +246,10 @@ class LanguageModel:
     ) -> list[TextScore | None]:
         """The score of each text, read from its start to its end; None if it is too long for the model. Of `search`,
         only batch_size is used. Raises Stopped as `stop` says."""
-        ids, room = self.encode(texts), self.model.longest_target(0)
+        search, ids, room = self.settings(search, stop), self.encode(texts), self.model.longest_target(0)
         longest = MAX_SCORED if room is None else min(MAX_SCORED, room)
         fitting = [i for i, text in enumerate(ids) if len(text) <= longest]
-        batches = list(make_batches(fitting, (search or self.search).batch_size, lambda i: len(ids[i]) + 1))
+        batches = list(make_batches(fitting, search.batch_size, lambda i: len(ids[i]) + 1))
 
         def run(batch: list[int]) -> list[list[float]]:
             return self.engine.score_texts([ids[i] for i in batch], stop)
@@ -264,7 +270,8 @@ class Growing:
 
     def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = (), *, at_start: bool = True) -> None:
         """`at_start`: False if the text continues another one: a blank at its beginning stays."""
-        self.tokenizer, self.stop, self.at_start = tokenizer, stop, at_start
+        self.tokenizer, self.stop, self.at_start = tokenizer, texts_of(stop, "stop"), at_start
+        require("" not in stop, "stop has an empty text: give the text before which a continuation ends")
         self.shown, self.held, self.stopped, self.late, self.bytes = "", "", False, False, list[int]()
         self.ids, self.token_log_probs = list[int](), list[float]()
 

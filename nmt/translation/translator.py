@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 import torch
 
@@ -20,7 +21,7 @@ from nmt.decode.pytorch import Once, TorchEngine
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
 from nmt.extras import typed
-from nmt.fields import require
+from nmt.fields import read_value, require, texts_of
 from nmt.files import model_in
 from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
@@ -137,6 +138,11 @@ class Translator:
         ValueError if a folder is not a whole model folder, the device or precision is missing, or tokenizers differ.
         """
         folders = [model_in(Path(path)) for path in ([folder] if isinstance(folder, Path | str) else folder)]
+        require(bool(folders), "the list of model folders is empty")
+        precision, backend = (
+            read_value(precision, DecodingPrecision, "precision"),
+            read_value(backend, Backend, "backend"),
+        )
         if backend == "ctranslate2":
             require(adapter is None, "CTranslate2 adds no adapter: export the model folder of the adapter's run")
             require(len(folders) == 1, f"{len(folders)} models are given, but CTranslate2 runs no ensembles: give one")
@@ -277,11 +283,13 @@ class Translator:
             markup: which lines are read as HTML or XML: those that look like it (auto), all (html), or none.
             stop: ends the call before it is done, by the exception Stopped (`nmt.decode.stop`).
         """
-        if isinstance(lines, str):
-            raise TypeError(f"lines is the string {lines[:20]!r}: give a list of strings")
         search = search or self.search
+        if not isinstance(search, SearchConfig) or not isinstance(stop, Stop | None):
+            raise TypeError("search must be a SearchConfig (of nmt.config), and stop a Stop (of nmt.decode.stop)")
         self.check(search)
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
+        if isinstance(lines, str) or not all(isinstance(request.text, str) for request in requests):
+            texts_of(lines if isinstance(lines, str) else [request.text for request in requests], "lines")
         call = self.call(search, markup, rerank, stop)
         return call.in_portions(requests) if stop or self.engine.leaves_python else call.translate(requests)
 
@@ -297,6 +305,8 @@ class Translator:
 
     def context(self, search: SearchConfig, markup: Mode) -> Context:
         """What the steps of reading know of this translator."""
+        if markup not in get_args(Mode):
+            read_value(markup, Mode, "markup")  # which says what it may be
         # `search.split_above` replaces what was usual in training.
         usual = (search.split_above,) if search.split_above else (self.facts.longest_source, self.facts.usual_sentences)
         limits = Limits(min(search.span_pieces, self.engine.longest_source or search.span_pieces), *usual)

@@ -351,6 +351,7 @@ def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> No
         ("training: {compile: !!bool x}", "is not valid YAML"),
         ("name: !!timestamp x", "is not valid YAML"),
         ("data: &a {more: *a}", "is not valid YAML: an alias is not read"),
+        ("training: {max_steps: 2, 'max_steps': 3}", "is not valid YAML: 'max_steps' is there twice"),
         ("training: {lerning_rate: 1e-3}", "there is no setting training.lerning_rate: did you mean training.learning"),
         ("format: 9", "format 9, of a newer nmt"),
         ("training: {max_steps: x}", "training.max_steps is 'x': it must be a whole number"),

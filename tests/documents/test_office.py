@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from nmt.documents.base import Answer, Options, Unit, read_document, translate_document
-from tests.documents.office_samples import EPUB, FILES, OPTIONS, W, docx, office, run, zipped
+from tests.documents.office_samples import EPUB, FILES, OPEN_DOCUMENT, OPTIONS, W, docx, office, run, zipped
 
 PARTS = [
     "<1>", "</1>", "<2/>", "<2>", "</2>", "<3/>", "<br/>", "<br>", "<99>", "<b>", "</b>", "<!--", "]]>", "&",
@@ -129,6 +129,23 @@ def test_open_document() -> None:
     assert "<text:p>drei</text:p>" in text
 
 
+def test_the_base_of_ruby_is_text_and_its_reading_goes_with_a_new_text() -> None:
+    reading = f"<w:rt>{run('Lesung')}</w:rt>"
+    inside = f"<w:r><w:ruby><w:rubyPr/>{reading}<w:rubyBase>{run('Hunde')}</w:rubyBase></w:ruby></w:r>"
+    word = docx(run("Zwei ") + inside + run(" bellen"))
+    text = "Zwei <text:ruby><text:ruby-base>Hunde</text:ruby-base><text:ruby-text>Lesung</text:ruby-text></text:ruby>"
+    content = f'xmlns:office="{OPEN_DOCUMENT}:office:1.0" xmlns:text="{OPEN_DOCUMENT}:text:1.0"'
+    odt = zipped({"content.xml": f"<office:x {content}><text:p>{text} bellen</text:p></office:x>"})
+    for name, data, member in (("docx", word, "word/document.xml"), ("odt", odt, "content.xml")):
+        [unit] = read_document(data, name, OPTIONS).units
+        assert (unit.text, unit.markup) == ("Zwei Hunde bellen", False)
+        assert parsed(translated(data, name, member).encode()) == "BELLEN HUNDE ZWEI"
+        same = translate_document(data, name, lambda units: [Answer(unit.text) for unit in units], OPTIONS)
+        assert b"Lesung" in xml_files(same)[member]
+    linked = docx(run("Zwei ") + inside.replace(run("Hunde"), f"<w:hyperlink>{run('Hunde')}</w:hyperlink>"))
+    assert "Lesung" in translated(linked, "docx", "word/document.xml")
+
+
 def test_books_change_their_language_and_keep_the_first_member() -> None:
     result = translate_document(FILES["epub", "book"][0], "epub", shouted, Options(target="en"))
     assert result[:58] == FILES["epub", "book"][0][:58]
@@ -165,7 +182,8 @@ def test_elements_of_a_book_go_on_over_line_breaks() -> None:
         ("xlsx", docx(run("a")), "isn't a workbook"),
         ("odt", docx(run("a")), "lacks content.xml"),
         ("epub", docx(run("a")), "lacks META-INF/container.xml"),
-        ("xliff", b"<a/>", "isn't XLIFF"),
+        ("xliff", b"<a/>", "isn't XLIFF .*: its first element is not <xliff>"),
+        ("xliff", b"<xliff/>", 'its <xliff> lacks the namespace, such as xmlns="urn:oasis:.*:xliff:document:1.2"'),
         ("tmx", b"<a/>", "isn't TMX"),
         ("resx", b"<a/>", "isn't resx"),
         ("android", b"<a/>", "isn't a file of Android strings"),

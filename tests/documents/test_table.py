@@ -36,16 +36,24 @@ def test_a_table_without_quotes_gets_none() -> None:
     assert document.join([Answer("a\tb\nc"), Answer('"x" y')]) == b'1\ta b c\n2\t "x" y'
 
 
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n'])
+def test_a_first_line_states_the_separator(line: str) -> None:
+    document = read_document(f"{line}a,b,c;text\n1;Hund\n".encode(), "csv", Options(columns=("text",)))
+    assert [(unit.text, unit.place) for unit in document.units] == [("Hund", "line 3")]
+    assert document.join([Answer("dog; cat")]).decode() == f'{line}a,b,c;text\n1;"dog; cat"\n'
+
+
 @pytest.mark.parametrize(
-    ("text", "columns", "message"),
+    ("name", "text", "columns", "message"),
     [
-        (TEXT, (), "which columns are translated .of id, text, other"),
-        (TEXT, ("words",), "--columns words: the first line has id, text, other"),
-        (TEXT, ("4",), "--columns 4: the first line has 3 columns"),
-        ('a,b\n1,"c', ("b",), "line 2: a quote has no end"),
-        ('a,b\n1,"c"d', ("b",), "line 2: text after a closing quote: 'd'"),
+        ("csv", TEXT, (), "which columns are translated .of id, text, other"),
+        ("csv", TEXT, ("words",), "--columns words: the first line has id, text, other"),
+        ("csv", TEXT, ("4",), "--columns 4: the first line has 3 columns"),
+        ("csv", 'a,b\n1,"c', ("b",), "line 2: a quote has no end"),
+        ("csv", 'a,b\n1,"c"d', ("b",), "line 2: text after a closing quote: 'd'"),
+        ("json", '{"a": "x", "c": {"d": ["y"]}}', ("a", "b"), "--columns b: no text has this key; there are a, d"),
     ],
 )
-def test_what_is_no_table_gets_a_sentence(text: str, columns: tuple[str, ...], message: str) -> None:
+def test_what_is_no_table_gets_a_sentence(name: str, text: str, columns: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        read_document(text.encode(), "csv", Options(columns=columns))
+        read_document(text.encode(), name, Options(columns=columns))

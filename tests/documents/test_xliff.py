@@ -50,6 +50,17 @@ def test_all_entries_and_fuzzy_matches() -> None:
     assert 'state-qualifier="fuzzy-match">x</target>' in document.join(answers).decode()
 
 
+@pytest.mark.parametrize("target", ["", "<target/>", '<target state="needs-translation">Alt</target>'])
+def test_a_unit_with_a_new_target_is_not_approved(target: str) -> None:
+    unit = f'<trans-unit approved="yes" id="1"><source>Hund</source>{target}</trans-unit>'
+    done = '<trans-unit approved="yes" id="2"><source>Hund</source><target>Dog</target></trans-unit>'
+    file = f'<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2">{unit}{done}</xliff>'.encode()
+    text = joined(file, Answer("Dog"))
+    assert '<trans-unit approved="no" id="1"><source>Hund</source><target state="translated"' in text
+    assert done in text
+    assert 'approved="yes"' not in joined(file, *[Answer("Dog")] * 2, options=Options(all_entries=True))
+
+
 def test_lost_and_doubled_codes_come_back_once() -> None:
     text = joined(XLIFF_1.encode(), Answer("<1>a</1><1>b</1></2>"), *[Answer("")] * 3)
     assert '<g id="1">a</g>b<x id="2"/></target>' in text

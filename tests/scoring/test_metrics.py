@@ -1,11 +1,13 @@
 """Scores are sacreBLEU's own, with what is needed to repeat them, and never of corpora that don't match."""
 
+from typing import Any
+
 import pytest
 from sacrebleu import corpus_bleu, corpus_chrf, corpus_ter
 from sacrebleu.metrics.bleu import BLEU
 
 from nmt.extras import install
-from nmt.scoring.metrics import bleu_tokenizer, score
+from nmt.scoring.metrics import USUAL_METRICS, bleu_tokenizer, score
 
 TRANSLATIONS = ["The dog runs across the meadow.", "Two men drink a coffee.", "It is over there !"]
 REFERENCES = ["The little dog runs across the meadow.", "Two men are drinking coffee.", "It is over there!"]
@@ -39,6 +41,20 @@ def test_unequal_corpora_are_an_error_with_both_numbers() -> None:
         score([], [])
     with pytest.raises(ValueError, match="needs a reference"):
         score(TRANSLATIONS)
+
+
+def test_what_is_no_list_of_strings_is_no_corpus() -> None:
+    metrics: Any = ["bleu", "foo"]
+    for corpora, chosen, problem in (
+        (("abc", "abc"), USUAL_METRICS, "corpus is the string 'abc': give a list of strings"),
+        ((["a"], "a"), USUAL_METRICS, "a reference is the string"),
+        (([None], ["a"]), USUAL_METRICS, "the corpus has null, but a text must be a string"),
+        ((["a"], ["a"]), "bleu", "metrics is the string"),
+    ):
+        with pytest.raises(TypeError, match=problem):
+            score(*corpora, metrics=chosen)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a metric is 'foo': it must be one of bleu, chrf, exact, ter"):
+        score(["a"], ["a"], metrics=metrics)
 
 
 def test_an_exact_match_is_equal_to_any_reference() -> None:

@@ -47,3 +47,8 @@ def test_items_of_long_lines_are_found_in_linear_time() -> None:
     begin = time.process_time()
     assert len(user_items.find(line)) == LONGEST
     assert time.process_time() - begin < 4  # 0.4 s; without parts, a minute
+
+
+def test_a_string_is_no_list_of_expressions() -> None:
+    with pytest.raises(TypeError, match="give a list of strings"):
+        UserItems.parse("[A-Z]+")

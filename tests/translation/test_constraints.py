@@ -140,3 +140,18 @@ def test_an_automaton_is_made_once_for_equal_constraints_and_surfaces_once_for_a
     assert all("dog" in line for line in fresh.translate(lines))
     assert all("dog" in line for line in fresh.between().translate(lines))
     assert made == {"Automaton": 1, "Surfaces": 1}
+
+
+def test_a_string_is_no_list_of_phrases_but_a_list_is_as_good_as_a_tuple(translator: Translator) -> None:
+    for wrong in (lambda text: Term(targets=text), lambda text: Constraints(must_not=text)):
+        with pytest.raises(TypeError, match="is the string 'bike': give a list of strings"):
+            wrong("bike")
+        with pytest.raises(TypeError, match="has 1, but a text must be a string"):
+            wrong((1,))
+    words: Any = ["dog"]
+    with pytest.raises(TypeError, match="must has 'dog': give a Term"):
+        Constraints(must=words)
+    terms: Any = [Term(words)]
+    wanted = Constraints(must=terms, must_not=words)
+    assert wanted == Constraints(must=(Term(("dog",)),), must_not=("dog",))
+    assert "dog" in translator.translate([Request("Hund", replace(wanted, must_not=()))])[0]

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -162,6 +163,24 @@ def test_generation_stops_at_a_stop_string_and_goes_on_with_the_others(lm: Langu
             assert (s.ending == "stop") == (stop in c.text)
             assert s.ids == c.ids[: len(s.ids)]
     assert shorter
+
+
+def test_stop_strings_are_a_list_of_texts_that_are_not_empty(lm: LanguageModel) -> None:
+    for call in (lm.generate, lambda prompts, *rest: lm.stream(prompts[0], *rest)):
+        with pytest.raises(TypeError, match="stop is the string 'abc': give a list of strings"):
+            call(["A man"], ONE, "abc")
+        with pytest.raises(ValueError, match="stop has an empty text"):
+            call(["A man"], ONE, [""])
+
+
+def test_wrong_arguments_are_named(lm: LanguageModel) -> None:
+    settings: Any = {"temperature": 1}
+    seconds: Any = 0.5
+    for call in (lm.generate, lm.score, lambda prompts, search: lm.stream(prompts[0], search)):
+        with pytest.raises(TypeError, match="search must be a SearchConfig"):
+            call(["A man"], settings)
+    with pytest.raises(TypeError, match="the end a Stop"):
+        lm.generate(["A man"], until=seconds)
 
 
 def test_a_stream_is_the_continuation_in_parts(lm: LanguageModel) -> None:

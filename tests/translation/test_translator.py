@@ -1,5 +1,6 @@
 """From text to text: no line and no word is lost, batches and threads change nothing, and output is always one line."""
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -246,6 +247,26 @@ def test_a_string_is_no_list_of_lines(translator: Translator) -> None:
         translator.translate("Hund")
 
 
+def test_wrong_arguments_are_named(translator: Translator, model_folder: Path) -> None:
+    wrong: Any = {"search": {"beam_size": 2}, "stop": 0.5}
+    for name, value in wrong.items():
+        with pytest.raises(TypeError, match="search must be a SearchConfig"):
+            translator.translate(["Hund"], **{name: value})
+    lines: Any
+    for lines in ([None], [1], ["Hund", Request(wrong)]):
+        with pytest.raises(TypeError, match=r"lines has .*, but a text must be a string"):
+            translator.translate(lines)
+    for call in (lambda markup: translator.translate(["Hund"], markup=markup), lambda m: translator.scorer(markup=m)):
+        with pytest.raises(ValueError, match="markup is 'xml': it must be one of auto, html, none"):
+            call("xml")
+    for name, value in {"precision": "fp16", "backend": "x"}.items():
+        options: Any = {name: value}
+        with pytest.raises(ValueError, match=f"{name} is '{value}': it must be one of auto, "):
+            Translator.load(model_folder, **options)
+    with pytest.raises(ValueError, match="the list of model folders is empty"):
+        Translator.load([])
+
+
 def test_any_reranker_can_order_the_hypotheses(translator: Translator) -> None:
     (found,) = translator.translate_n_best(["Hund"], SearchConfig(beam_size=4, n_best=4, guard=False))
     ((best,),) = translator.translate_n_best(
@@ -254,6 +275,17 @@ def test_any_reranker_can_order_the_hypotheses(translator: Translator) -> None:
         rerank=lambda source, translations: [-abs(t.score - found[2].score) for t in translations],
     )
     assert best.text == found[2].text
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"), [([1.0], "1 values for 3 translations"), ([math.nan] * 3, "not finite")]
+)
+def test_a_reranker_gives_a_finite_number_for_each_hypothesis(
+    translator: Translator, values: list[float], problem: str
+) -> None:
+    search = SearchConfig(beam_size=3, n_best=3, guard=False)
+    with pytest.raises(ValueError, match=f"rerank gives .*{problem}"):
+        translator.translate_n_best(["Hund"], search, rerank=lambda source, translations: values)
 
 
 @pytest.mark.parametrize("line", ["- Der Hund!!!", "„Der Hund“", "DER HUND LAEUFT", "Der «Hund» läuft", "Der Hund"])
