@@ -260,7 +260,7 @@ class Translator:
 
         `to`: the code of the target language, if the model knows several; `between` chooses for more than one call.
         """
-        translator = self.between(target=to) if to else self
+        translator = self.between(target=to) if to not in ("", self.language) else self
         return [best.text for best, *_ in translator.translate_n_best(lines, search, markup=markup, stop=stop)]
 
     def translate_n_best(

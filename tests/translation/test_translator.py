@@ -99,6 +99,13 @@ def test_source_text_is_tidied_as_training_text_was(translator: Translator, odd:
     assert translator.translate([odd]) == translator.translate([plain])
 
 
+def test_the_only_language_of_a_model_may_be_named(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator, "language", "en")
+    assert translator.translate(["Hund"], to="en") == translator.translate(["Hund"])
+    with pytest.raises(ValueError, match="one pair of languages"):
+        translator.translate(["Hund"], to="fr")
+
+
 def test_a_line_break_that_a_model_writes_is_a_space(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["a\nb\u2028c\x85d\te\r\n"] * len(ids))
     assert translator.translate(["Hund"]) == ["a b c d e"]
