@@ -41,11 +41,8 @@ def listed(names: Sequence[str]) -> str:
 
 def machine(run: Row) -> str:
     has = run["machine"]
-    kinds = {"with": ["AVX-512" if has["avx512"] else "AVX2"], "without": []}
-    for name in ("bf16", "vnni"):
-        kinds["with" if has[name] else "without"].append(NAMES.get(name, name))
-    instructions = ", ".join(f"{kind} {listed(names)}" for kind, names in kinds.items() if names)
-    return f"{has.get('gpu') or has['cpu'] or 'CPU'}, {has['cores']} cores {instructions}"
+    found = ["AVX-512" if has["avx512"] else "AVX2", *(NAMES.get(name, name) for name in ("bf16", "vnni") if has[name])]
+    return f"{has.get('gpu') or has['cpu'] or 'CPU'}, {has['cores']} cores with {listed(found)}"
 
 
 def versions(run: Row) -> str:
