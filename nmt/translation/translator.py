@@ -260,7 +260,8 @@ class Translator:
 
         `to`: the code of the target language, if the model knows several; `between` chooses for more than one call.
         """
-        translator = self.between(target=to) if to not in ("", self.language) else self
+        is_chosen = self.languages_chosen and to == self.language
+        translator = self.between(target=to) if to and not is_chosen else self
         return [best.text for best, *_ in translator.translate_n_best(lines, search, markup=markup, stop=stop)]
 
     def translate_n_best(

@@ -33,7 +33,8 @@ def v1(path: str, **body: object) -> bytes:
 
 
 def file(name: str, data: bytes, path: str = "/v1/documents") -> bytes:
-    fields = {"source": "de", "target": "en", "target_lang": "EN-GB", "source_lang": "DE"}
+    deepl = {"target_lang": "EN-GB", "source_lang": "DE"}
+    fields = deepl if path.startswith("/v2") else {"source": "de", "target": "en"}
     parts = [f'--b\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n' for n, v in fields.items()]
     part = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
     body = "".join([*parts, part]).encode() + data + b"\r\n--b--\r\n"
