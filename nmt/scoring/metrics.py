@@ -89,7 +89,7 @@ def score(
 
 def check_lines(hypotheses: Sequence[str], references: Sequence[Sequence[str]], metrics: Sequence[str]) -> None:
     """TypeError if one of these is no list of strings; ValueError for what can't be scored, or an unknown metric."""
-    n = len(texts_of(hypotheses, "the corpus"))
+    n = len(texts_of(hypotheses, "the list of lines"))
     require(len(references) > 0, "scoring needs a reference")
     for lines in references:
         found = len(texts_of(lines, "a reference"))

@@ -31,7 +31,7 @@ UNSPACED_SIGN = re.compile(f"[{UNSPACED}]")
 PAIR = re.compile(f"[{UNSPACED}]{{1,2}}")
 WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")  # of a word, or after a mark
 BEFORE_WORD = re.escape(" \"'„“‚‘«»([–—-")  # between a word and the word or mark before it
-# At the beginning of a sentence; after many signs, nobody knows.
+# At the beginning of a sentence; a word after eight signs in a row counts as one there too.
 FIRST_WORD = re.compile(rf"(?:(?:\A|[.!?…:])[{BEFORE_WORD}]{{0,7}}+|[{BEFORE_WORD}]{{8}})({WORD.pattern})")
 FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
 # By language: what is written for letters that a keyboard lacks.
@@ -55,15 +55,15 @@ class Words:
 
     @classmethod
     def learn(cls, texts: Iterable[str]) -> "Words":
-        every, first, signs, n_texts = Counter[str](), Counter[str](), Counter[str](), 0
+        anywhere, first, signs, n_texts = Counter[str](), Counter[str](), Counter[str](), 0
         for text in texts:
-            every.update(WORD.findall(text))
+            anywhere.update(WORD.findall(text))
             first.update(FIRST_WORD.findall(text))
             signs.update(set(FREE_SIGN.findall(text)))
             n_texts += 1
-        for word in [word for word in every if not any(map(str.isalnum, word))]:
-            del every[word], first[word]
-        middle = every - first
+        for word in [word for word in anywhere if not any(map(str.isalnum, word))]:
+            del anywhere[word], first[word]
+        middle = anywhere - first
         kept = [word for word, _ in middle.most_common(MOST)]
         others = [word for word, _ in first.most_common(MOST) if word not in middle]
         usual = (sign for sign, n in signs.items() if n >= min(USUAL_TEXTS, USUAL_SHARE * n_texts))

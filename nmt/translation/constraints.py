@@ -70,12 +70,12 @@ class ConstraintCompiler:
         n = len(compiled.prefix) + compiled.n_required
         require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
         if phrases:
-            state, inside = phrases.start, "the prefix contains a phrase of must_not"
+            state, problem = phrases.start, "the prefix contains a phrase of must_not"
             for piece in prefix:
                 state = int(phrases.row(state)[piece])
-                require(state >= 0, f"{inside}, or allows no end without one")
+                require(state >= 0, f"{problem}, or allows no end without one")
             # A prefix may end inside a word, but a whole word that is forbidden is no beginning of another.
-            require(not any(occurs(p, tidy(constraints.prefix)[0]) for p in constraints.must_not), inside)
+            require(not any(occurs(p, tidy(constraints.prefix)[0]) for p in constraints.must_not), problem)
         longest_output(n_source, search, self.engine.longest_target(n_source), compiled)
         return compiled
 

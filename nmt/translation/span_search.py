@@ -85,31 +85,29 @@ class SpanSearch:
         """
         distinct = dict.fromkeys(spans)  # not a set, so that batches are the same in every process
         compiled = {s: self.compiler.compile(s.constraints, len(s), search) for s in distinct if s.constraints}
-        # For a list of translations without some phrases, nothing need be put in.
-        one = search.n_best == 1
-        phrased = {s: c for s, c in compiled.items() if c.phrases and (one or c.phrases.required)}
+        # A list of translations that only lack forbidden phrases comes from constrained search.
+        single = search.n_best == 1
+        phrased = {s: c for s, c in compiled.items() if c.phrases and (single or c.phrases.required)}
         if not phrased:
             return self.search_each(distinct, compiled, search, stop)
         free = compiled | {s: replace(c, phrases=None, spelled=()) for s, c in phrased.items()}
-        found = known if one else {}
-        results = {s: found[Span(s.ids)] for s in distinct if Span(s.ids) in found and not s.constraints.prefix}
+        results: Found = {}
+        if single:
+            results |= {s: known[Span(s.ids)] for s in distinct if Span(s.ids) in known and not s.constraints.prefix}
         results |= self.search_each([s for s in distinct if s not in results], free, search, stop)
         drafts = {s: [Draft(s.ids, c, c.phrases, h) for h in results[s]] for s, c in phrased.items() if c.phrases}
-        every = [*chain(*drafts.values())]
-        self.insert_terms(every, replace(search, n_best=1), stop)
+        all_drafts = [*chain(*drafts.values())]
+        self.insert_terms(all_drafts, replace(search, n_best=1), stop)
         results |= {span: merged(of_span) for span, of_span in drafts.items()}
         if stop and stop.is_late():
             return results
-        many = [draft for draft in every if draft.n_terms > MOST_TERMS and draft.writable]
+        many = [draft for draft in all_drafts if draft.n_terms > MOST_TERMS and draft.writable]
         ended = {draft: draft.ended() for draft in many}
         self.take_scored({d: ids for d, ids in ended.items() if self.engine.fits(d.source, ids)}, search)
         kept = {span: [draft for draft in of_span if draft.lacking is not None] for span, of_span in drafts.items()}
         results |= {span: merged(of_span) for span, of_span in kept.items()}
-        left = {
-            s: phrased[s]
-            for s, of in drafts.items()
-            if of and of[0].n_terms <= MOST_TERMS and all(d.n_lacking for d in of)
-        }
+        few = {s: found for s, found in drafts.items() if found and found[0].n_terms <= MOST_TERMS}
+        left = {s: phrased[s] for s, found in few.items() if all(draft.n_lacking for draft in found)}
         return results | self.search_each(left, left, search, stop)
 
     def insert_terms(self, drafts: list[Draft], search: SearchConfig, stop: Stop | None) -> None:

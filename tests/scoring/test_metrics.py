@@ -46,9 +46,9 @@ def test_unequal_corpora_are_an_error_with_both_numbers() -> None:
 def test_what_is_no_list_of_strings_is_no_corpus() -> None:
     metrics: Any = ["bleu", "foo"]
     for corpora, chosen, problem in (
-        (("abc", "abc"), USUAL_METRICS, "corpus is the string 'abc': give a list of strings"),
+        (("abc", "abc"), USUAL_METRICS, "the list of lines is the string 'abc': give a list of strings"),
         ((["a"], "a"), USUAL_METRICS, "a reference is the string"),
-        (([None], ["a"]), USUAL_METRICS, "the corpus has null, but a text must be a string"),
+        (([None], ["a"]), USUAL_METRICS, "the list of lines has null, but a text must be a string"),
         ((["a"], ["a"]), "bleu", "metrics is the string"),
     ):
         with pytest.raises(TypeError, match=problem):

@@ -61,8 +61,8 @@ def cells(pairs: Pairs, chosen: list[int], tgt_vocab_size: int) -> tuple[Ints, I
     source, target = pairs.source.chosen(index), pairs.target.chosen(index)
     lengths, starts = (np.repeat(each.numpy(), target.lengths_N) for each in (source.lengths_N, source.starts_N))
     # Each target position has a cell with each position of its source.
-    places = np.repeat((starts - (np.cumsum(lengths) - lengths)).astype(np.int32), lengths)
-    places += np.arange(len(places), dtype=np.int32)
+    places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    places += np.arange(len(places))
     keys = source.flat.numpy()[places].astype(np.int64)
     keys *= tgt_vocab_size
     keys += np.repeat(target.flat.numpy()[:-1], lengths)
