@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.text.scripts import ASIAN, EAST_ASIAN, UNSPACED, Phrase, is_letter, without_signs
+from nmt.text.tokens import tokenize
 
 many = settings(max_examples=100, deadline=None, derandomize=True)
 
@@ -98,3 +99,10 @@ def test_time_is_linear_in_the_length_of_the_text() -> None:
 def test_combining_marks_are_parts_of_words(text: str, expected: str) -> None:
     """For Python's `re` and `str.isalpha` they are none: "boy" and "girl" of Hindi were the same word."""
     assert without_signs(text) == expected
+
+
+def test_a_mark_is_in_the_token_of_the_character_before_it() -> None:
+    found = {
+        text: [text[start:end] for start, end in tokenize(text)] for text in ("ก็ดี", "か\u3099 く", "a(b", "\u0301a")
+    }
+    assert [*found.values()] == [["ก็", "ดี"], ["か\u3099", "く"], ["a", "(", "b"], ["\u0301a"]]

@@ -25,6 +25,12 @@ def test_words_inside_sentences_come_first_and_those_at_their_beginning_are_apar
     assert WORDS.signs == {"–"}
 
 
+def test_signs_between_a_sentence_and_its_first_word_change_nothing() -> None:
+    found = Words.learn(["Er ging. „– (Dann“ kam sie: »Wir gehen.", "(Nun ist «Alles» gut"])
+    assert set(found.first) == {"Er", "Dann", "Wir", "Nun"}
+    assert set(found.usual) == {"ging", "kam", "sie", "gehen", "ist", "Alles", "gut"}
+
+
 def test_a_file_gives_the_same_words_again_and_a_damaged_one_an_error() -> None:
     assert Words.parse(WORDS.dump()) == WORDS
     assert Words.parse(Words.learn([]).dump()) == Words(frozenset(), ())

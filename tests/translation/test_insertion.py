@@ -14,7 +14,7 @@ from nmt.decode.surfaces import surface
 from nmt.reading.request import Constraints, Part, Request, Term
 from nmt.text.scripts import is_letter
 from nmt.translation.insertion import MOST_TERMS, Draft
-from nmt.translation.span_search import Span
+from nmt.translation.span_search import Span, merged
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS
 from tests.tiny import PAIRS, SHORT, TINY, make_model
@@ -120,6 +120,14 @@ def test_if_a_term_became_a_part_of_a_longer_word_the_words_that_stood_there_fol
     draft.take(hypothesis([*draft.start(whole=True)]))
     assert draft.found.ids == [*ids[:word], *dog, *ids[word:]]
     assert draft.n_lacking == 0
+    # Of a list, those that lack least stay, each once, the most probable first.
+    lacking = Draft((), compiled, compiled.phrases, hypothesis(ids))
+    again = Draft((), compiled, compiled.phrases, draft.found)
+    worse = Hypothesis.of([*draft.found.ids, *ids], [-2.0] * (len(draft.found.ids) + len(ids) + 1), SHORT)
+    other = Draft((), compiled, compiled.phrases, worse)
+    assert merged([other, lacking, draft, again]) == [draft.found, worse]
+    assert merged([lacking]) == [lacking.found]
+    assert merged([]) == []
 
 
 def test_more_terms_than_constrained_search_takes_are_flagged_if_they_are_missing(translator: Translator) -> None:
