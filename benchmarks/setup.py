@@ -18,7 +18,12 @@ ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "benchmarks" / "reference.yaml"
 REQUIREMENTS, ENVIRONMENTS = ROOT / "benchmarks" / "peers", ROOT / "benchmarks" / ".peers"
 # For each peer the packages that are installed without their requirements.
-PEERS: dict[str, list[str]] = {"transformers": [], "eole": ["eole==0.6.4"], "sockeye": ["sockeye==3.1.34"]}
+PEERS: dict[str, list[str]] = {
+    "transformers": [],
+    "eole": ["eole==0.6.4"],
+    "sockeye": ["sockeye==3.1.34"],
+    "joeynmt": ["joeynmt==2.3.0"],
+}
 TRAINERS = ["transformers", "eole"]  # whose speed of training is measured
 
 

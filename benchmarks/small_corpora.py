@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import toolkits
 from benchmarks.rows import Row, describe_machine, run_script
 
 PIECES, PEAK_RATE, WARMUP, BATCH_TOKENS, VALIDATIONS, VALIDATED = 4000, 1e-3, 0.07, 2048, 7, 300
@@ -36,8 +37,9 @@ def main() -> int:
     parser.add_argument("--direction", required=True, metavar="SOURCE-TARGET", help="the endings of the files")
     parser.add_argument("--minutes", type=float, required=True, help="of training")
     parser.add_argument("--pairs", type=int, default=10**9, help="the first pairs of train")
+    parser.add_argument("--test", default="test", help="the beginning of the test files")
     parser.add_argument("--unspaced", default="", metavar="LANGUAGE", help="whose words get no blanks between them")
-    parser.add_argument("--systems", default="nmt", help="of nmt, transformers")
+    parser.add_argument("--systems", default="nmt", help="of nmt, transformers, joeynmt, eole")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of both systems")
     parser.add_argument("--seed", type=int, default=1, help="of both systems")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
@@ -51,7 +53,8 @@ def measure(system: str, args: argparse.Namespace) -> Row:
     from nmt.scoring.metrics import score
 
     source, target = args.direction.split("-")
-    lines = {name: read(args.folder, name, (source, target), args.unspaced) for name in ("train", "val", "test")}
+    files = {"train": "train", "val": "val", "test": args.test}
+    lines = {part: read(args.folder, name, (source, target), args.unspaced) for part, name in files.items()}
     lines["train"] = lines["train"][: args.pairs]
     name = f"{args.folder.name}-{args.direction}-{len(lines['train'])}-{args.minutes:g}-{system}-seed{args.seed}"
     scratch = args.runs / name
@@ -61,7 +64,7 @@ def measure(system: str, args: argparse.Namespace) -> Row:
     for part, pairs in lines.items():
         for language, side in zip((source, target), zip(*pairs, strict=True), strict=True):
             (corpus / f"{part}.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf8")
-    out = {"nmt": run_nmt, "transformers": run_marian}[system](corpus, scratch, args)
+    out = ({"nmt": run_nmt, "transformers": run_marian} | toolkits.RUN)[system](corpus, scratch, args)
     whole = (time.perf_counter() - started) / 60
     scores = {s.name.lower(): s for s in score(out, [pair[1] for pair in lines["test"]], language=target)}
     about = {"benchmark": "small_corpora_peers", "corpus": args.folder.name, "direction": args.direction}

@@ -5,10 +5,12 @@ A function has the name of its table; its argument is the folder of the results.
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.rows import Row, all_rows, last_run, ratios
 from benchmarks.tables import TABLES, machine, markdown, system, versions
+
+TOOLKITS = {"nmt": "nmt", "transformers": "MarianMT", "joeynmt": "JoeyNMT", "eole": "Eole"}
 
 
 class Comparison(NamedTuple):
@@ -59,7 +61,7 @@ def times(comparison: Comparison) -> str:
 
 
 def other(row: Row) -> str:
-    return system(row) if "dtype" in row else str(row["system"])
+    return system(row) if "dtype" in row else TOOLKITS.get(row["system"], row["system"])
 
 
 def comparisons(results: Path) -> list[Comparison]:
@@ -115,42 +117,39 @@ def gpu(results: Path) -> str:
     return compared(found)
 
 
+Task = tuple[str, str, int, float]
+"""Corpus, direction, number of pairs, minutes of training."""
+
+
 def after_equal_time(file: Path) -> list[Comparison]:
     """What small corpora gave each system in the same minutes of training; empty before that was measured."""
     found = list[Comparison]()
-    for (corpus, direction, pairs, minutes), ours, theirs in small_corpora(file) if file.is_file() else ():
+    for (corpus, direction, pairs, minutes), (ours, *others) in small_corpora(file) if file.is_file() else ():
         how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
-        found.append(Comparison(how, ours, theirs, "chrf"))
+        found.append(Comparison(how, ours, max(others, key=lambda row: float(row["chrf"])), "chrf"))
     return found
 
 
-def small_corpora(file: Path) -> Iterator[tuple[tuple[Any, ...], Row, Row]]:
-    """Each task (corpus, direction, pairs, minutes) with the newest row of nmt and of the best other system."""
-    tasks: dict[tuple[Any, ...], dict[str, Row]] = {}
+def small_corpora(file: Path) -> Iterator[tuple[Task, list[Row]]]:
+    """The newest row of nmt and of each other system for each task."""
+    tasks: dict[Task, dict[str, Row]] = {}
     for row in all_rows(file):
-        task = tuple(row[name] for name in ("corpus", "direction", "pairs", "minutes"))
+        task = row["corpus"], row["direction"], row["pairs"], row["minutes"]
         tasks.setdefault(task, {})[row["system"]] = row
     for task, systems in tasks.items():
-        others = [row for system, row in systems.items() if system != "nmt"]
-        if "nmt" in systems and others:
-            yield task, systems["nmt"], max(others, key=lambda row: float(row["chrf"]))
+        if "nmt" in systems and len(systems) > 1:
+            yield task, [systems.pop("nmt"), *systems.values()]
 
 
 def other_languages(results: Path) -> str:
-    """nmt beside MarianMT on small corpora of other languages."""
+    """nmt beside other toolkits on small corpora: BLEU and chrF of each."""
     found = [*small_corpora(results / "small_corpora_peers.jsonl")]
-    lines = [
-        [
-            corpus,
-            direction,
-            f"{pairs:,}",
-            f"{minutes:g}",
-            *(f"{row[name]:.1f}" for row in rows for name in ("bleu", "chrf")),
-        ]
-        for (corpus, direction, pairs, minutes), *rows in found
-    ]
-    headings = ["corpus", "direction", "pairs", "minutes", "nmt: BLEU", "chrF", "MarianMT: BLEU", "chrF"]
-    return f"{markdown(headings, lines)}\n\n{origins([row for _, *rows in found for row in rows])}"
+    lines = []
+    for (corpus, direction, pairs, minutes), rows in found:
+        scores = {row["system"]: f"{row['bleu']:.1f}, {row['chrf']:.1f}" for row in rows}
+        lines.append([corpus, direction, f"{pairs:,}", f"{minutes:g}", *(scores.get(name, "") for name in TOOLKITS)])
+    headings = ["corpus", "direction", "pairs", "minutes", *TOOLKITS.values()]
+    return f"{markdown(headings, lines)}\n\n{origins([row for _, rows in found for row in rows])}"
 
 
 def speed_of(row: Row) -> float:

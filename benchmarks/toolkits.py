@@ -1,0 +1,166 @@
+"""JoeyNMT and Eole train a translator for some minutes, by recipes near their own. Used by `small_corpora`.
+
+Their recipes are for more time and text, so both get smaller ones: that of JoeyNMT for IWSLT14 and that of Eole for
+WMT17, with 3+3 layers of width 256, dropout 0.3, 8,000 joint pieces, batches of 1,024 tokens, and a rate that rises to
+0.001 in 200 steps, then falls with the root of their number. The minutes begin with the first epoch.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.setup import python_of
+
+PIECES, BATCH_TOKENS, VALIDATED, EVERY, BEAM = 8000, 1024, 100, 100, 5
+WARMUP, PEAK_RATE, WIDTH = 200, 1e-3, 256
+NEVER = 10**6
+BEGINS = re.compile("EPOCH 1|Start training loop|Step 1/")
+
+
+def run_joeynmt(corpus: Path, scratch: Path, args: argparse.Namespace) -> list[str]:
+    """The translations of the test set by the checkpoint that is best by BLEU on `val`."""
+    config = scratch / "joeynmt.yaml"
+    config.write_text(json.dumps(joeynmt_config(corpus, scratch, args)), encoding="utf8")  # JSON is YAML too
+    program = [str(python_of("joeynmt")), "-m", "joeynmt"]
+    train([*program, "train", str(config), "--skip-test"], scratch, args)
+    test = (corpus / f"test.{args.direction.split('-')[0]}").open(encoding="utf8")
+    command = [*program, "translate", str(config)]
+    done = subprocess.run(
+        command, stdin=test, stdout=subprocess.PIPE, encoding="utf8", check=True, env=environment(args)
+    )
+    return done.stdout.removesuffix("\n").split("\n")
+
+
+def run_eole(corpus: Path, scratch: Path, args: argparse.Namespace) -> list[str]:
+    """The translations of the test set by the last checkpoint."""
+    config = scratch / "eole.yaml"
+    config.write_text(json.dumps(eole_config(corpus, scratch, args)), encoding="utf8")
+    program = str(python_of("eole").with_name("eole"))
+    train([program, "train", "--config", str(config)], scratch, args)
+    out, source = scratch / "out", corpus / f"test.{args.direction.split('-')[0]}"
+    last = max((scratch / "model").glob("step_*"), key=lambda folder: int(folder.name.partition("_")[2]))
+    options = {"--model_path": last, "--src": source, "--output": out, "--beam_size": BEAM, "--batch_size": 32}
+    command = [program, "predict", *(str(part) for option in options.items() for part in option)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment(args))
+    return out.read_text(encoding="utf8").removesuffix("\n").split("\n")
+
+
+RUN: dict[str, Callable[[Path, Path, argparse.Namespace], list[str]]] = {"joeynmt": run_joeynmt, "eole": run_eole}
+
+
+def train(command: Sequence[str], scratch: Path, args: argparse.Namespace) -> None:
+    """Run a training, and end it when its minutes are over."""
+    log = scratch / "log"
+    with log.open("w", encoding="utf8") as written:
+        process = subprocess.Popen(command, stdout=written, stderr=subprocess.STDOUT, env=environment(args))
+        while not BEGINS.search(log.read_text(encoding="utf8")) and process.poll() is None:
+            time.sleep(1)
+        try:
+            process.wait(timeout=60 * args.minutes)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        else:
+            raise ValueError(f"the training ended too early: see {log}")
+
+
+def environment(args: argparse.Namespace) -> dict[str, str]:
+    return os.environ | {"OMP_NUM_THREADS": str(args.threads), "CUDA_VISIBLE_DEVICES": ""}
+
+
+def learn_pieces(corpus: Path, scratch: Path, languages: Sequence[str]) -> tuple[str, str]:
+    """The file of joint pieces, and that of their names."""
+    from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+    model = str(scratch / "joint")
+    SentencePieceTrainer.train(
+        input=[str(corpus / f"train.{language}") for language in languages], model_prefix=model, vocab_size=PIECES,
+        character_coverage=1.0, minloglevel=2, hard_vocab_limit=False,
+    )  # fmt: skip
+    pieces = SentencePieceProcessor(model_file=f"{model}.model")
+    names = scratch / "names"
+    names.write_text("".join(f"{pieces.id_to_piece(n)}\n" for n in range(3, len(pieces))), encoding="utf8")
+    return f"{model}.model", str(names)
+
+
+def validated(corpus: Path, scratch: Path, languages: Sequence[str]) -> Path:
+    """The first lines of `val`, so that validation takes little of the time: the start of the names of its files."""
+    for language in languages:
+        lines = (corpus / f"val.{language}").read_text(encoding="utf8").split("\n")[:VALIDATED]
+        (scratch / f"few.{language}").write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
+    return scratch / "few"
+
+
+def joeynmt_config(corpus: Path, scratch: Path, args: argparse.Namespace) -> dict[str, Any]:
+    source, target = languages = args.direction.split("-")
+    model, names = learn_pieces(corpus, scratch, languages)
+    side = {"max_length": 100, "level": "bpe", "voc_file": names, "voc_limit": NEVER, "voc_min_freq": 1}
+    side |= {"tokenizer_type": "sentencepiece", "tokenizer_cfg": {"model_file": model}, "lowercase": False}
+    layers = {"type": "transformer", "num_layers": 3, "num_heads": 4, "hidden_size": WIDTH, "ff_size": 1024}
+    layers |= {"embeddings": {"embedding_dim": WIDTH, "scale": True, "dropout": 0.0}, "layer_norm": "pre"}
+    layers["dropout"] = 0.3
+    few = str(validated(corpus, scratch, languages))
+    return {
+        "name": "joeynmt", "use_cuda": False, "random_seed": args.seed, "model_dir": str(scratch / "model"),
+        "data": {
+            "train": str(corpus / "train"), "dev": few, "test": few, "dataset_type": "plain",
+            "src": side | {"lang": source}, "trg": side | {"lang": target},
+        },
+        "testing": {
+            "n_best": 1, "beam_size": BEAM, "beam_alpha": 1.0, "batch_size": 32, "max_output_length": 60,
+            "eval_metrics": ["bleu"],
+        },
+        "training": {
+            "optimizer": "adam", "adam_betas": [0.9, 0.98], "scheduling": "warmupinversesquareroot",
+            "learning_rate": PEAK_RATE, "learning_rate_warmup": WARMUP, "learning_rate_min": 1e-4,
+            "label_smoothing": 0.1, "loss": "crossentropy", "normalization": "tokens", "batch_size": BATCH_TOKENS,
+            "batch_type": "token", "early_stopping_metric": "bleu", "epochs": NEVER, "validation_freq": 3 * EVERY,
+            "logging_freq": EVERY, "overwrite": True, "keep_best_ckpts": 1,
+        },
+        "model": {
+            "initializer": "xavier_uniform", "embed_initializer": "xavier_uniform", "bias_initializer": "zeros",
+            "tied_embeddings": True, "tied_softmax": True, "encoder": layers, "decoder": layers,
+        },
+    }  # fmt: skip
+
+
+def eole_config(corpus: Path, scratch: Path, args: argparse.Namespace) -> dict[str, Any]:
+    source, target = languages = args.direction.split("-")
+    model, names = learn_pieces(corpus, scratch, languages)
+    pieces = Path(names).read_text(encoding="utf8").split()
+    Path(names).write_text("".join(f"{piece}\t1\n" for piece in pieces), encoding="utf8")
+    few, n_pairs = validated(corpus, scratch, languages), (corpus / f"train.{source}").read_bytes().count(b"\n")
+    files = {
+        name: {"path_src": f"{start}.{source}", "path_tgt": f"{start}.{target}"}
+        for name, start in (("corpus", corpus / "train"), ("valid", few))
+    }
+    return {
+        "save_data": str(scratch / "data"), "overwrite": True, "seed": args.seed, "report_every": EVERY,
+        "src_vocab": names, "tgt_vocab": names, "src_vocab_size": len(pieces), "tgt_vocab_size": len(pieces),
+        "share_vocab": True, "n_sample": 0, "data": files, "transforms": ["sentencepiece", "filtertoolong"],
+        "transforms_configs": {
+            "sentencepiece": {"src_subword_model": model, "tgt_subword_model": model},
+            "filtertoolong": {"src_seq_length": 256, "tgt_seq_length": 256},
+        },
+        "training": {
+            "model_path": str(scratch / "model"), "train_steps": NEVER, "valid_steps": EVERY,
+            "save_checkpoint_steps": EVERY, "keep_checkpoint": 2, "bucket_size": n_pairs, "num_workers": 0,
+            "world_size": 1, "gpu_ranks": [], "batch_type": "tokens", "batch_size": BATCH_TOKENS,
+            "batch_size_multiple": 1, "accum_count": [1], "accum_steps": [0], "dropout_steps": [0], "dropout": [0.3],
+            "attention_dropout": [0.1], "compute_dtype": "fp32", "optim": "adamw", "adam_beta2": 0.998,
+            "learning_rate": PEAK_RATE * (WIDTH * WARMUP) ** 0.5, "warmup_steps": WARMUP,
+            "decay_method": "noam", "label_smoothing": 0.1, "normalization": "tokens",
+            "param_init_method": "xavier_uniform",
+        },
+        "model": {
+            "architecture": "transformer", "hidden_size": WIDTH, "share_decoder_embeddings": True,
+            "share_embeddings": True, "layers": 3, "heads": 4, "transformer_ff": 1024,
+            "embeddings": {"word_vec_size": WIDTH, "position_encoding_type": "SinusoidalInterleaved"},
+        },
+    }  # fmt: skip
