@@ -24,7 +24,7 @@ class CorpusConfig:
     name: str = ""
     """Name in ledgers; without one, the last part of the place."""
 
-    weight: Annotated[float, Range(0, open="least"), MAY_CHANGE] = 1.0
+    weight: Annotated[float, Range(0, 1000, open="least"), MAY_CHANGE] = 1.0
     """How often each pair is seen in an epoch: 2 is twice, and 0.5 is every other epoch."""
 
     tag: str = ""

@@ -269,7 +269,8 @@ def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ("{corpus: x, weight: 0}", r"data\.more\[0\]\.weight is 0: it must be above 0"),
+        ("{corpus: x, weight: 0}", r"data\.more\[0\]\.weight is 0: it must be above 0 and at most 1000"),
+        ("{corpus: x, weight: 1e9}", r"data\.more\[0\]\.weight is .*: it must be above 0 and at most 1000"),
         ("{corpus: auto}", "has no corpus: name one"),
         ("{corpus: x, tag: 2de}", "has the tag '2de': it must be a word of small letters"),
         ("{corpus: x, tag: s}", "has the tag 's'"),
