@@ -148,6 +148,11 @@ def test_each_val_text_is_a_set_by_itself(data: DataConfig, tmp_path: Path) -> N
     corpus = load_corpus(data)
     assert labels(corpus.val_sets) == ["val", "val-medical", "back"] == [section.name for section in corpus.val_sets]
     assert [section.rows for section in corpus.val_sets] == [3, 4, 1]
+    assert {name: ledger.kept for name, ledger in corpus.ledgers.items() if "val" in name} == {
+        "val": 3,
+        "val-medical": 4,
+        "val of back": 1,
+    }
     assert corpus.val[3:7] == [(f"arzt val de {n}", f"arzt val en {n}") for n in range(4)]
     assert set(corpus_files(data)) == {"train", "val", "val-medical", "test"}
     train = set(corpus.train)
