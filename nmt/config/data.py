@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from nmt.config.cleaning import CleaningConfig
-from nmt.fields import MAY_CHANGE, Folder, Language, Metavar, Probability, Range, Size, check_bounds, require
+from nmt.fields import MAY_CHANGE, Folder, Language, Metavar, Probability, Range, Size, check_bounds, check_use, require
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
@@ -142,6 +142,7 @@ class DataConfig:
             require(known, f"{problem}: {advice}")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
+        check_use("data", self, self.scorer != "", "data.scorer", ["least_quality"])
         for name in ("typos", "placeholders"):
             fits = self.unit == "pair" or not getattr(self, name)
             require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
