@@ -2,6 +2,7 @@
 
 import gzip
 import pickle
+import re
 import shutil
 from dataclasses import replace
 from multiprocessing import get_context
@@ -281,6 +282,14 @@ def test_made_pairs_alone_are_a_corpus_for_data_more(home: Path, tmp_path: Path,
     assert sum(tagged) == 13
     assert len(tagged) == 13 + 4
     assert Translator.load(tmp_path / "run", "cpu").translate(["Eine Frau liest."])
+
+
+def test_text_without_a_line_to_translate_is_told(home: Path, tmp_path: Path, stderr_of: Stderr) -> None:
+    options = ["--backward", str(home / "back"), "--only-new", "--more-target"]
+    for lines, why in (([], "no lines"), (["", "A child laughs."], "1 .*, 1 occurs in val or test")):
+        said = stderr_of(main, arguments(home, tmp_path / "out", *options, write(tmp_path / "more.en", lines)))
+        assert re.search(rf"nmt.augment: there is no text to translate \(more target 1: {why}\)\n$", said)
+    assert not list(tmp_path.glob("out*/*"))
 
 
 def test_each_sample_is_a_pair_and_none_is_too_unsure(home: Path, tmp_path: Path) -> None:

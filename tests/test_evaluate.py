@@ -112,6 +112,7 @@ def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refus
         (["--source", "two", "--reference", "two", "--reference", "one"], "2 lines in two but 1 in one"),
         (["--hypothesis", "two", "--reference", "one"], "2 translations but 1 references"),
         (["--source", "two"], "--source and --reference belong together"),
+        (["--source", "", "--reference", "two"], ".: Is a directory"),
         (["--hypothesis", "two"], "--reference"),
         (["--source", "none", "--reference", "none"], "no lines"),
         (["--source", "missing", "--reference", "one"], "missing"),

@@ -52,6 +52,13 @@ def test_validation_has_the_figures_of_each_direction_and_their_means(folder: Pa
     assert len((folder / "translations" / "step-00000002.txt").read_text().splitlines()) == 6 * SIZES["val"]
 
 
+def test_it_teaches_a_student_of_any_of_its_directions(folder: Path) -> None:
+    given = ["--config", f"{folder.parent / 'recipe.yaml'}", "--data.corpus", f"{folder.parent / 'corpus'}"]
+    given += ["--runs", f"{folder.parent}", "--name", "student", "--training.teacher", str(folder)]
+    given += ["--tokenizer.folder", str(folder), "--data.source", "fr", "--data.target", "de"]
+    assert train.main(given) == 0
+
+
 def test_a_corpus_is_augmented_in_the_direction_of_its_languages(folder: Path, tmp_path: Path) -> None:
     options = ["--data.corpus", f"{folder.parent / 'corpus'}", "--data.source", "fr", "--data.target", "de"]
     options += ["--device", "cpu", "--forward", str(folder), "--output", f"{tmp_path / 'out'}"]

@@ -20,7 +20,7 @@ from nmt.extras import typed
 from nmt.train import main
 from nmt.translate import main as translate_main
 from tests import forks
-from tests.data.corpus_files import write_corpus
+from tests.data.corpus_files import interrupt, write_corpus
 from tests.tiny import Stderr
 
 TIMED = {f"speed/{name}" for name in ("target_tokens_per_second", "sentences_per_second", "data_share")}
@@ -216,6 +216,15 @@ def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFi
     assert step >= 10
     assert train(corpus, "--resume", "--training.max_steps", str(step + 3)) == 0
     assert (checkpoints / f"step-{step + 3:08d}").is_dir()
+
+
+def test_ctrl_c_after_training_says_that_the_run_goes_on(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("nmt.training.run.measure_tests", interrupt)
+        assert stderr_of(train, corpus, status=130).endswith("\nStopped; what is finished is kept for --resume.\n")
+    assert train(corpus, "--resume") == 0
 
 
 def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:

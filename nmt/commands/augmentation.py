@@ -170,6 +170,8 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
             lines, ledgers[name] = read_sentences(file, plan.config, held_out)
             texts.append(lines)
         counts.append(write_pieces(work, backward, distinct(line for lines in texts for line in lines), PIECE))
+    read = "; ".join(f"{name}: {ledger.causes() or 'no lines'}" for name, ledger in ledgers.items() if name != "train")
+    require(any(counts), f"there is no text to translate ({read})")
     return counts, ledgers
 
 

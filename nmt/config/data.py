@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from nmt.config.cleaning import CleaningConfig
-from nmt.fields import MAY_CHANGE, Folder, Language, Metavar, Probability, Range, Size, check_bounds, require
+from nmt.fields import MAY_CHANGE, Folder, Language, Metavar, Probability, Range, Size, check_bounds, check_use, require
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 Text = Literal["auto", "pairs", "source", "target", "both"]
@@ -24,7 +24,7 @@ class CorpusConfig:
     name: str = ""
     """Name in ledgers; without one, the last part of the place."""
 
-    weight: Annotated[float, Range(0, open="least"), MAY_CHANGE] = 1.0
+    weight: Annotated[float, Range(0, 1000, open="least"), MAY_CHANGE] = 1.0
     """How often each pair is seen in an epoch: 2 is twice, and 0.5 is every other epoch."""
 
     tag: str = ""
@@ -142,6 +142,7 @@ class DataConfig:
             require(known, f"{problem}: {advice}")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
+        check_use("data", self, self.scorer != "", "data.scorer", ["least_quality"])
         for name in ("typos", "placeholders"):
             fits = self.unit == "pair" or not getattr(self, name)
             require(fits, f"data.{name} changes pairs, but data.text is {self.text}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from nmt.config import Config
 from nmt.config.choice import CHOSEN, PLACEHOLDER_SHARE
-from nmt.config.recipes import RECIPES, find_recipe, make_config
+from nmt.config.recipes import RECIPES, find_recipe, make_config, read_settings
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.messages import say
 
@@ -20,7 +20,7 @@ class ResolvedRun:
     corpus: Corpus | None
     """The corpus, if data.corpus was `auto`: then it was read to choose one. None: not read yet."""
     given: dict[str, Any] | None = None
-    """Those settings of the command line that would be chosen otherwise, if there is no recipe."""
+    """Those given settings that would be chosen otherwise; None if nothing is chosen: the recipe has the others."""
 
     @property
     def folder(self) -> Path:
@@ -42,14 +42,17 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
         recipe = RECIPES / f"{name}.yaml"
         say(f"Recipe: {recipe.name}")
     config = make_config(given, recipe)
-    if recipe is None and takes_placeholders(config):
-        config = make_config({"data.placeholders": PLACEHOLDER_SHARE, **given})
+    found = read_settings(recipe) if recipe else {}
+    chooses = not any(setting.startswith(("model.", "training.")) for setting in found)
+    if chooses and "data.placeholders" not in found and takes_placeholders(config):
+        config = make_config({"data.placeholders": PLACEHOLDER_SHARE, **given}, recipe)
     corpus = corpus if config.data.text == data.text else None  # else the recipe asks for other text of it
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
     objective = config.training.objective
     parts = [*config.data.languages, name, *([] if objective == "translation" else [objective])]
-    known = None if recipe else {name: value for name, value in given.items() if name.startswith(CHOSEN)}
-    return ResolvedRun(replace(config, data=data, name=config.name or "-".join(parts)), corpus, known)
+    known = {setting: value for setting, value in (found | given).items() if setting.startswith(CHOSEN)}
+    name = config.name or "-".join(parts)
+    return ResolvedRun(replace(config, data=data, name=name), corpus, known if chooses else None)
 
 
 def takes_placeholders(config: Config) -> bool:

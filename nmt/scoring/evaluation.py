@@ -38,9 +38,8 @@ def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) 
     hint = "give both, or neither for a run's own test sets"
     require((source is not None) == bool(references), f"--source and --reference belong together: {hint}")
     prepared = sorted((folder.parent / "data").glob("test*.src"))
-    files = (
-        [[Path(source), *map(Path, references)]] if source else [[path, path.with_suffix(".tgt")] for path in prepared]
-    )
+    own = [[path, path.with_suffix(".tgt")] for path in prepared]
+    files = own if source is None else [[Path(source), *map(Path, references)]]
     require(bool(files), f"{folder} is in no run folder with data/test*.src: give --source and --reference")
     tests = {paths[0].stem: [read_lines(path) for path in paths] for paths in files}
     for paths, lines in zip(files, tests.values(), strict=True):

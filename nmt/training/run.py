@@ -57,7 +57,10 @@ def carry_out(given: Mapping[str, Any], *, resume: bool) -> None:
         settings = processes.broadcast(asdict(resolved.config) if resolved else {}, group=processes.preparing)
         config = make_config(by_dotted_names(settings))
         require_fitting_text(config)
-        Run(config, processes, resolved).carry_out(resume)
+        try:
+            Run(config, processes, resolved).carry_out(resume)
+        except KeyboardInterrupt as stop:
+            raise KeyboardInterrupt(*stop.args or ["Stopped; what is finished is kept for --resume."]) from None
 
 
 @contextlib.contextmanager

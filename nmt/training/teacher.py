@@ -74,7 +74,8 @@ def check_teacher(config: Config, tokenizer: Tokenizer) -> None:
     problem = f"the teacher in {name} has learned objective {info.objective}"
     require(info.objective == objective, f"{problem}: training.objective is {objective}")
     direction = f"the teacher in {name} translates from {info.source} to {info.target}"
-    fits = objective != "translation" or (info.source, info.target) == wanted
+    several = wanted[0] in tokenizer.languages.before_source and wanted[1] in tokenizer.languages.before_target
+    fits = objective != "translation" or several or (info.source, info.target) == wanted
     require(fits, f"{direction}, not from {wanted[0]} to {wanted[1]}")
     problem = f"the teacher in {name} has another tokenizer than this run"
     is_same = tokenizer.same_as(Tokenizer.load(folder))

@@ -53,6 +53,7 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
     corpus, first = read(alone, ("val", "test")), len(alone.directions)
     train, val, val_sets = corpus.train, [*corpus.val], corpus.val_sets or [val_set_of(corpus, alone)]
     ledgers, dropped = dict(zip(names, parts_of(corpus), strict=False)), [corpus.dropped]
+    of_vals = dict[str, Ledger]()
     for entry in config.more:
         other = read(config.of(entry), ("val",) if entry.validate else ())
         for row in other.train.rows():
@@ -63,12 +64,13 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
         first += len(config.of(entry).directions)
         if entry.validate:
             val += other.val
+            of_vals |= {f"{k} of {entry.shown_name}": v for k, v in other.ledgers.items() if k.startswith("val")}
             parts = other.val_sets or [val_set_of(other, alone)]
             val_sets += [replace(part, name=part.name.replace("val", entry.shown_name, 1)) for part in parts]
             corpus.chosen += [split for split in other.chosen if split not in corpus.chosen]
     val_sets = val_sets if len(val_sets) > 1 else []
     examples = gathered(dict(zip(config.corpus_names, dropped, strict=True)))
-    ledgers = corpus.ledgers | {"train": Ledger.total(ledgers)}
+    ledgers = corpus.ledgers | {"train": Ledger.total(ledgers)} | of_vals
     return replace(corpus, train=train, val=val, val_sets=val_sets, ledgers=ledgers, dropped=examples)
 
 

@@ -148,6 +148,11 @@ def test_each_val_text_is_a_set_by_itself(data: DataConfig, tmp_path: Path) -> N
     corpus = load_corpus(data)
     assert labels(corpus.val_sets) == ["val", "val-medical", "back"] == [section.name for section in corpus.val_sets]
     assert [section.rows for section in corpus.val_sets] == [3, 4, 1]
+    assert {name: ledger.kept for name, ledger in corpus.ledgers.items() if "val" in name} == {
+        "val": 3,
+        "val-medical": 4,
+        "val of back": 1,
+    }
     assert corpus.val[3:7] == [(f"arzt val de {n}", f"arzt val en {n}") for n in range(4)]
     assert set(corpus_files(data)) == {"train", "val", "val-medical", "test"}
     train = set(corpus.train)
@@ -269,7 +274,8 @@ def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ("{corpus: x, weight: 0}", r"data\.more\[0\]\.weight is 0: it must be above 0"),
+        ("{corpus: x, weight: 0}", r"data\.more\[0\]\.weight is 0: it must be above 0 and at most 1000"),
+        ("{corpus: x, weight: 1e9}", r"data\.more\[0\]\.weight is .*: it must be above 0 and at most 1000"),
         ("{corpus: auto}", "has no corpus: name one"),
         ("{corpus: x, tag: 2de}", "has the tag '2de': it must be a word of small letters"),
         ("{corpus: x, tag: s}", "has the tag 's'"),
