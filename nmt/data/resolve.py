@@ -50,7 +50,7 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
     objective = config.training.objective
     parts = [*config.data.languages, name, *([] if objective == "translation" else [objective])]
-    known = {setting: value for setting, value in (found | given).items() if setting.startswith(CHOSEN)}
+    known = {setting: value for setting, value in {**found, **given}.items() if setting.startswith(CHOSEN)}
     name = config.name or "-".join(parts)
     return ResolvedRun(replace(config, data=data, name=name), corpus, known if chooses else None)
 
