@@ -43,7 +43,7 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
         say(f"Recipe: {recipe.name}")
     config = make_config(given, recipe)
     found = read_settings(recipe) if recipe else {}
-    chooses = not any(setting.startswith(("model.", "training.")) for setting in found)
+    chooses = not any(setting.startswith("model.") for setting in found)
     if chooses and "data.placeholders" not in found and takes_placeholders(config):
         config = make_config({"data.placeholders": PLACEHOLDER_SHARE, **given}, recipe)
     corpus = corpus if config.data.text == data.text else None  # else the recipe asks for other text of it

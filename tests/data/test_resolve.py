@@ -43,17 +43,17 @@ def test_a_corpus_has_its_own_recipe_unless_another_is_named(corpus: Path, tmp_p
         ("tokenizer: {vocab_size: 300}\ndata: {typos: 0.1}\n", {"tokenizer.vocab_size": 300, "model.d_model": 16}),
         ("data: {placeholders: 0}\n", {"data.placeholders": 0, "model.d_model": 16}),
         ("model: {d_ff: 32}\n", None),
-        ("training: {seed: 5}\n", None),
+        ("training: {seed: 5}\n", {"training.seed": 5, "model.d_model": 16}),
     ],
 )
-def test_a_recipe_that_has_nothing_of_model_and_training_leaves_them_to_the_choice(
+def test_a_recipe_that_has_no_model_leaves_the_choice_to_nmt(
     corpus: Path, tmp_path: Path, recipe: str, chosen: dict[str, float] | None
 ) -> None:
     (tmp_path / "mine.yaml").write_text(recipe)
     argv = ["--data.corpus", str(corpus), "--config", str(tmp_path / "mine.yaml"), "--model.d_model", "16"]
     run = resolved(*argv)
     assert run.given == chosen
-    assert run.config.data.placeholders == (0.1 if "typos" in recipe else 0)
+    assert run.config.data.placeholders == (0 if chosen is None or "placeholders" in recipe else 0.1)
 
 
 def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
