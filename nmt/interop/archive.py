@@ -33,6 +33,7 @@ def write(export: Export, folder: Path) -> None:
     before, after = export.tokenizer.languages.starts()
     about = {"source": info.source, "target": info.target, "beam_size": search.beam_size}
     about |= {"length_penalty": search.length_penalty, "length_ratio": search.max_length_ratio}
+    about |= {"no_repeat_ngram": search.no_repeat_ngram}
     about |= {
         "longest": most - 1 if most else LONGEST,
         "before_source": before,

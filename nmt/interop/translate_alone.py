@@ -49,6 +49,7 @@ def main() -> None:
                 beam_size=options.beam_size,
                 patience=1.5,
                 length_penalty=about["length_penalty"],
+                no_repeat_ngram_size=about["no_repeat_ngram"],
                 min_decoding_length=0,
                 max_decoding_length=min(about["longest"], int(about["length_ratio"] * len(pieces[batch[-1]])) + 10),
                 max_input_length=0,
