@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).parent
 AT_ONCE = 1024  # lines that are read before they are translated
@@ -41,7 +42,7 @@ def main() -> None:
         pieces = source.encode(tidy, out_type=str)
         room = about["longest"] - len(about["before_source"])
         order = sorted((n for n, p in enumerate(pieces) if 0 < len(p) <= room), key=lambda n: len(pieces[n]))
-        jobs = {}
+        jobs = dict[int, Any]()
         for batch in (order[first : first + BATCH] for first in range(0, len(order), BATCH)):
             results = translator.translate_batch(
                 [about["before_source"] + pieces[n] for n in batch],
