@@ -14,6 +14,7 @@ from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import override_search, setting_types
 from nmt.config.recipes import make_section
 from nmt.fields import require
+from nmt.files import require_new
 from nmt.messages import console, say
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Options) -> int:
-    from nmt.commands.augmentation import Plan, augment, require_new
+    from nmt.commands.augmentation import Plan, augment
     from nmt.data.cleaning import ledger_table
     from nmt.data.store.engines import Engine
 

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from nmt.commands.options import Options, Parser, run_command
+from nmt.files import require_new
 from nmt.messages import say
 
 EXAMPLES = """
@@ -39,7 +40,7 @@ def make_convert_parser() -> Parser:
     )
     parser = Parser("nmt.convert", text, EXAMPLES, "[options] MODEL OUT")
     parser.add("model", "MODEL", "Folder, checkpoint file, or an id on the hub such as Helsinki-NLP/opus-mt-de-en.")
-    parser.add("out", "OUT", "Folder to write.")
+    parser.add("out", "OUT", "Folder to write. It must not exist.")
     parser.begin("Languages and version")
     parser.add_table(OPTIONS)
     return parser
@@ -53,6 +54,7 @@ def command(options: Options) -> int:
     from nmt.interop.convert import add_shortlist, convert, pairs_for
     from nmt.interop.hub import fetch
 
+    require_new(Path(options.out))
     languages = options.get("source", ""), options.get("target", "")
     pairs = pairs_for(options.shortlist, *languages) if options.get("shortlist") else None
     path, origin = fetch(options.model, options.get("revision"))

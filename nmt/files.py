@@ -74,7 +74,7 @@ def model_in(folder: Path) -> Path:
 
 
 def partial_path(path: Path) -> Path:
-    """The temporary name of a file or a folder while it is written."""
+    """The temporary name of a file while it is written."""
     return path.with_name(f"{path.name}.partial")
 
 
@@ -166,6 +166,12 @@ def require_plain_name(name: str, what: str) -> None:
         raise ValueError(f"{what} is {name!r}: it must be a plain name, without a folder, / or \\, and not . or ..")
 
 
+def require_new(path: Path) -> None:
+    """Raise ValueError if there is a file or a folder with this name."""
+    if os.path.lexists(path):
+        raise ValueError(f"{path} exists already: give another name, or delete it")
+
+
 def mark(folder: Path) -> None:
     """Make a folder (unless it exists) and mark it, so that `remove_ours` may delete it."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -189,7 +195,7 @@ def remove_ours(folder: Path) -> None:
 def whole_folder(target: Path) -> Iterator[Path]:
     """A draft folder to fill with files, which replaces the target at the end of the block, unless the block raises.
     Raises ValueError if the target exists and has no SHA256SUMS: it may be the user's."""
-    draft, old = partial_path(target), target.with_name(f"{target.name}.old")
+    draft, old = (target.with_name(f".{target.name}.{kind}") for kind in ("partial", "old"))  # no names of the user's
     if old.exists() and not target.exists():  # after a crash between the two renames below
         old.replace(target)
     if target.exists() and not (target / SUMS).is_file():

@@ -424,6 +424,6 @@ def test_an_output_that_is_there_stays(
 ) -> None:
     write(tmp_path / "out" / "mine", ["precious"])
     told = stderr_of(main, arguments(home, tmp_path / "out", *both(home)))
-    assert "exists already: name a new folder, or delete it" in told
+    assert "exists already: give another name, or delete it" in told
     assert read(tmp_path / "out/mine") == ["precious"]
     assert "--output DIR is missing" in stderr_of(main, ["--data.corpus", str(home / "corpus"), *both(home)])

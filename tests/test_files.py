@@ -197,6 +197,15 @@ def test_an_interrupted_deletion_can_be_repeated(tmp_path: Path, monkeypatch: py
     assert not (tmp_path / "marked").exists()
 
 
+def test_folders_beside_a_new_one_are_left_alone(tmp_path: Path) -> None:
+    for name in ("model.old", "model.partial"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "thesis").write_text("mine")
+    with whole_folder(tmp_path / "model"):
+        pass
+    assert {name for name in tree(tmp_path) if "thesis" in name} == {"model.old/thesis", "model.partial/thesis"}
+
+
 def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "thesis").write_text("mine")

@@ -31,7 +31,18 @@ from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, rea
 from nmt.data.store.engines import Engine, usable_cores
 from nmt.data.store.inputs import fingerprints
 from nmt.fields import lasting, require
-from nmt.files import MARKER, SUMS, iterate_lines, locked, mark, remove_ours, sha256, whole_folder, write_json
+from nmt.files import (
+    MARKER,
+    SUMS,
+    iterate_lines,
+    locked,
+    mark,
+    remove_ours,
+    require_new,
+    sha256,
+    whole_folder,
+    write_json,
+)
 from nmt.messages import say
 from nmt.translation.mbr import pairwise_chrf
 
@@ -188,10 +199,6 @@ def distinct(lines: Iterable[str]) -> Iterator[str]:
         if (key := digest(line)) not in seen:
             seen.add(key)
             yield line
-
-
-def require_new(output: Path) -> None:
-    require(not output.exists(), f"{output} exists already: name a new folder, or delete it")
 
 
 def finish(plan: Plan, pieces: Pieces, ledgers: dict[str, Ledger], output: Path) -> dict[str, Ledger]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from nmt.decode.ctranslate2 import longest_sequence
+from nmt.decode.ctranslate2 import POSITIONS, longest_sequence
 from nmt.files import write_json, write_text
 from nmt.interop import ctranslate2
 from nmt.interop.ctranslate2 import check as check
@@ -18,7 +18,7 @@ from nmt.interop.export import About, Export
 from nmt.translation.model_folder import ModelInfo, licence_sentence
 
 QUANTIZATIONS = ["int8", *(name for name in ctranslate2.QUANTIZATIONS if name != "int8")]
-LONGEST = 1 << 20  # pieces of a line, where the model has no limit
+LONGEST = POSITIONS - 1  # pieces of a line, where the model has no limit: memory and time grow with their square
 PROGRAM = "pip install ctranslate2 sentencepiece\npython translate.py < input > output"
 LICENCE = """{program}: Apache License 2.0, https://www.apache.org/licenses/LICENSE-2.0
 
@@ -33,6 +33,7 @@ def write(export: Export, folder: Path) -> None:
     before, after = export.tokenizer.languages.starts()
     about = {"source": info.source, "target": info.target, "beam_size": search.beam_size}
     about |= {"length_penalty": search.length_penalty, "length_ratio": search.max_length_ratio}
+    about |= {"no_repeat_ngram": search.no_repeat_ngram}
     about |= {
         "longest": most - 1 if most else LONGEST,
         "before_source": before,

@@ -19,7 +19,7 @@ from nmt.data.phrasebook import phrasebook
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import IdPair, Ids
 from nmt.fields import require
-from nmt.files import read_lines, whole_file, whole_folder
+from nmt.files import read_lines, require_new, whole_file, whole_folder
 from nmt.model.contract import GenerativeModel, Model
 from nmt.scoring.metrics import score
 from nmt.text.normalise import tidy
@@ -40,6 +40,7 @@ TOLERANCE, MOST_MEAN = 1e-3, 0.2  # of log-probabilities, in nats: the largest d
 GREEDY = SearchConfig(beam_size=1, guard=False)
 COMPARED = "log-probability of a piece of the greedy translation"
 REFUSED = "nothing was exported"
+SMALLER = f"{REFUSED}; take another --quantization, such as float32"
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def export(
     Raises ValueError, and leaves nothing behind, if the format can't express a setting, or if the results differ.
     """
     form, folder = load_format(name), require_model(folder)
-    require(not target.exists(), f"{target} exists already: name another folder, or delete it")
+    require_new(target)
     known = ", ".join(form.QUANTIZATIONS)
     quantization = quantization or form.QUANTIZATIONS[0]
     require(quantization in form.QUANTIZATIONS, f"--quantization is {quantization}: {name} takes one of {known}")
@@ -157,7 +158,7 @@ def packed(
 ) -> Parity:
     """Write one file, whole or not at all: `pack` makes it of the folder that `export_to` writes."""
     require(file.suffix == f".{ending}", f"{file} is not the name of a {ending} file: give it the ending .{ending}")
-    require(not file.exists(), f"{file} exists already: name another file, or delete it")
+    require_new(file)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, file.stem)
         parity = export_to(folder)
@@ -215,7 +216,7 @@ def compare(
         example = f", but not {others[unequal[0]]!r}, which is {texts[unequal[0]]!r} here" if unequal else ""
         require(not unequal, f"{equal}{example}: {REFUSED}")
         return Parity(COMPARED, largest, len(pairs), ("All greedy translations are equal.",))
-    require(mean <= MOST_MEAN, f"the {COMPARED} differs by {mean:.2f} on average, more than {MOST_MEAN}: {REFUSED}")
+    require(mean <= MOST_MEAN, f"the {COMPARED} differs by {mean:.2f} on average, more than {MOST_MEAN}: {SMALLER}")
     [chrf] = score(others, texts, metrics=["chrf"])
     means = f"Mean difference {mean:.1e} (computed in {precision} on the CPU)."
     return Parity(

@@ -78,8 +78,10 @@ class Foreign:
         require(not self.problems, f"the model in {self.origin} can't be converted: {'; '.join(self.problems)}")
 
     def file(self, name: str) -> Path:
-        require((self.folder / name).is_file(), f"{self.origin} is incomplete: {name} is missing")
-        return self.folder / name
+        file = self.folder / name
+        is_there = file.is_file() and file.stat().st_size > 0
+        require(is_there, f"{self.origin} is incomplete: {name} is missing or empty")
+        return file
 
     def vocabulary(self, name: str) -> list[str]:
         """The pieces in a JSON file of their ids, in the order of these. ValueError if they aren't 0, 1, 2 …"""

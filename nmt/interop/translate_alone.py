@@ -1,24 +1,28 @@
 """Translate lines of text with the model in this folder: python translate.py < input > output
 
-It needs only `pip install ctranslate2 sentencepiece`. Each line is read as it is; a line that is too long for the model
-comes back untranslated, with a note. nmt, which wrote this folder, does more: see README.md.
+It needs only `pip install ctranslate2 sentencepiece`. Blanks of any kind are read as spaces; a line that is too long
+for the model comes back untranslated, with a note. nmt, which wrote this folder, does more: see README.md.
 """
 
 import argparse
 import json
 import os
 import sys
+import unicodedata
 from itertools import islice
 from pathlib import Path
-
-import ctranslate2
-from sentencepiece import SentencePieceProcessor
+from typing import Any
 
 FOLDER = Path(__file__).parent
 AT_ONCE = 1024  # lines that are read before they are translated
+BATCH = 64  # lines that are translated together: they share a limit, so they have about the same length
+PIECES = 1024  # of the sources of a batch, beyond which CTranslate2 divides it: long lines take much memory
 
 
 def main() -> None:
+    import ctranslate2
+    from sentencepiece import SentencePieceProcessor
+
     about = json.loads((FOLDER / "translate.json").read_text(encoding="utf8"))
     parser = argparse.ArgumentParser(description=f"Translate lines from {about['source']} to {about['target']}.")
     parser.add_argument(
@@ -26,38 +30,53 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="cores to use")
     options = parser.parse_args()
+    if not (1 <= options.beam_size <= 200 and options.threads >= 1):
+        parser.error("--beam-size must be from 1 to 200, and --threads at least 1")
     source, target = (SentencePieceProcessor(model_file=str(FOLDER / name)) for name in about["tokenizers"])
     translator = ctranslate2.Translator(str(FOLDER), inter_threads=options.threads, intra_threads=1)
     lines = (line.decode("utf8", "replace").rstrip("\r\n") for line in sys.stdin.buffer)
     done = 0
     while chunk := list(islice(lines, AT_ONCE)):
-        pieces = [about["before_source"] + source.encode(line, out_type=str) for line in chunk]
-        fits = [line.strip() != "" and len(p) <= about["longest"] for line, p in zip(chunk, pieces, strict=True)]
-        chosen = [p for p, fit in zip(pieces, fits, strict=True) if fit]
-        results = iter(
-            translator.translate_batch(
-                chosen,
-                target_prefix=[about["before_target"]] * len(chosen),
+        chunk[0] = chunk[0].removeprefix("\ufeff") if not done else chunk[0]
+        tidy = [" ".join(unicodedata.normalize("NFC", line).split()) for line in chunk]
+        pieces = source.encode(tidy, out_type=str)
+        room = about["longest"] - len(about["before_source"])
+        order = sorted((n for n, p in enumerate(pieces) if 0 < len(p) <= room), key=lambda n: len(pieces[n]))
+        jobs = dict[int, Any]()
+        for batch in (order[first : first + BATCH] for first in range(0, len(order), BATCH)):
+            results = translator.translate_batch(
+                [about["before_source"] + pieces[n] for n in batch],
+                target_prefix=[about["before_target"]] * len(batch),
                 beam_size=options.beam_size,
                 patience=1.5,
                 length_penalty=about["length_penalty"],
+                no_repeat_ngram_size=about["no_repeat_ngram"],
                 min_decoding_length=0,
-                max_decoding_length=min(
-                    about["longest"], int(about["length_ratio"] * max(map(len, chosen), default=0)) + 10
-                ),
+                max_decoding_length=min(about["longest"], int(about["length_ratio"] * len(pieces[batch[-1]])) + 10),
                 max_input_length=0,
-                max_batch_size=64,
+                max_batch_size=PIECES,
+                batch_type="tokens",
                 disable_unk=True,
+                asynchronous=True,
             )
-        )
-        for line, fit in zip(chunk, fits, strict=True):
+            jobs.update(zip(batch, results, strict=True))
+        for n, line in enumerate(chunk):
             done += 1
-            if not fit and line.strip():
+            if len(pieces[n]) > room:
                 print(f"line {done} is too long for the model: it is not translated", file=sys.stderr)
-            hypothesis = next(results).hypotheses[0][len(about["before_target"]) :] if fit else None
-            sys.stdout.buffer.write((target.decode(hypothesis) if hypothesis is not None else line).encode() + b"\n")
+            if n in jobs:
+                hypothesis = jobs[n].result().hypotheses[0][len(about["before_target"]) :]
+                line = target.decode(hypothesis).replace("\n", " ")  # spelled in bytes
+            sys.stdout.buffer.write(line.encode() + b"\n")
         sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except ImportError as error:
+        sys.exit(f"{error}: pip install ctranslate2 sentencepiece")
+    except (OSError, RuntimeError, ValueError) as error:
+        sys.exit(f"translate.py: {error}")

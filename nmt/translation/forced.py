@@ -14,6 +14,7 @@ from nmt.decode.engine import Engine, IdPair
 from nmt.decode.hypothesis import UNSEARCHED, Hypothesis
 from nmt.decode.parallel import halve_if_too_large
 from nmt.decode.stop import Late, Stop
+from nmt.fields import texts_of
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Given, Reading, Scored, force
 from nmt.reading.request import Part, Request, Translation
@@ -58,7 +59,8 @@ class ForcedScorer:
         self, pairs: Sequence[tuple[str | Request, str]], stop: Stop | None, known: Known
     ) -> list[Translation | None]:
         requests = [source if isinstance(source, Request) else Request(source) for source, _ in pairs]
-        given = [(Reading.of(request), target) for request, (_, target) in zip(requests, pairs, strict=True)]
+        targets = texts_of((target for _, target in pairs), "pairs")
+        given = [(Reading.of(request), target) for request, target in zip(requests, targets, strict=True)]
         lines = partial(self.score_lines, known=known, stop=stop)
         found = list(force(given, (mark_up, cut_text), self.context, lines))
         texts = [(tidy(reading.text)[0], tidy(target)[0]) for reading, target in given]

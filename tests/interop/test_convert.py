@@ -66,6 +66,17 @@ def test_the_commands_take_languages(folder: Path, capsys: pytest.CaptureFixture
     assert run("--model", "french")[1] == french[1]
 
 
+def test_what_exists_is_not_touched(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that has hashes needn't be nmt's."""
+    marian(folder / "marian")
+    (folder / "images").mkdir()
+    for name in ("SHA256SUMS", "image"):
+        (folder / "images" / name).write_text("mine")
+    assert convert.main(["marian", "images"]) == 2
+    assert "images exists already" in capsys.readouterr().err
+    assert {path.read_text() for path in (folder / "images").iterdir()} == {"mine"}
+
+
 def test_a_converted_model_gets_a_shortlist_from_pairs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian(folder / "marian")
     assert convert.main(["marian", "plain", "--source", "deu", "--target", "eng"]) == 0

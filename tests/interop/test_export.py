@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -144,13 +145,34 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
     expected = Translator.load(folder, "cpu", search, backend="ctranslate2").translate(LINES[:2])
     (folder / "translate.json").write_text(json.dumps(about | {"longest": 40, "length_ratio": 100}), "utf8")
     program = [sys.executable, "-X", "importtime", "translate.py", "--beam-size", "2", "--threads", "1"]
-    text = "\n".join([*LINES[:2], "", "Hund " * 100])
+    text = "\n".join(["\ufeff" + LINES[0].replace("ä", "a\u0308"), LINES[1].replace(" ", "\t"), "", "Hund " * 100])
     done = subprocess.run(program, cwd=folder, input=text, capture_output=True, text=True, check=True)
     assert not re.search(r"\| +(nmt|torch|transformers)$", done.stderr, re.MULTILINE)
     assert "line 4 is too long for the model" in done.stderr
     found = [tidy(line)[0] for line in done.stdout.splitlines()]
     assert found == [*expected, "", tidy("Hund " * 100)[0]]
+    refused = subprocess.run(
+        [*program[:1], "translate.py", "--beam-size", "0"], cwd=folder, capture_output=True, text=True
+    )
+    assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
     assert main(command) == 2, "the file exists"
+
+
+def test_lines_of_a_zip_file_stay_lines_of_a_size_that_memory_has(
+    tokenizer: Tokenizer, lines: Path, tmp_path: Path
+) -> None:
+    """The model spells line breaks in bytes, and has no limit of its own. A short line isn't allowed as many pieces as
+    a long one of another batch."""
+    model: Any = make_model(tokenizer, config=replace(TINY, positions="rotary", output_bias=True))
+    model.output.bias.data[tokenizer.target.piece_to_id("<0x0A>")] = 100.0
+    export(save_tiny(tmp_path / "model", model, tokenizer), tmp_path / "out", "zip", "float32", lines)
+    assert json.loads((tmp_path / "out" / "translate.json").read_text("utf8"))["longest"] == 4095
+    program = [sys.executable, "translate.py", "--beam-size", "1", "--threads", "1"]
+    text = "\n".join(["Hund " * 50] * 64 + ["Hund"] * 64)
+    done = subprocess.run(program, cwd=tmp_path / "out", input=text, capture_output=True, text=True, check=True)
+    found = done.stdout.split("\n")
+    assert len(found) == 129
+    assert 0 < len(found[64]) < len(found[0])
 
 
 def test_a_zip_file_of_a_converted_model_names_the_tokenizers_that_it_has(lines: Path, tmp_path: Path) -> None:

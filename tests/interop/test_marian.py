@@ -108,6 +108,14 @@ def test_a_target_language_is_a_piece_before_the_source(tmp_path: Path) -> None:
         assert (list(map(ours.tokenizer.target_pieces, ids)) == theirs) == is_same
 
 
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    """SentencePiece reads it, and fails in the first translation."""
+    marian(tmp_path / "marian")
+    (tmp_path / "marian" / "target.spm").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"target\.spm is missing or empty"):
+        convert(tmp_path / "marian", tmp_path / "out", "marian")
+
+
 def test_all_settings_that_do_not_fit_are_named(tmp_path: Path) -> None:
     marian(tmp_path / "marian")
     path = tmp_path / "marian" / "config.json"

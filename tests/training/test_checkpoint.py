@@ -126,7 +126,7 @@ def test_a_process_killed_while_it_writes_leaves_the_checkpoint_before(
     newest = newest_checkpoint(tmp_path)
     assert newest
     assert Progress.load(newest).step == 1
-    assert (tmp_path / "step-00000002.partial").is_dir()
+    assert (tmp_path / ".step-00000002.partial").is_dir()
 
 
 def test_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -45,6 +46,12 @@ def test_a_pair_of_blank_sides_is_not_scored_and_a_lost_translation_is(translato
     (row,) = Scoring(translator, SHORT, "jsonl").answer([b"  "]).decode().splitlines()
     answer = json.loads(row)
     assert (answer["text"], answer["translation"], answer["score"], answer["tokens"]) == ("", "", 0, [])
+
+
+@pytest.mark.parametrize("pair", [("Hund", None), (None, "dog")])
+def test_what_is_no_string_is_a_type_error(translator: Translator, pair: Any) -> None:
+    with pytest.raises(TypeError, match="a text must be a string"):
+        translator.scorer().score([pair])
 
 
 def test_lines_of_a_json_text_are_scored_one_by_one(translator: Translator) -> None:
