@@ -6,8 +6,9 @@ The folder has `train`, `val` and `test` files, one sentence a line. --pairs: on
 systems train for the same minutes, validation included, in bf16 where the processor has it, keep the weights that are
 best by chrF on `val`, and translate `test` with beam 5; preparing the text and the final search don't count, and
 `whole` is the time of all. MarianMT has a fixed recipe for little text, near that of Araabi and Monz 2020: 3+3 layers
-of width 256, dropout 0.3, 4,000 joint pieces, label smoothing 0.1, AdamW whose rate rises in the first 7% of the time
-and then falls linearly to 0.
+of width 256, dropout 0.3, 4,000 joint pieces, label smoothing 0.1, batches of 1,024 tokens, AdamW whose rate rises in
+the first 15% of the time and then falls linearly to 0. Its first weights are those of other toolkits (Glorot's): with
+transformers' own, which are smaller, it learned much less (chrF of Multi30k's val: 17.2 in 7 minutes, 16.7 in 40).
 """
 
 import argparse
@@ -23,7 +24,7 @@ from typing import Any
 from benchmarks import toolkits
 from benchmarks.rows import Row, describe_machine, run_script
 
-PIECES, PEAK_RATE, WARMUP, BATCH_TOKENS, VALIDATIONS, VALIDATED = 4000, 1e-3, 0.07, 2048, 7, 300
+PIECES, WIDTH, PEAK_RATE, WARMUP, BATCH_TOKENS, VALIDATIONS, VALIDATED = 4000, 256, 1e-3, 0.15, 1024, 7, 300
 UNK, BOS, EOS, PAD = range(4)
 
 
@@ -138,6 +139,7 @@ class Marian:
 
     def __init__(self, pairs: Sequence[tuple[str, str]], out: str) -> None:
         from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+        from torch.nn import init
         from transformers import MarianConfig, MarianMTModel
 
         SentencePieceTrainer.train(
@@ -147,13 +149,18 @@ class Marian:
         )  # fmt: skip
         self.pieces = SentencePieceProcessor(model_file=f"{out}.pieces.model")
         config = MarianConfig(
-            vocab_size=len(self.pieces), d_model=256, encoder_layers=3, decoder_layers=3, encoder_attention_heads=4,
+            vocab_size=len(self.pieces), d_model=WIDTH, encoder_layers=3, decoder_layers=3, encoder_attention_heads=4,
             decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1024, dropout=0.3, attention_dropout=0.1,
             activation_dropout=0.1, activation_function="relu", scale_embedding=True, pad_token_id=PAD,
             eos_token_id=EOS, bos_token_id=BOS, decoder_start_token_id=BOS, max_position_embeddings=512,
             forced_eos_token_id=None,
         )  # fmt: skip
         self.model: Any = MarianMTModel(config)
+        for name, weights in self.model.named_parameters():
+            if name.endswith("shared.weight"):
+                init.normal_(weights, std=WIDTH**-0.5)
+            elif weights.dim() == 2 and "embed_positions" not in name:
+                init.xavier_uniform_(weights)
 
     def ids_of(self, line: str) -> list[int]:
         return [*self.pieces.encode(line)[:256], EOS]

@@ -126,7 +126,8 @@ def after_equal_time(file: Path) -> list[Comparison]:
     found = list[Comparison]()
     for (corpus, direction, pairs, minutes), (ours, *others) in small_corpora(file) if file.is_file() else ():
         how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
-        found.append(Comparison(how, ours, max(others, key=lambda row: float(row["chrf"])), "chrf"))
+        if others:
+            found.append(Comparison(how, ours, max(others, key=lambda row: float(row["chrf"])), "chrf"))
     return found
 
 
@@ -137,12 +138,12 @@ def small_corpora(file: Path) -> Iterator[tuple[Task, list[Row]]]:
         task = row["corpus"], row["direction"], row["pairs"], row["minutes"]
         tasks.setdefault(task, {})[row["system"]] = row
     for task, systems in tasks.items():
-        if "nmt" in systems and len(systems) > 1:
+        if "nmt" in systems:
             yield task, [systems.pop("nmt"), *systems.values()]
 
 
-def other_languages(results: Path) -> str:
-    """nmt beside other toolkits on small corpora: BLEU and chrF of each."""
+def equal_time(results: Path) -> str:
+    """nmt beside other toolkits after the same minutes of training: BLEU and chrF of each."""
     found = [*small_corpora(results / "small_corpora_peers.jsonl")]
     lines = []
     for (corpus, direction, pairs, minutes), rows in found:
@@ -205,6 +206,6 @@ SUMMARIES: dict[str, Callable[[Path], str]] = {
     "worse": worse,
     "results": results_of_runs,
     "documents": all_documents,
-    "other_languages": other_languages,
+    "equal_time": equal_time,
     "gpu": gpu,
 }
