@@ -65,6 +65,12 @@ def python_of(name: str) -> Path:
     return ENVIRONMENTS / name / "bin" / "python"
 
 
+def version_of(name: str) -> str:
+    """The version of a peer in its environment."""
+    code = f"from importlib.metadata import version; print(version({name!r}))"
+    return subprocess.run([python_of(name), "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
 def peer_command(module: str, name: str) -> list[str]:
     """The start of the command that runs a module in the environment of a peer."""
     if not python_of(name).exists():

@@ -32,6 +32,7 @@ def main() -> int:
     if "--inside" in sys.argv:  # this script again, in the environment of the peer
         return train_marian(*sys.argv[sys.argv.index("--inside") + 1 :])
     from benchmarks.report import benchmark_parser, keep
+    from benchmarks.setup import version_of
 
     parser = benchmark_parser(__doc__)
     parser.add_argument("folder", type=Path, help="folder of the corpus")
@@ -45,7 +46,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of both systems")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
     args = parser.parse_args()
-    keep([measure(system, args) for system in args.systems.split(",")], args, "small_corpora_peers")
+    systems = args.systems.split(",")
+    peers = {name: version_of(name) for name in systems if name != "nmt"}
+    keep([measure(system, args) for system in systems], args, "small_corpora_peers", peers)
     return 0
 
 

@@ -61,7 +61,7 @@ def times(comparison: Comparison) -> str:
 
 
 def other(row: Row) -> str:
-    return system(row) if "dtype" in row else TOOLKITS.get(row["system"], row["system"])
+    return system(row) if "dtype" in row else TOOLKITS.get(name := str(row["system"]), name)
 
 
 def comparisons(results: Path) -> list[Comparison]:

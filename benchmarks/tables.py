@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks.rows import Row
 
-NAMES = {"ctranslate2": "CTranslate2", "eole": "Eole", "torch": "PyTorch", "vnni": "VNNI", "float32": "fp32"}
+NAMES = {
+    "ctranslate2": "CTranslate2",
+    "eole": "Eole",
+    "joeynmt": "JoeyNMT",
+    "torch": "PyTorch",
+    "vnni": "VNNI",
+    "float32": "fp32",
+}
 TABLES: dict[str, Callable[[Sequence[Row]], str]] = {}
 Cells = list[object]
 LOSS = 9.0  # chrF: a kind of line that loses less in all languages isn't shown
