@@ -1,14 +1,15 @@
-"""Translators of small corpora: nmt with the settings that it chooses, beside transformers' MarianMT given as long.
+"""Translators of small corpora: nmt with the settings that it chooses, beside other toolkits given as long.
 
     python -m benchmarks.small_corpora ../corpora/chr-en --direction chr-en --minutes 12 --systems nmt,transformers
 
-The folder has `train`, `val` and `test` files, one sentence a line. --pairs: only the first pairs of `train`. Both
-systems train for the same minutes, validation included, in bf16 where the processor has it, keep the weights that are
-best by chrF on `val`, and translate `test` with beam 5; preparing the text and the final search don't count, and
-`whole` is the time of all. MarianMT has a fixed recipe for little text and little time: 3+3 layers of width 256, 4,000
-joint pieces, dropout 0.1, label smoothing 0.1, batches of 1,024 tokens, Glorot's initial weights, AdamW whose rate
-rises in the first 15% of the time and then falls linearly to 0. On Multi30k's val it had 25.7 chrF after 7 minutes;
-with dropout 0.3, as for longer trainings, 17.2; with transformers' own initial weights too, 16.7 after 40.
+The folder has `train`, `val` and `test` files, one sentence a line. --pairs: only the first pairs of `train`. All
+systems train for the same minutes, validation included, and translate `test` with beam 5; preparing the text and the
+final search don't count, and `whole` is the time of all. nmt and MarianMT use bf16 where the processor has it, and keep
+the weights that are best by chrF on `val`; for JoeyNMT and Eole see `benchmarks.toolkits`. MarianMT has a fixed recipe
+for little text and little time: 3+3 layers of width 256, 4,000 joint pieces, dropout 0.1, label smoothing 0.1, batches
+of 1,024 tokens, Glorot's initial weights, AdamW whose rate rises in the first 15% of the time and then falls linearly
+to 0. With transformers' own initial weights, which are smaller, and with dropout 0.3, as for longer trainings, it
+learned much less.
 """
 
 import argparse

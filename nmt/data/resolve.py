@@ -51,8 +51,8 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     objective = config.training.objective
     parts = [*config.data.languages, name, *([] if objective == "translation" else [objective])]
     known = {setting: value for setting, value in {**found, **given}.items() if setting.startswith(CHOSEN)}
-    name = config.name or "-".join(parts)
-    return ResolvedRun(replace(config, data=data, name=name), corpus, known if chooses else None)
+    config = replace(config, data=data, name=config.name or "-".join(parts))
+    return ResolvedRun(config, corpus, known if chooses else None)
 
 
 def takes_placeholders(config: Config) -> bool:
