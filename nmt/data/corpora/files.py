@@ -57,16 +57,17 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
 
 
 def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
-    """The splits of a folder: train, the first of VAL_NAMES that is there, as val, others that have a name besides,
-    such as val-medical, and every test*."""
+    """The splits of a folder: train, the first of VAL_NAMES that is there, as val, other validation files as val-NAME,
+    such as val-dev or val-medical, and every test*."""
     train = find_split(folder, "train", config) or find_named(folder, config)
     if not train:
         plain = " and ".join(f"train.{language}" for language in config.languages)
         needed = f"{plain} nor train.tsv, train.jsonl or train.tmx (or .gz of them), and data.text is {config.text}"
         raise ValueError(f"{folder} has no training text: neither {needed}; {contents(folder)}")
     splits = {"train": train}
-    if val := next((files for name in VAL_NAMES if (files := find_split(folder, name, config))), None):
-        splits["val"] = val
+    for name in VAL_NAMES:
+        if files := find_split(folder, name, config):
+            splits[f"val-{name}" if "val" in splits else "val"] = files
     endings = "|".join(map(re.escape, (*config.languages, *KINDS_OF_ROWS)))
     stem = re.compile(rf"((?:test|(?:{'|'.join(VAL_NAMES)})[-_]).*?)\.(?:{endings})(?:\.(?:gz|zst))?")
     for name in sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))}):

@@ -56,8 +56,9 @@ def read_place(place: Place, config: DataConfig, name: str, test: str) -> Corpus
     """The corpus of a data set's rows by split; its split test gets the name `test`."""
     rows, commit = load_dataset(place)
     require("train" in rows, f"{name} has no split named train; it has {', '.join(rows)}")
-    val = [key for key in VAL_NAMES if key in rows][:1]
-    names, splits = {"test": test, **dict.fromkeys(val, "val")}, dict[str, Split]()
+    val = [key for key in VAL_NAMES if key in rows]
+    names = {"test": test} | {key: "val" if key == val[0] else f"val-{key}" for key in val}
+    splits = dict[str, Split]()
     for key in rows:
         if key in ("train", *val) or key.startswith("test"):
             split = splits[names.get(key, key)] = Split(config, training=key == "train")

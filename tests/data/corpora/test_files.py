@@ -370,3 +370,11 @@ def test_other_names_of_the_validation_text_are_known(folder: Path, name: str) -
     for path in list(folder.glob("val.*")):
         path.rename(folder / f"{name}{path.suffix}")
     assert load(folder).val == pairs_of("val")
+
+
+def test_a_second_validation_text_is_another_set(folder: Path) -> None:
+    for path in list(folder.glob("val.*")):
+        (folder / f"dev{path.suffix}").write_bytes(path.read_bytes())
+    corpus, rows = load(folder), len(pairs_of("val"))
+    assert [(part.name, part.rows) for part in corpus.val_sets] == [("val", rows), ("val-dev", rows)]
+    assert corpus.val == pairs_of("val") * 2
