@@ -19,7 +19,7 @@ from benchmarks.setup import python_of
 
 PIECES, WIDTH, INNER, LAYERS, HEADS = 4000, 128, 256, 4, 4  # nmt's for Multi30k
 BATCH_TOKENS, VALIDATED, EVERY, BEAM = 1024, 100, 100, 5
-WARMUP, PEAK_RATE, DROPOUT = 200, 1e-3, 0.1
+WARMUP, PEAK_RATE, DROPOUT = 200, 2e-3, 0.1
 NEVER = 10**6
 BEGINS = re.compile("EPOCH 1|Start training loop|Step 1/")
 
