@@ -6,6 +6,7 @@ a section about the export, and SHA256SUMS.
 """
 
 import importlib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -157,8 +158,11 @@ def packed(
     file: Path, ending: str, export_to: Callable[[Path], Parity], pack: Callable[[Path, IO[bytes]], None]
 ) -> Parity:
     """Write one file, whole or not at all: `pack` makes it of the folder that `export_to` writes."""
-    require(file.suffix == f".{ending}", f"{file} is not the name of a {ending} file: give it the ending .{ending}")
+    named = file.suffix == f".{ending}" and file.stem.strip(".") != ""
+    require(named, f"{file} is not the name of a {ending} file: give it the ending .{ending}")
     require_new(file)
+    place = next(folder for folder in file.absolute().parents if folder.exists())
+    require(os.access(place, os.W_OK), f"{place} can't be written to")  # told before the work, not after it
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, file.stem)
         parity = export_to(folder)

@@ -1,6 +1,7 @@
 """Export: nothing that exists is touched, nothing half is left, and the card says how to run what was written."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from nmt.files import check_sums
 from nmt.interop import ctranslate2 as form
 from nmt.interop import export as interop
 from nmt.interop.convert import convert
-from nmt.interop.export import MOST_LINES, export, real_lines
+from nmt.interop.export import MOST_LINES, export, packed, real_lines
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import EXPORTED, Facts, ModelInfo, read_info
 from nmt.translation.translator import Translator
@@ -156,6 +157,20 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
     )
     assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
     assert main(command) == 2, "the file exists"
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any) -> Any:
+        pytest.fail("the model was exported")
+
+    with pytest.raises(ValueError, match="is not the name of a zip file"):
+        packed(tmp_path / "..zip", "zip", never, never)
+    monkeypatch.setattr(os, "access", lambda place, mode: place != tmp_path)
+    with pytest.raises(ValueError, match="can't be written to"):
+        packed(tmp_path / "new" / "mine.zip", "zip", never, never)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_lines_of_a_zip_file_stay_lines_of_a_size_that_memory_has(
