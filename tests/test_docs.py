@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -329,12 +330,15 @@ def test_every_page_is_in_the_index() -> None:
     assert all(f"({page.name})" in index for page in (ROOT / "docs").glob("*.md") if page.name != "README.md")
 
 
-def known_options() -> set[str]:
-    """All options of all commands, and their short names: --max-steps for --training.max_steps."""
-    parsers = [make_run_parser("nmt.train", ""), *(make() for make in PARSERS.values())]
+def options_of(*parsers: ArgumentParser) -> set[str]:
+    """All options of these commands, and their short names: --max-steps for --training.max_steps."""
     names = [name.lstrip("-") for p in parsers for action in p._actions for name in action.option_strings]
-    names += ["resume", *(name for names in FOREIGN.values() for name in names)]
     return {name.replace("-", "_") for full in names for name in (full, full.rpartition(".")[2])}
+
+
+def known_options() -> set[str]:
+    foreign = {name.replace("-", "_") for names in FOREIGN.values() for name in names}
+    return options_of(make_run_parser("nmt.train", ""), *(make() for make in PARSERS.values())) | foreign | {"resume"}
 
 
 def test_options_and_settings_exist() -> None:
@@ -344,6 +348,14 @@ def test_options_and_settings_exist() -> None:
             assert option.replace("-", "_") in options, f"{page}: --{option}"
         for setting in re.findall(r"`((?:data|cleaning|tokenizer|model|training|lora|noise|search)\.[a-z]\w+)", text):
             assert setting in settings or setting.endswith(".py"), f"{page}: {setting}"
+
+
+def test_options_in_the_text_are_those_of_the_command_beside_them() -> None:
+    for page, text in TEXTS.items():
+        for command, rest in re.findall(r"`(nmt\.\w+)(\s[^`]*)`", text):
+            known = options_of(*(make() for name, make in PARSERS.items() if name.partition(" ")[0] == command))
+            for option in re.findall(r"(?<![\w-])--([a-z][\w.-]*\w)", rest):
+                assert option.replace("-", "_") in known, f"{page}: {command} --{option}"
 
 
 def test_the_api_is_documented() -> None:

@@ -104,6 +104,7 @@ class Parser(ArgumentParser):
         self.defaults: dict[str, Any] = {}
         self.options: dict[str, Action] = {}  # by names and spellings, such as --training.max_steps
         self.hidden: list[tuple[Action, str]] = []  # what --help leaves out, and the help of each
+        self.shows_all = "--help"  # the option that shows every setting
         self.arguments, self.group = self.add_argument_group("Arguments"), self.add_argument_group("General")
         self.group.add_argument("-h", "--help", action="help", help="Show this help and exit.")
 
@@ -162,9 +163,10 @@ class Parser(ArgumentParser):
     def parse(self, argv: Sequence[str] | None = None) -> Options:
         """The options of a command line. Raises ValueError if one is unknown, or its value has another type."""
         found, unknown = self.parse_known_args(self.spell(sys.argv[1:] if argv is None else argv))
+        known = [option.lstrip("-") for option in self.options]
         for word in unknown:
             name = word.partition("=")[0].removeprefix("--")
-            require(name == word or not name, explain_unknown(name, [option.lstrip("-") for option in self.options]))
+            require(name == word or not name, explain_unknown(name, known, self.shows_all))
         require(not unknown, f"unexpected words on the command line: {' '.join(unknown)}; see --help")
         return Options({**self.defaults, **vars(found)})
 
@@ -203,7 +205,8 @@ def make_run_parser(
     """
     parser = Parser(prog, description, examples, usage)
     text = "Show all settings and exit."
-    parser.group.add_argument("--help-all", action=HelpOfAll, nargs=0, default=SUPPRESS, help=text)
+    parser.shows_all = "--help-all"
+    parser.group.add_argument(parser.shows_all, action=HelpOfAll, nargs=0, default=SUPPRESS, help=text)
     text = (
         "YAML file with settings that differ from the defaults, or the name of a recipe of nmt, such as modern. "
         "Without it, the recipe with the name of the corpus is used if there is one."

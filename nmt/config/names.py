@@ -50,12 +50,13 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<! al)\.(?: |$)", " ".join(text.split()))[0] + "."
 
 
-def explain_unknown(name: str, names: list[str]) -> str:
+def explain_unknown(name: str, names: list[str], shows_all: str = "--help-all") -> str:
+    """Why a setting isn't known, for the user. `shows_all`: the option that lists the known ones."""
     for removed, (_, reason) in REMOVED.items():
         if name.replace("-", "_") in (removed, removed.partition(".")[2]):
             return f"there is no setting {name}: it was removed, {reason}"
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else "; --help lists all")
+    return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else f"; {shows_all} lists all")
 
 
 def override_search(search: SearchConfig, options: Mapping[str, Any]) -> SearchConfig:

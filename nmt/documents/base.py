@@ -220,15 +220,15 @@ class Text:
         """The bytes of a text. `errors`: what becomes of characters that the encoding lacks (of `str.encode`)."""
         return self.bom + paired(text).encode(self.encoding, errors)
 
-    def remarks(self, edits: Iterable[Edit]) -> Iterator[str]:
-        """What its user should know of a file that is written with these edits."""
+    def remarks(self, edits: Iterable[Edit], errors: str = "replace") -> Iterator[str]:
+        """What its user should know of a file that is written with these edits. `errors`: as for `encode`."""
         if self.guessed:
             guessed = f"the file is read and written in the encoding {self.encoding}, by its look"
             yield f"{guessed}: name its encoding if that is wrong"
         lost = {
             character for *_, new in edits for character in new if not character.isascii() and self.lacks(character)
         }
-        if lost:
+        if lost and errors == "replace":
             shown = "".join(sorted(lost)[:20])
             yield f"the encoding {self.encoding} has no {shown}, which became ?: convert the file to UTF-8 first"
 
@@ -352,8 +352,7 @@ def text_document(
                     edits.append((slot.start, slot.end, slot.write(answer.text)))
                 except ValueError as error:
                     notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")
-        if errors == "replace":
-            notes.extend(source.remarks(edits))
+        notes.extend(source.remarks(edits, errors))
         return source.edited(edits, errors)
 
     return Document(source.encode(source.text), [slot.unit for slot in slots], write, notes)

@@ -29,8 +29,8 @@ class Evaluation:
     """Time of translating; 0 if the translations were given."""
 
     settings: dict[str, Any] = field(default_factory=dict)
-    """Target language, precision, device and search settings of the translator, which lines are read as mark-up, and
-    whether there is a language model; empty if the translations were given."""
+    """Target language, precision, device and search settings of the translator, and which lines are read as mark-up;
+    empty if the translations were given."""
 
 
 def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) -> dict[str, list[list[str]]]:

@@ -303,6 +303,14 @@ def test_help_all_shows_every_setting(capsys: pytest.CaptureFixture[str]) -> Non
     assert shown_options(capsys.readouterr().out) == {f"--{n}" for n in setting_types()} | OF_TRAINING
 
 
+@pytest.mark.parametrize(
+    ("command", "shows_all"), [("nmt.train", "--help-all"), ("nmt.prepare", "--help-all"), ("nmt.serve", "--help")]
+)
+def test_an_unknown_option_names_the_help_that_lists_all(command: str, shows_all: str) -> None:
+    with pytest.raises(ValueError, match=f"there is no setting qqqq; {shows_all} lists all$"):
+        PARSERS[command]().parse(["--qqqq", "1"])
+
+
 def test_short_help_is_the_first_sentence_of_each_docstring() -> None:
     texts = short_help()
     assert list(texts) == [field.name for field in fields(SearchConfig)]

@@ -72,3 +72,13 @@ def test_encodings_are_detected_kept_and_told(language: str, encoding: str, text
     if encoding == "cp1252":
         assert document.join([Answer("я")]) == b"?"
         assert "has no я" in document.notes[1]
+
+
+def test_the_encoding_of_html_that_names_none_is_told_and_characters_that_it_lacks_become_references() -> None:
+    document = read_document("<p>Grüße</p>".encode("cp1252"), "html", Options(source="de"))
+    assert document.join([Answer("Привет")]) == "<p>Привет</p>".encode("cp1252", "xmlcharrefreplace")
+    [note] = document.notes
+    assert "in the encoding cp1252" in note
+    named = read_document("<meta charset=latin1><p>Grüße</p>".encode("cp1252"), "html", Options(source="de"))
+    named.join([Answer("Gruß")])
+    assert not named.notes

@@ -13,6 +13,7 @@ from nmt.text.normalise import INVALID
 
 SAMPLE, FAR = 1000, 0.8  # held-out pairs that are compared; the sides are swapped below so much in common
 MASS = 0.05  # share of the lines from which a cause is told as a warning
+UNPACK = {".gz": "gzip -dc", ".zst": "zstd -dc"}  # commands, by the endings of compressed files
 ENCODINGS = {  # older encodings by language; of all others the first one is likely
     "WINDOWS-1252": "",
     "WINDOWS-1250": "cs hr hu pl ro sk sl",
@@ -69,14 +70,15 @@ def advise(file: Path) -> str:
             where = f"{file} is not UTF-8 (line {number:,})"
             if encoding is None:
                 return f"{where}: convert it with iconv."
-            read = f"gzip -dc {file} | iconv -f {encoding}" if file.suffix == ".gz" else f"iconv -f {encoding} {file}"
+            unpack = UNPACK.get(file.suffix)
+            read = f"{unpack} {file} | iconv -f {encoding}" if unpack else f"iconv -f {encoding} {file}"
             return f"{where}, but perhaps {encoding}: {read} -t UTF-8 > NEW-FILE"
     return ""
 
 
 def guess_encoding(file: Path, line: bytes) -> str | None:
     """The likely encoding of this line of a file whose ending names a language; None if the line can't have it."""
-    language = short_code(file.name.removesuffix(".gz").rpartition(".")[2])
+    language = short_code((file.stem if file.suffix in UNPACK else file.name).rpartition(".")[2])
     encoding = next((name for name, languages in ENCODINGS.items() if language in languages.split()), "WINDOWS-1252")
     try:
         line.decode(encoding)

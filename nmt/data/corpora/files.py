@@ -31,7 +31,7 @@ def path_name(path: Path, config: DataConfig) -> str:
     """The name of the corpus at this path."""
     name = ROWS.sub("", path.resolve().name)
     endings = "|".join(map(re.escape, ("txt", *config.languages)))
-    return name if config.unit == "pair" else re.sub(rf"(?<=.)(\.({endings}))?(\.gz)?$", "", name)
+    return name if config.unit == "pair" else re.sub(rf"(?<=.)(\.({endings}))?(\.(gz|zst))?$", "", name)
 
 
 def read_path(path: Path, config: DataConfig) -> Corpus:

@@ -5,6 +5,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import pyarrow
 import pytest
 
 from nmt.data.cleaning import Ledger
@@ -47,6 +48,15 @@ def test_a_file_in_an_older_encoding_is_named_with_the_command_that_converts_it(
     command = warning.rpartition("perhaps ")[2].partition(": ")[2]
     subprocess.run(command.replace("NEW-FILE", "converted"), shell=True, cwd=tmp_path, check=True)
     assert (tmp_path / "converted").read_text(encoding="utf8").splitlines() == lines
+
+
+def test_a_file_that_zstandard_has_compressed_is_unpacked_first(tmp_path: Path) -> None:
+    file = tmp_path / "all.cs.zst"
+    with pyarrow.CompressedOutputStream(str(file), "zstd") as out:
+        out.write("text\nšílený žlutý\n".encode("cp1250"))
+    ledgers = {"train": Ledger(read=2, dropped=Counter({"invalid UTF-8": 1}))}
+    [warning] = describe_losses(ledgers, {"train": [file]})
+    assert warning.endswith(f"perhaps WINDOWS-1250: zstd -dc {file} | iconv -f WINDOWS-1250 -t UTF-8 > NEW-FILE")
 
 
 def test_causes_of_few_lines_and_what_is_held_out_are_no_warning() -> None:

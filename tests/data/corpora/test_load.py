@@ -57,7 +57,7 @@ def test_a_name_is_known_without_loading(corpus: str, name: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "corpus", ["corpora/news.en", "corpora/news.en.gz", "news.txt", "news.tsv.gz", "news", "news.gz"]
+    "corpus", ["corpora/news.en", "corpora/news.en.gz", "news.en.zst", "news.txt", "news.tsv.gz", "news", "news.gz"]
 )
 def test_the_name_of_text_in_one_language_has_no_ending(corpus: str) -> None:
     assert corpus_name(DataConfig(corpus=corpus, text="target")) == "news"
