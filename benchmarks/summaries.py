@@ -164,13 +164,12 @@ def results_of_runs(results: Path) -> str:
     """What the commands of the README give: the run that the pictures show, other languages, and the phrasebook."""
     run = last_run(results / "multi30k_run.jsonl")[-1]
     about = {"name": "make train-de-en CORPUS=multi30k", "corpus": "multi30k", "test": "test_2016_flickr"}
-    precision = "bf16" if run["machine"]["bf16"] else "fp32"  # what auto means there
-    rows = [run | about | {"bleu": run["test_bleu"], "steps": run["step"], "precision": precision}]
+    rows = [run | about | {"bleu": run["test_bleu"], "steps": run["step"], "precision": automatic(run)}]
     peers = [row for row in all_rows(results / "small_corpora_peers.jsonl") if row["system"] == "nmt"]
     for direction in IN_README:
-        row = next(row for row in reversed(peers) if row["direction"] == direction)
+        row = max((row for row in peers if row["direction"] == direction), key=lambda row: float(row["minutes"]))
         name = f'make train-{direction} CORPUS={row["corpus"]} ARGS="--training.max_minutes {row["minutes"]:.0f}"'
-        rows.append(row | {"name": name, "test": "test", "precision": f"fp32, {row['threads']} thread"})
+        rows.append(row | {"name": name, "test": "test", "precision": f"{automatic(row)}, {row['threads']} thread"})
     named = {row["name"]: row for row in all_rows(results / "runs.jsonl")}
     rows.append(named["make train-de-en CORPUS=phrasebook"])
     forms = {"bleu": "{:.1f}", "chrf": "{:.1f}", "precision": "{}", "steps": "{:,}", "minutes": "{:.0f}"}
@@ -185,6 +184,11 @@ def results_of_runs(results: Path) -> str:
     ]
     headings = ["command", "test set", "BLEU", "chrF", "computed in", "steps", "minutes", "MiB of memory"]
     return f"{markdown(headings, lines)}\n\n{origins(rows)}"
+
+
+def automatic(row: Row) -> str:
+    """The precision that auto stands for on the machine of a row."""
+    return "bf16" if row["machine"]["bf16"] else "fp32"
 
 
 def origins(rows: Sequence[Row]) -> str:
