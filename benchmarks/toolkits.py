@@ -2,7 +2,8 @@
 
 Their recipes are for more time and text, so both get smaller ones: that of JoeyNMT for IWSLT14 and that of Eole for
 WMT17, with the shape that nmt chooses for Multi30k, dropout 0.1, batches of 1,024 tokens, and a rate that rises in 200
-steps, then falls with the root of their number. The minutes begin with the first epoch.
+steps, then falls with the root of their number. Eole uses bf16 where the processor has it, and JoeyNMT can't. The
+minutes begin with the first epoch.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.rows import describe_machine
 from benchmarks.setup import python_of
 
 PIECES, WIDTH, INNER, LAYERS, HEADS = 4000, 128, 256, 4, 4  # nmt's for Multi30k
@@ -154,8 +156,8 @@ def eole_config(corpus: Path, scratch: Path, args: argparse.Namespace) -> dict[s
             "save_checkpoint_steps": EVERY, "keep_checkpoint": 2, "bucket_size": n_pairs, "num_workers": 0,
             "world_size": 1, "gpu_ranks": [], "batch_type": "tokens", "batch_size": BATCH_TOKENS,
             "batch_size_multiple": 1, "accum_count": [1], "accum_steps": [0], "dropout_steps": [0],
-            "dropout": [DROPOUT], "attention_dropout": [0.0], "compute_dtype": "fp32", "optim": "adamw",
-            "adam_beta2": 0.998,
+            "dropout": [DROPOUT], "attention_dropout": [0.0], "optim": "adamw", "adam_beta2": 0.998,
+            "compute_dtype": "bf16" if describe_machine()["bf16"] else "fp32",
             "learning_rate": PEAK_RATE * (WIDTH * WARMUP) ** 0.5, "warmup_steps": WARMUP,
             "decay_method": "noam", "label_smoothing": 0.1, "normalization": "tokens",
             "param_init_method": "xavier_uniform",
