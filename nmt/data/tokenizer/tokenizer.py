@@ -72,7 +72,7 @@ class Tokenizer:
         self.src_vocab_size: int = source.vocab_size()
         self.tgt_vocab_size: int = target.vocab_size()
 
-    @cached_property
+    @property
     def has_placeholders(self) -> bool:
         """Whether both sides have the pieces of ITEMS."""
         return all(model.piece_to_id(mark) != UNK for model in (self.source, self.target) for mark in ITEMS)
