@@ -5,11 +5,11 @@
 The folder has `train`, `val` and `test` files, one sentence a line. --pairs: only the first pairs of `train`. All
 systems train for the same minutes, validation included, and translate `test` with beam 5; preparing the text and the
 final search don't count, and `whole` is the time of all. nmt uses bf16 where the processor has it, and MarianMT fp32,
-which is faster at its width (60 steps on AVX-512 with bf16: 10.9 s, in bf16 13.8). Both keep the weights that are best
-by chrF on `val`; for JoeyNMT and Eole see `benchmarks.toolkits`. MarianMT has a fixed recipe for little text and time:
-nmt's shape for Multi30k, dropout 0.1, label smoothing 0.1, batches of 1,024 tokens, Glorot's initial weights, AdamW
-whose rate rises in the first 15% of the time and then falls linearly to 0. With transformers' own initial weights,
-which are smaller, and with dropout 0.3, as for longer trainings, it learned less.
+which is faster at its width. Both keep the weights that are best by chrF on `val`; for JoeyNMT and
+Eole see `benchmarks.toolkits`. MarianMT has a fixed recipe for little text and time: nmt's shape for Multi30k, dropout
+0.1, label smoothing 0.1, batches of 1,024 tokens, Glorot's initial weights, AdamW whose rate rises in the first 15% of
+the time and then falls linearly to 0. With transformers' own initial weights, which are smaller, and with dropout 0.3,
+as for longer trainings, it learned less.
 """
 
 import argparse
