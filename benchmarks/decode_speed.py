@@ -3,9 +3,9 @@
     python -m benchmarks.decode_speed --model runs/reference --corpus multi30k --rounds 3 --peer all
 
 Each system is a process of its own. They run in turn (A B A B …), since the speed of a shared machine drifts: a ratio
-is taken within a round. Peers (see `decode_peers.py`) decode pieces to pieces
-with the same weights; nmt's time includes cutting text into pieces and joining them. Sentences are those of the
-corpus's first test set, BLEU is sacreBLEU's 13a, and tokens are output pieces.
+is taken within a round. Peers (see `decode_peers.py`) decode pieces to pieces with the same weights; nmt's time
+includes cutting text into pieces and joining them. Sentences are those of the corpus's first test set (or of train,
+which has more of them), BLEU is sacreBLEU's 13a, and tokens are output pieces.
 """
 
 import argparse
@@ -56,7 +56,8 @@ def main() -> int:
     parser.add_argument("--dtype", action="append", default=[], help=dtypes)
     settings = f"beam and batch size; repeatable; otherwise {' '.join(SETTINGS)}"
     parser.add_argument("--setting", action="append", default=[], metavar="BEAMxBATCH", help=settings)
-    parser.add_argument("--sentences", type=int, default=0, help="of the test set, the first; 0: all")
+    parser.add_argument("--part", choices=("test", "train"), default="test", help="train: for more sentences")
+    parser.add_argument("--sentences", type=int, default=0, help="of the part, the first; 0: all")
     parser.add_argument("--repeats", type=int, default=2, help="times that a process translates, the best counts")
     parser.add_argument("--rounds", type=int, default=1, help="times that each row is measured")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
@@ -93,7 +94,7 @@ def write_test_set(args: argparse.Namespace, folder: Path) -> Path:
 
     _, _, info = load_model(find_model(str(args.model)))
     corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
-    pairs = next(iter(corpus.tests.values()))
+    pairs = corpus.train if args.part == "train" else next(iter(corpus.tests.values()))
     for i, name in enumerate(("source", "reference")):
         lines = [tidy(pair[i])[0] for pair in pairs[: args.sentences or len(pairs)]]
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf8")

@@ -35,6 +35,7 @@ FORMAT = """Format of input and output. text: an input line is a source, and the
 first column is the source, and the columns translation, score and flags are added. jsonl: a line is a string, or an
 object with "text" and optionally "prefix", "must" and "must_not", and the members translation, score, confidence,
 tokens, flags and more are added."""
+MORE_AHEAD = 4  # times as many bytes are read at once where several processes read them (`nmt.translation.readers`)
 OUTPUT = {
     "--output": ("FILE", "File to write instead of standard output."),
     "--scores": ("", "Write score TAB text. The score is the log-probability divided by length ** length penalty."),
@@ -157,11 +158,12 @@ def command(options: Options) -> int:
 
 
 def translate_lines(job: "Translating | Scoring", options: Options, names: list[str], inputs: list[IO[bytes]]) -> None:
+    ahead = BYTES_AHEAD * (MORE_AHEAD if job.translator and job.translator.readers else 1)
     with open_output(options.get("output"), inputs) as output:
         for name, file in zip(names, inputs, strict=True):
             if len(names) > 1:
                 job.remarks.enter(name, job.lines)
-            for chunk in read_chunks(file, job.search.batch_size * BYTES_AHEAD):
+            for chunk in read_chunks(file, job.search.batch_size * ahead):
                 output.write(job.answer(chunk))
                 output.flush()
 

@@ -206,14 +206,25 @@ class Beams:
 
     def finish(self, stop: Stop | None) -> list[list[Hypothesis]]:
         """Do all steps; return the finished hypotheses of all sentences, best first. See `search`."""
+        self.run(stop)
+        return self.hypotheses()
+
+    def run(self, stop: Stop | None) -> None:
+        """Do all steps, and copy what `hypotheses` needs from the device."""
         while self.sentences_N.size(0):
             if stop and stop.is_late():
                 self.cut()
             self.step()
         require(not bool(self.log_probs_TBK[: self.steps].isnan().any()), BAD_LOGITS)
-        (_, B, K), vocab_size = self.places_TBK.shape, self.model.vocab_size
         # Flat, since many small lists would make the garbage collector look through all objects of the process.
-        places, log_probs = (table[: self.steps].flatten().tolist() for table in (self.places_TBK, self.log_probs_TBK))
+        tables = (self.places_TBK, self.log_probs_TBK)
+        self.places, self.log_probs = (table[: self.steps].flatten().tolist() for table in tables)
+        self.ranked = [*zip(self.best_BF.tolist(), self.ends_BF.tolist(), strict=True)]
+
+    def hypotheses(self) -> list[list[Hypothesis]]:
+        """The finished hypotheses of all sentences, best first."""
+        places, log_probs, vocab_size = self.places, self.log_probs, self.model.vocab_size
+        B, K = len(self.ranked), self.options.beam_size
 
         def trace(b: int, score: float, end: int) -> Hypothesis:
             """Follow a finished hypothesis of sentence b back from its end to its first token."""
@@ -226,5 +237,5 @@ class Beams:
                 ids.append(token)
             return Hypothesis(ids[:0:-1], score, fsum(gains), gains[::-1], finished=last < self.limits[b])
 
-        ranked = [zip(*best, strict=True) for best in zip(self.best_BF.tolist(), self.ends_BF.tolist(), strict=True)]
+        ranked = [zip(*best, strict=True) for best in self.ranked]
         return [[trace(b, score, end) for score, end in best if score > -inf] for b, best in enumerate(ranked)]

@@ -6,7 +6,7 @@ Shapes: X models, B sentences, S source length, T target length, V target vocabu
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Lock
 
@@ -38,6 +38,9 @@ def pad(sentences: Iterable[Iterable[int]], device: torch.device) -> tuple[Tenso
     return ids_BS, ids_BS != PAD
 
 
+WAIT = 0.05  # seconds between two looks at the time of a search that waits for another
+
+
 class Once:
     """Calls a function once, when it is first asked to. Threads wait for it."""
 
@@ -67,6 +70,7 @@ class TorchEngine:
     """A faster engine with the same weights, for the searches that it does as this one does."""
     load: Once | None = None
     """Gives the models their weights, which take memory, when they are first needed."""
+    turn: Lock = field(default_factory=Lock, compare=False)
 
     takes_phrases = True
 
@@ -143,7 +147,15 @@ class TorchEngine:
         if options.samples:
             return sample(self.decoder, *batch, options, stop)
         if self.recorded_decoder:
-            return RecordedBeams(self.recorded_decoder, *batch, options, constraints).finish(stop)
+            while not self.turn.acquire(timeout=WAIT):  # recorded steps are those of one search at a time
+                if stop and stop.is_late():
+                    return [[UNSEARCHED] for _ in sources]
+            try:
+                beams = RecordedBeams(self.recorded_decoder, *batch, options, constraints)
+                beams.run(stop)
+            finally:
+                self.turn.release()
+            return beams.hypotheses()
         return search(self.decoder, *batch, options, constraints, stop)
 
     def rest(

@@ -134,13 +134,15 @@ class Call:
         return [translation.flagged("constraints") for translation in translations]
 
 
-def portions(requests: Sequence[Request], batch_size: int, workers: int, ordered: bool) -> list[list[int]]:
+def portions(
+    requests: Sequence[Request], batch_size: int, workers: int, ordered: bool, most: int = PORTION
+) -> list[list[int]]:
     """The numbers of the requests of each portion: in order for a call that may end before it is done; otherwise the
-    longest first, so that all workers end at about the same time."""
+    longest first, so that all workers end at about the same time. `most`: batches of a portion."""
     numbers = [*range(len(requests))]
     if not ordered:
         numbers.sort(key=lambda number: -len(requests[number].text))
-    size = max(batch_size, min(PORTION * batch_size, math.ceil(len(numbers) / workers)))
+    size = max(batch_size, min(most * batch_size, math.ceil(len(numbers) / workers)))
     return [numbers[first : first + size] for first in range(0, len(numbers), size)]
 
 

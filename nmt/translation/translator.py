@@ -48,6 +48,7 @@ from nmt.translation.model_folder import (
     require_objective,
     require_translator,
 )
+from nmt.translation.readers import Readers
 from nmt.translation.repair import Judge
 from nmt.translation.span_search import SpanSearch
 
@@ -108,6 +109,8 @@ class Translator:
         self.compiler = ConstraintCompiler(tokenizer, self.engine, self.automata)
         self.spans = SpanSearch(self.engine, self.compiler)
         self.aligner = Aligner(self.engine, tokenizer)
+        records = isinstance(self.engine, TorchEngine) and self.engine.recorded
+        self.readers = Readers(self.engine) if records else None
 
     def between(self, source: str = "", target: str = "") -> "Translator":
         """This translator for other languages, by their codes, if the model knows several: with the same weights in
@@ -292,7 +295,11 @@ class Translator:
         if isinstance(lines, str) or not all(isinstance(request.text, str) for request in requests):
             texts_of(lines if isinstance(lines, str) else [request.text for request in requests], "lines")
         call = self.call(search, markup, rerank, stop)
-        return call.in_portions(requests) if stop or self.engine.leaves_python else call.translate(requests)
+        if stop or self.engine.leaves_python:
+            return call.in_portions(requests)
+        if self.readers and not rerank and self.readers.ready(self, len(requests)):
+            return self.readers.translate(self, requests, search, markup)
+        return call.translate(requests)
 
     def call(
         self, search: SearchConfig, markup: Mode, rerank: Reranker | None = None, stop: Stop | None = None

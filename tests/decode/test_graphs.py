@@ -3,6 +3,7 @@ stand-in of a CUDA graph replays them (`Replayed`)."""
 
 import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -216,3 +217,27 @@ def test_at_its_deadline_a_recorded_search_ends_as_a_plain_one_does() -> None:
         assert [best[0].ids for best in expected] != [best[0].ids for best in whole]
         assert_same(RecordedBeams(recorded, *sources, options, ()).finish(LateAfter(looks)), expected)
         assert max(len(best[0].ids) for best in expected) == looks
+
+
+def recording_engine() -> TorchEngine:
+    model = a_model(1)
+    return replace(TorchEngine.make([model]), recorded=(RecordedModel(model),))
+
+
+def test_threads_search_one_after_another() -> None:
+    engine, options = recording_engine(), SearchConfig(beam_size=3)
+    sources = [[[4 + n, 5 + n, 6], [7, 8 + n]] for n in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(lambda rows: engine.search(rows, options), sources)]
+    for rows, lists in zip(sources, found, strict=True):
+        assert [best.ids for best, *_ in lists] == [best.ids for best, *_ in engine.search(rows, options)]
+    assert engine.recorded[0].buffers  # of which each search had the whole
+
+
+def test_a_search_waits_no_longer_than_its_time() -> None:
+    engine, options = recording_engine(), SearchConfig(beam_size=3)
+    with engine.turn:
+        [[hypothesis]] = engine.search([[4, 5, 6]], options, stop=Stop(0.1))
+    assert not hypothesis.finished
+    [[hypothesis]] = engine.search([[4, 5, 6]], options, stop=Stop(60))
+    assert hypothesis.finished

@@ -1,0 +1,246 @@
+"""Reading in processes of their own while a GPU searches, which takes less time for a line than to read it.
+
+    this process                         each of the processes
+    requests               →             steps of reading
+    searches on the GPU    ⇄             what is left to search
+    n-best lists           ←             steps back
+
+The processes speak in pickles, but only with the process that started them.
+"""
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import IO, TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from nmt.config import SearchConfig
+from nmt.data.store.engines import usable_cores
+from nmt.decode.engine import Engine, IdPair, Ids
+from nmt.decode.hypothesis import AllConstraints, Hypothesis
+from nmt.decode.shortlist import Shortlist
+from nmt.decode.stop import Stop
+from nmt.model.contract import GenerativeModel
+from nmt.reading.request import Lists, Request
+from nmt.text.markup import Mode
+from nmt.translation.call import portions
+
+if TYPE_CHECKING:
+    from nmt.translation.translator import Translator
+
+SWITCH_SECONDS = 2e-4  # after which Python lets another thread run: one that holds up a GPU; usually 5e-3
+MOST = 8  # processes, of which each reads 2,000 to 3,000 lines a second, and a GPU searches 3,000 to 9,000
+LEAST_LINES = 2000  # that are translated before processes start, which takes some seconds
+PARTS = ("tokenizer", "facts", "search", "spellings", "language", "quotes")
+"""What a process needs of the translator."""
+ENDED = OSError, EOFError, pickle.UnpicklingError
+"""How it shows that a process ended."""
+Process = subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True)
+class FarEngine:
+    """In a process: the engine of the process that started this one."""
+
+    questions: IO[bytes]
+    answers: IO[bytes]
+    longest_source: int | None
+    precision: str
+    shortlist: Shortlist | None
+
+    models: Sequence[GenerativeModel] = ()
+    device = torch.device("cpu")  # where this process computes
+    takes_phrases, leaves_python = True, False
+
+    def ask(self, name: str, *arguments: Any) -> Any:
+        """The result of a method of the engine. Raises what it raises."""
+        send(self.questions, ("ask", (name, arguments)))
+        works, value = receive(self.answers)
+        if not works:
+            raise value
+        return value
+
+    def begun(self, source: Ids, target: Ids) -> "FarEngine":
+        return self  # the engine begins its texts already
+
+    @cache  # noqa: B019
+    def longest_target(self, n_source: int) -> int | None:
+        return self.ask("longest_target", n_source)
+
+    def check(self, search: SearchConfig) -> None:
+        """Any can be followed."""
+
+    def fits(self, source: Ids, target: Ids) -> bool:
+        return bool(self.ask("fits", source, target))
+
+    def search(
+        self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
+    ) -> list[list[Hypothesis]]:
+        return self.ask("search", sources, options, constraints)
+
+    def rest(
+        self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
+    ) -> list[list[Hypothesis]]:
+        return self.ask("rest", sources, starts, options)
+
+    def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
+        return self.ask("log_probs_of", pairs, pieces)
+
+    def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
+        return self.ask("score", pairs)
+
+    def attention(self, source: Ids, target: Ids) -> Tensor:
+        return self.ask("attention", source, target)
+
+    def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
+        return self.ask("next_log_probs", source, targets)
+
+
+class Readers:
+    """Processes that read lines and write translations for a translator."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.lines = engine, 0
+        self.lock = Lock()
+        self.free = SimpleQueue[Process]()
+        self.processes: list[Process] = []
+        weakref.finalize(self, end, self.processes)
+
+    def ready(self, translator: "Translator", lines: int) -> bool:
+        """Whether processes are ready for a call of so many lines. They start after `LEAST_LINES`."""
+        with self.lock:
+            self.lines += lines
+            if not self.processes and self.lines >= LEAST_LINES:
+                self.start(translator, min(MOST, usable_cores() // 2))
+        return not self.free.empty()
+
+    def start(self, translator: "Translator", number: int) -> None:
+        """Start processes, which are ready some seconds later."""
+        sys.setswitchinterval(SWITCH_SECONDS)
+        command, pipe = [sys.executable, "-P", "-m", __name__], subprocess.PIPE
+        variables = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "CUDA_VISIBLE_DEVICES": ""}
+        parts = {name: getattr(translator, name) for name in PARTS}
+        parts["engine"] = tuple(getattr(self.engine, name) for name in ("longest_source", "precision", "shortlist"))
+        for _ in range(number):
+            # In a session of its own: Ctrl-C is for this process, and the others end with it.
+            process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, env=os.environ | variables, start_new_session=True
+            )
+            self.processes.append(process)
+            Thread(target=self.prepare, args=(process, parts), daemon=True).start()
+
+    def prepare(self, process: Process, parts: dict[str, Any]) -> None:
+        """Tell a process what it needs, and wait until it is ready. One that ends is not used."""
+        with contextlib.suppress(*ENDED):
+            send(process.stdin, parts)
+            receive(process.stdout)
+            self.free.put(process)
+
+    def translate(
+        self, translator: "Translator", requests: Sequence[Request], search: SearchConfig, mode: Mode
+    ) -> Lists:
+        """As `Translator.translate_n_best`. Requests with constraints, whose automata are large, are read here."""
+        here = translator.call(search, mode).translate
+        free = [number for number, request in enumerate(requests) if not request.constraints]
+        bound = [number for number, request in enumerate(requests) if request.constraints]
+        workers = max(1, self.free.qsize())
+        cut = portions([requests[number] for number in free], search.batch_size, workers, ordered=False, most=1)
+        numbers = [[free[number] for number in portion] for portion in cut]
+        pool = ThreadPoolExecutor(workers + 1)
+        try:
+            waiting = pool.submit(here, [requests[number] for number in bound])
+            texts = [[requests[number] for number in portion] for portion in numbers]
+            lists = [*pool.map(lambda portion: self.portion(portion, search, mode) or here(portion), texts)]
+            found = dict(zip(chain(*numbers, bound), chain(*lists, waiting.result()), strict=True))
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return [found[number] for number in range(len(requests))]
+
+    def portion(self, requests: list[Request], search: SearchConfig, mode: Mode) -> Lists | None:
+        """The lists of a portion, from a process; None if none is free, or it ends."""
+        try:
+            process = self.free.get_nowait()
+        except Empty:
+            return None
+        try:
+            works, value = self.converse(process, (requests, search, mode))
+        except ENDED:
+            process.kill()
+            return None
+        self.free.put(process)
+        if not works:
+            raise value
+        return value
+
+    def converse(self, process: Process, message: Any) -> tuple[bool, Any]:
+        """Send a message, and answer questions until the result comes."""
+        send(process.stdin, message)
+        while True:
+            kind, value = receive(process.stdout)
+            if kind == "done":
+                return value
+            send(process.stdin, self.answer(*value))
+
+    def answer(self, name: str, arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+        """Whether a method of the engine works, and its result or error."""
+        try:
+            return True, getattr(self.engine, name)(*arguments)
+        except Exception as error:
+            return False, error
+
+
+def send(pipe: IO[bytes] | None, value: Any) -> None:
+    assert pipe is not None
+    pipe.write(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))  # whole, or nothing
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes] | None) -> Any:
+    assert pipe is not None
+    return pickle.load(pipe)
+
+
+def end(processes: list[Process]) -> None:
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def main() -> None:
+    """In a process: requests flow in, lists flow out, until the other process closes the pipe."""
+    from nmt.translation.translator import Translator
+
+    torch.set_num_threads(1)
+    answers, questions = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what is printed must not get between the messages
+    with contextlib.suppress(*ENDED):
+        parts = receive(answers)
+        engine = FarEngine(questions, answers, *parts.pop("engine"))
+        translator = Translator(engine, parts["tokenizer"], facts=parts["facts"])
+        vars(translator).update(parts)
+        send(questions, "ready")
+        while True:
+            requests, search, mode = receive(answers)
+            try:
+                result: tuple[bool, Any] = True, translator.call(search, mode).translate(requests)
+            except ENDED:
+                raise
+            except Exception as error:
+                result = False, error
+            send(questions, ("done", result))
+
+
+if __name__ == "__main__":
+    main()
