@@ -144,7 +144,7 @@ def small_corpora(file: Path) -> Iterator[tuple[Task, list[Row]]]:
 
 def equal_time(results: Path) -> str:
     """nmt beside other toolkits after the same minutes of training: BLEU and chrF of each."""
-    found = [*small_corpora(results / "small_corpora_peers.jsonl")]
+    found = [(task, rows) for task, rows in small_corpora(results / "small_corpora_peers.jsonl") if len(rows) > 1]
     lines = []
     for (corpus, direction, pairs, minutes), rows in found:
         scores = {row["system"]: f"{row['bleu']:.1f}, {row['chrf']:.1f}" for row in rows}
