@@ -97,6 +97,8 @@ class Translator:
         self.language = ""  # of the translations, if it is known
         self.quotes: tuple[str, str] | None = None  # of this language
         self.automata = Automata(tokenizer)
+        # A model itself may be in training, whose validations shouldn't start processes.
+        self.reads_apart = not isinstance(model, GenerativeModel | Sequence)
         if isinstance(model, GenerativeModel | Sequence):
             models = [model] if isinstance(model, GenerativeModel) else model
             model = TorchEngine.make(models, precision, shortlist)
@@ -109,8 +111,8 @@ class Translator:
         self.compiler = ConstraintCompiler(tokenizer, self.engine, self.automata)
         self.spans = SpanSearch(self.engine, self.compiler)
         self.aligner = Aligner(self.engine, tokenizer)
-        records = isinstance(self.engine, TorchEngine) and self.engine.recorded
-        self.readers = Readers(self.engine) if records else None
+        on_gpu = isinstance(self.engine, TorchEngine) and self.engine.recorded
+        self.readers = Readers(self.engine) if on_gpu and self.reads_apart else None
 
     def between(self, source: str = "", target: str = "") -> "Translator":
         """This translator for other languages, by their codes, if the model knows several: with the same weights in

@@ -8,7 +8,10 @@ from dataclasses import replace
 import pytest
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.graphs import RecordedModel
+from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop
+from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation import readers
 from nmt.translation.readers import Readers
@@ -88,9 +91,13 @@ def test_a_process_that_ends_loses_nothing(translator: Translator) -> None:
 def test_processes_start_after_many_lines(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "LEAST_LINES", 5)
     monkeypatch.setattr(readers, "usable_cores", lambda: 2)
-    translator = Translator(make_model(tokenizer), tokenizer, SHORT)
-    assert translator.readers is None  # on a CPU
-    translator.readers = Readers(translator.engine)
+    model = make_model(tokenizer)
+    assert isinstance(model, EncoderDecoder)
+    engine = TorchEngine.make([model])
+    assert Translator(engine, tokenizer, SHORT).readers is None  # on a CPU
+    engine = replace(engine, recorded=(RecordedModel(model),))  # as on a GPU
+    translator = Translator(engine, tokenizer, SHORT)
+    assert translator.readers
     translator.translate(["a dog"] * 4)
     assert not translator.readers.processes
     translator.translate(["a dog"])
