@@ -26,7 +26,7 @@ STEPS = (tags, items_beside, items)
 @pytest.fixture
 def copier(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Tokenizer:
     """A tokenizer of a model that has learned placeholders."""
-    monkeypatch.setattr(Tokenizer, "has_placeholders", True)
+    monkeypatch.setattr(tokenizer, "has_placeholders", True)
     return tokenizer
 
 

@@ -31,7 +31,7 @@ plans = st.sampled_from([USUAL, LIFTED, PLAIN, CLAUSES])
 @pytest.fixture(scope="module", params=[False, True], ids=["", "placeholders"])
 def known(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Iterator[Tokenizer]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Tokenizer, "has_placeholders", request.param)
+        patch.setattr(tokenizer, "has_placeholders", request.param)
         yield tokenizer.with_words(WORDS)
 
 

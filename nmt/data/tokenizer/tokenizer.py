@@ -71,11 +71,8 @@ class Tokenizer:
         self.notes = list(notes)
         self.src_vocab_size: int = source.vocab_size()
         self.tgt_vocab_size: int = target.vocab_size()
-
-    @property
-    def has_placeholders(self) -> bool:
+        self.has_placeholders = all(model.piece_to_id(mark) != UNK for model in (source, target) for mark in ITEMS)
         """Whether both sides have the pieces of ITEMS."""
-        return all(model.piece_to_id(mark) != UNK for model in (self.source, self.target) for mark in ITEMS)
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
