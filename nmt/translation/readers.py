@@ -158,12 +158,12 @@ class Readers:
         workers = max(1, self.free.qsize())
         cut = portions([requests[number] for number in free], search.batch_size, workers, ordered=False, most=1)
         numbers = [[free[number] for number in portion] for portion in cut]
-        pool = ThreadPoolExecutor(workers + 1)
+        texts = [[requests[number] for number in portion] for portion in numbers]
+        pool = ThreadPoolExecutor(workers)  # not more: what has no process would be read here, before the searches
         try:
-            waiting = pool.submit(here, [requests[number] for number in bound])
-            texts = [[requests[number] for number in portion] for portion in numbers]
-            lists = [*pool.map(lambda portion: self.portion(portion, search, mode) or here(portion), texts)]
-            found = dict(zip(chain(*numbers, bound), chain(*lists, waiting.result()), strict=True))
+            lists = pool.map(lambda portion: self.portion(portion, search, mode) or here(portion), texts)
+            of_bound = here([requests[number] for number in bound])
+            found = dict(zip(chain(*numbers, bound), chain(*lists, of_bound), strict=True))
         finally:
             pool.shutdown(cancel_futures=True)
         return [found[number] for number in range(len(requests))]

@@ -18,7 +18,7 @@ from nmt.translation.readers import Readers
 from nmt.translation.translator import Translator
 from tests.tiny import SHORT, make_model
 
-ANSWER = Readers.answer
+ANSWER, CONVERSE = Readers.answer, Readers.converse
 LINES: list[str | Request] = [
     "a dog runs",
     "",
@@ -47,15 +47,25 @@ def start(translator: Translator) -> None:
 
 
 def test_the_same_translations(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[str]()
+    asked, apart = list[str](), list[Request]()
 
     def answer(self: Readers, name: str, arguments: tuple[object, ...]) -> tuple[bool, object]:
         asked.append(name)
         return ANSWER(self, name, arguments)
 
+    def converse(self: Readers, process: readers.Process, message: tuple[list[Request], object, object]) -> object:
+        apart.extend(message[0])
+        return CONVERSE(self, process, message)
+
     monkeypatch.setattr(Readers, "answer", answer)
+    monkeypatch.setattr(Readers, "converse", converse)
     found = translator.translate_n_best(LINES, markup="auto")
     assert asked.count("search") >= 20 / 4
+    assert len(apart) == len(LINES) - 2  # all without constraints
+    apart.clear()
+    free = [line for line in LINES if isinstance(line, str)]
+    translator.translate(free)
+    assert len(apart) == len(free)
     monkeypatch.setattr(translator, "readers", None)
     wanted = translator.translate_n_best(LINES, markup="auto")
     assert [[t.text for t in n_best] for n_best in found] == [[t.text for t in n_best] for n_best in wanted]
