@@ -142,10 +142,13 @@ class Readers:
             Thread(target=self.prepare, args=(process, parts), daemon=True).start()
 
     def prepare(self, process: Process, parts: dict[str, Any]) -> None:
-        """Tell a process what it needs, and wait until it is ready. One that ends is not used."""
-        with contextlib.suppress(*ENDED):
+        """Tell a process what it needs, and wait until it is ready. One that ends, or can't be told, is not used."""
+        try:
             send(process.stdin, parts)
             receive(process.stdout)
+        except Exception:
+            process.kill()
+        else:
             self.free.put(process)
 
     def translate(

@@ -98,6 +98,16 @@ def test_a_process_that_ends_loses_nothing(translator: Translator) -> None:
     assert translator.readers.free.empty()
 
 
+def test_without_a_process_lines_are_read_here(tokenizer: Tokenizer) -> None:
+    translator = Translator(make_model(tokenizer), tokenizer, SHORT)
+    translator.readers = Readers(translator.engine)
+    translator.language = lambda: "no pickle holds this"  # type: ignore[assignment]
+    translator.readers.start(translator, 1)
+    translator.readers.processes[0].wait(timeout=60)
+    assert not translator.readers.ready(translator, 10**6)
+    assert translator.translate(["a dog"])
+
+
 def test_processes_start_after_many_lines(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers, "LEAST_LINES", 5)
     monkeypatch.setattr(readers, "usable_cores", lambda: 2)
