@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from multiprocessing import parent_process
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import IO, TYPE_CHECKING, Any
@@ -122,7 +123,8 @@ class Readers:
         """Whether processes are ready for a call of so many lines. They start after `LEAST_LINES`."""
         with self.lock:
             self.lines += lines
-            if not self.processes and self.lines >= LEAST_LINES:
+            # A process of a pool has others beside it, which read too.
+            if not self.processes and self.lines >= LEAST_LINES and parent_process() is None:
                 self.start(translator, min(MOST, usable_cores() // 2))
         return not self.free.empty()
 
