@@ -220,6 +220,7 @@ class Beams:
         tables = (self.places_TBK, self.log_probs_TBK)
         self.places, self.log_probs = (table[: self.steps].flatten().tolist() for table in tables)
         self.ranked = [*zip(self.best_BF.tolist(), self.ends_BF.tolist(), strict=True)]
+        del self.cache  # whose buffers the next search may take
 
     def hypotheses(self) -> list[list[Hypothesis]]:
         """The finished hypotheses of all sentences, best first."""

@@ -144,19 +144,21 @@ class TorchEngine:
         if self.load:
             self.load()
         batch = pad(sources, self.device)
-        if options.samples:
-            return sample(self.decoder, *batch, options, stop)
-        if self.recorded_decoder:
-            while not self.turn.acquire(timeout=WAIT):  # recorded steps are those of one search at a time
-                if stop and stop.is_late():
-                    return [[UNSEARCHED] for _ in sources]
-            try:
-                beams = RecordedBeams(self.recorded_decoder, *batch, options, constraints)
-                beams.run(stop)
-            finally:
-                self.turn.release()
-            return beams.hypotheses()
-        return search(self.decoder, *batch, options, constraints, stop)
+        if not self.recorded_decoder:
+            if options.samples:
+                return sample(self.decoder, *batch, options, stop)
+            return search(self.decoder, *batch, options, constraints, stop)
+        while not self.turn.acquire(timeout=WAIT):  # a GPU does one search at a time
+            if stop and stop.is_late():
+                return [[UNSEARCHED] * max(1, options.samples) for _ in sources]
+        try:
+            if options.samples:
+                return sample(self.decoder, *batch, options, stop)
+            beams = RecordedBeams(self.recorded_decoder, *batch, options, constraints)
+            beams.run(stop)
+        finally:
+            self.turn.release()
+        return beams.hypotheses()
 
     def rest(
         self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None

@@ -14,7 +14,7 @@ import pickle
 import subprocess
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -34,6 +34,7 @@ from nmt.decode.hypothesis import AllConstraints, Hypothesis
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
 from nmt.model.contract import GenerativeModel
+from nmt.model.device import is_out_of_memory
 from nmt.reading.request import Lists, Request
 from nmt.text.markup import Mode
 from nmt.translation.call import portions
@@ -48,7 +49,9 @@ PARTS = ("tokenizer", "facts", "search", "spellings", "language", "quotes")
 """What a process needs of the translator."""
 ENDED = OSError, EOFError, pickle.UnpicklingError
 """How it shows that a process ended."""
+PART = 4  # batches that are read here until processes are ready
 Process = subprocess.Popen[bytes]
+Translate = Callable[[Sequence[Request]], Lists]
 
 
 @dataclass(frozen=True)
@@ -113,35 +116,45 @@ class Readers:
     """Processes that read lines and write translations for a translator."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine, self.lines = engine, 0
+        self.engine, self.lines, self.started = engine, 0, False
         self.lock = Lock()
         self.free = SimpleQueue[Process]()
         self.processes: list[Process] = []
         weakref.finalize(self, end, self.processes)
 
-    def ready(self, translator: "Translator", lines: int) -> bool:
-        """Whether processes are ready for a call of so many lines. They start after `LEAST_LINES`."""
+    def translate(
+        self, translator: "Translator", requests: Sequence[Request], search: SearchConfig, mode: Mode
+    ) -> Lists:
+        """As `Translator.translate_n_best`. Until processes are ready, lines are read here."""
+        self.count(translator, len(requests))
+        here, lists = translator.call(search, mode).translate, Lists()
+        while len(lists) < len(requests) and self.free.empty():
+            size = PART * search.batch_size if self.processes else len(requests)
+            lists += here(requests[len(lists) : len(lists) + size])
+        return lists + self.apart(here, requests[len(lists) :], search, mode)
+
+    def count(self, translator: "Translator", lines: int) -> None:
+        """Count lines, and start processes if they are enough."""
         with self.lock:
             self.lines += lines
             # A process of a pool has others beside it, which read too.
-            if not self.processes and self.lines >= LEAST_LINES and parent_process() is None:
+            if not self.started and self.lines >= LEAST_LINES and parent_process() is None:
+                self.started = True
                 self.start(translator, min(MOST, usable_cores() // 2))
-        return not self.free.empty()
 
     def start(self, translator: "Translator", number: int) -> None:
         """Start processes, which are ready some seconds later."""
-        sys.setswitchinterval(SWITCH_SECONDS)
         command, pipe = [sys.executable, "-P", "-m", __name__], subprocess.PIPE
-        variables = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "CUDA_VISIBLE_DEVICES": ""}
+        places = [os.path.abspath(place) for place in sys.path if isinstance(place, str)]
+        variables = os.environ | {"PYTHONPATH": os.pathsep.join(places), "CUDA_VISIBLE_DEVICES": ""}
         parts = {name: getattr(translator, name) for name in PARTS}
         parts["engine"] = tuple(getattr(self.engine, name) for name in ("longest_source", "precision", "shortlist"))
-        for _ in range(number):
-            # In a session of its own: Ctrl-C is for this process, and the others end with it.
-            process = subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, env=os.environ | variables, start_new_session=True
-            )
-            self.processes.append(process)
-            Thread(target=self.prepare, args=(process, parts), daemon=True).start()
+        with contextlib.suppress(OSError):  # without processes, lines are read here
+            for _ in range(number):
+                # In a session of its own: Ctrl-C is for this process, and the others end with it.
+                process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=variables, start_new_session=True)
+                self.processes.append(process)
+                Thread(target=self.prepare, args=(process, parts), daemon=True).start()
 
     def prepare(self, process: Process, parts: dict[str, Any]) -> None:
         """Tell a process what it needs, and wait until it is ready. One that ends, or can't be told, is not used."""
@@ -153,35 +166,35 @@ class Readers:
         else:
             self.free.put(process)
 
-    def translate(
-        self, translator: "Translator", requests: Sequence[Request], search: SearchConfig, mode: Mode
-    ) -> Lists:
-        """As `Translator.translate_n_best`. Requests with constraints, whose automata are large, are read here."""
-        here = translator.call(search, mode).translate
+    def apart(self, here: Translate, requests: Sequence[Request], search: SearchConfig, mode: Mode) -> Lists:
+        """The lists of requests that processes read. Those with constraints, whose automata are large, are read
+        here."""
         free = [number for number, request in enumerate(requests) if not request.constraints]
         bound = [number for number, request in enumerate(requests) if request.constraints]
-        workers = max(1, self.free.qsize())
+        workers, usual = max(1, self.free.qsize()), sys.getswitchinterval()
         cut = portions([requests[number] for number in free], search.batch_size, workers, ordered=False, most=1)
         numbers = [[free[number] for number in portion] for portion in cut]
         texts = [[requests[number] for number in portion] for portion in numbers]
         pool = ThreadPoolExecutor(workers)  # not more: what has no process would be read here, before the searches
+        sys.setswitchinterval(SWITCH_SECONDS)
         try:
             lists = pool.map(lambda portion: self.portion(portion, search, mode) or here(portion), texts)
             of_bound = here([requests[number] for number in bound])
             found = dict(zip(chain(*numbers, bound), chain(*lists, of_bound), strict=True))
         finally:
             pool.shutdown(cancel_futures=True)
+            sys.setswitchinterval(usual)
         return [found[number] for number in range(len(requests))]
 
     def portion(self, requests: list[Request], search: SearchConfig, mode: Mode) -> Lists | None:
-        """The lists of a portion, from a process; None if none is free, or it ends."""
+        """The lists of a portion, from a process; None if none is free, or it ends, or something can't be sent."""
         try:
             process = self.free.get_nowait()
         except Empty:
             return None
         try:
             works, value = self.converse(process, (requests, search, mode))
-        except ENDED:
+        except Exception:
             process.kill()
             return None
         self.free.put(process)
@@ -203,7 +216,10 @@ class Readers:
         try:
             return True, getattr(self.engine, name)(*arguments)
         except Exception as error:
-            return False, error
+            problem = error
+        if is_out_of_memory(problem) and torch.cuda.is_available():
+            torch.cuda.empty_cache()  # a process halves its batch, but has no GPU
+        return False, problem
 
 
 def send(pipe: IO[bytes] | None, value: Any) -> None:
@@ -230,7 +246,7 @@ def main() -> None:
     torch.set_num_threads(1)
     answers, questions = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what is printed must not get between the messages
-    with contextlib.suppress(*ENDED):
+    with contextlib.suppress(Exception):  # the other process ended, or has a tokenizer that isn't known here
         parts = receive(answers)
         engine = FarEngine(questions, answers, *parts.pop("engine"))
         translator = Translator(engine, parts["tokenizer"], facts=parts["facts"])

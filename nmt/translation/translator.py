@@ -267,6 +267,8 @@ class Translator:
         """
         is_chosen = self.languages_chosen and to == self.language
         translator = self.between(target=to) if to and not is_chosen else self
+        if translator is not self:
+            translator.readers = None  # which would start processes in each call
         return [best.text for best, *_ in translator.translate_n_best(lines, search, markup=markup, stop=stop)]
 
     def translate_n_best(
@@ -299,7 +301,7 @@ class Translator:
         call = self.call(search, markup, rerank, stop)
         if stop or self.engine.leaves_python:
             return call.in_portions(requests)
-        if self.readers and not rerank and self.readers.ready(self, len(requests)):
+        if self.readers and not rerank:
             return self.readers.translate(self, requests, search, markup)
         return call.translate(requests)
 

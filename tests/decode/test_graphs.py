@@ -2,6 +2,7 @@
 stand-in of a CUDA graph replays them (`Replayed`)."""
 
 import gc
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -219,19 +220,35 @@ def test_at_its_deadline_a_recorded_search_ends_as_a_plain_one_does() -> None:
         assert max(len(best[0].ids) for best in expected) == looks
 
 
+HYPOTHESES = Beams.hypotheses
+
+
 def recording_engine() -> TorchEngine:
     model = a_model(1)
     return replace(TorchEngine.make([model]), recorded=(RecordedModel(model),))
 
 
-def test_threads_search_one_after_another() -> None:
-    engine, options = recording_engine(), SearchConfig(beam_size=3)
+def test_threads_search_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, options, caches, start = recording_engine(), SearchConfig(beam_size=3), list[bool](), RecordedModel.start
+
+    def watched(self: RecordedModel, *sources: Any) -> object:
+        cache = start(self, *sources)
+        caches.append(isinstance(cache, RecordedCache))
+        return cache
+
+    monkeypatch.setattr(RecordedModel, "start", watched)
+
+    def slow(self: RecordedBeams) -> list[list[Hypothesis]]:
+        time.sleep(0.01)
+        return HYPOTHESES(self)
+
+    monkeypatch.setattr(RecordedBeams, "hypotheses", slow)
     sources = [[[4 + n, 5 + n, 6], [7, 8 + n]] for n in range(12)]
     with ThreadPoolExecutor(4) as pool:
         found = [*pool.map(lambda rows: engine.search(rows, options), sources)]
     for rows, lists in zip(sources, found, strict=True):
         assert [best.ids for best, *_ in lists] == [best.ids for best, *_ in engine.search(rows, options)]
-    assert engine.recorded[0].buffers  # of which each search had the whole
+    assert all(caches)  # each has the buffers, also while another follows its hypotheses back
 
 
 def test_a_search_waits_no_longer_than_its_time() -> None:

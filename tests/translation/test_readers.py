@@ -104,8 +104,8 @@ def test_without_a_process_lines_are_read_here(tokenizer: Tokenizer) -> None:
     translator.language = lambda: "no pickle holds this"  # type: ignore[assignment]
     translator.readers.start(translator, 1)
     translator.readers.processes[0].wait(timeout=60)
-    assert not translator.readers.ready(translator, 10**6)
     assert translator.translate(["a dog"])
+    assert translator.readers.free.empty()
 
 
 def test_processes_start_after_many_lines(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
