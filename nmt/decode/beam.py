@@ -58,7 +58,9 @@ def search(
     Raises ValueError if logits are not numbers, or constraints need more positions than the model has; Stopped as
     `stop` says.
     """
-    return Beams(model, src_BS, src_mask_BS, options, constraints).finish(stop)
+    beams = Beams(model, src_BS, src_mask_BS, options, constraints)
+    beams.run(stop)
+    return beams.hypotheses()
 
 
 @torch.inference_mode()
@@ -204,13 +206,8 @@ class Beams:
         elif n_live < live_N.size(0):
             self.scores_NK.masked_fill_(~live_N[:, None], -inf)
 
-    def finish(self, stop: Stop | None) -> list[list[Hypothesis]]:
-        """Do all steps; return the finished hypotheses of all sentences, best first. See `search`."""
-        self.run(stop)
-        return self.hypotheses()
-
     def run(self, stop: Stop | None) -> None:
-        """Do all steps, and copy what `hypotheses` needs from the device."""
+        """Do all steps, and copy what `hypotheses` needs from the device. See `search`."""
         while self.sentences_N.size(0):
             if stop and stop.is_late():
                 self.cut()

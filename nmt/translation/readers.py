@@ -22,7 +22,7 @@ from itertools import chain
 from multiprocessing import parent_process
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import torch
 from torch import Tensor
@@ -38,9 +38,6 @@ from nmt.model.device import is_out_of_memory
 from nmt.reading.request import Lists, Request
 from nmt.text.markup import Mode
 from nmt.translation.call import portions
-
-if TYPE_CHECKING:
-    from nmt.translation.translator import Translator
 
 SWITCH_SECONDS = 2e-4  # after which Python lets another thread run: one that holds up a GPU; usually 5e-3
 MOST = 8  # processes, of which each reads 2,000 to 3,000 lines a second, and a GPU searches 3,000 to 9,000
@@ -113,7 +110,7 @@ class FarEngine:
 
 
 class Readers:
-    """Processes that read lines and write translations for a translator."""
+    """Processes that read lines and write translations for a `Translator`."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.lines, self.started = engine, 0, False
@@ -122,9 +119,7 @@ class Readers:
         self.processes: list[Process] = []
         weakref.finalize(self, end, self.processes)
 
-    def translate(
-        self, translator: "Translator", requests: Sequence[Request], search: SearchConfig, mode: Mode
-    ) -> Lists:
+    def translate(self, translator: Any, requests: Sequence[Request], search: SearchConfig, mode: Mode) -> Lists:
         """As `Translator.translate_n_best`. Until processes are ready, lines are read here."""
         self.count(translator, len(requests))
         here, lists = translator.call(search, mode).translate, Lists()
@@ -133,7 +128,7 @@ class Readers:
             lists += here(requests[len(lists) : len(lists) + size])
         return lists + self.apart(here, requests[len(lists) :], search, mode)
 
-    def count(self, translator: "Translator", lines: int) -> None:
+    def count(self, translator: Any, lines: int) -> None:
         """Count lines, and start processes if they are enough."""
         with self.lock:
             self.lines += lines
@@ -142,12 +137,13 @@ class Readers:
                 self.started = True
                 self.start(translator, min(MOST, usable_cores() // 2))
 
-    def start(self, translator: "Translator", number: int) -> None:
+    def start(self, translator: Any, number: int) -> None:
         """Start processes, which are ready some seconds later."""
         command, pipe = [sys.executable, "-P", "-m", __name__], subprocess.PIPE
         places = [os.path.abspath(place) for place in sys.path if isinstance(place, str)]
         variables = os.environ | {"PYTHONPATH": os.pathsep.join(places), "CUDA_VISIBLE_DEVICES": ""}
         parts = {name: getattr(translator, name) for name in PARTS}
+        parts["kind"] = type(translator)
         parts["engine"] = tuple(getattr(self.engine, name) for name in ("longest_source", "precision", "shortlist"))
         with contextlib.suppress(OSError):  # without processes, lines are read here
             for _ in range(number):
@@ -241,15 +237,13 @@ def end(processes: list[Process]) -> None:
 
 def main() -> None:
     """In a process: requests flow in, lists flow out, until the other process closes the pipe."""
-    from nmt.translation.translator import Translator
-
     torch.set_num_threads(1)
     answers, questions = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what is printed must not get between the messages
     with contextlib.suppress(Exception):  # the other process ended, or has a tokenizer that isn't known here
         parts = receive(answers)
         engine = FarEngine(questions, answers, *parts.pop("engine"))
-        translator = Translator(engine, parts["tokenizer"], facts=parts["facts"])
+        translator = parts.pop("kind")(engine, parts["tokenizer"], facts=parts["facts"])
         vars(translator).update(parts)
         send(questions, "ready")
         while True:

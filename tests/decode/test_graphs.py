@@ -51,6 +51,11 @@ def a_model(seed: int, **chosen: Any) -> EncoderDecoder:
     return model.to(DEVICE)
 
 
+def finished(beams: Beams, stop: Stop | None = None) -> list[list[Hypothesis]]:
+    beams.run(stop)
+    return beams.hypotheses()
+
+
 def batch(generator: torch.Generator, n: int, longest: int) -> tuple[Tensor, Tensor]:
     """Sources of different lengths, ids and mask."""
     lengths = torch.randint(1, longest + 1, (n,), generator=generator).tolist()
@@ -79,7 +84,7 @@ def recorded_model(model: EncoderDecoder) -> RecordedModel:
 def searched(
     kind: type[Beams], model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig
 ) -> list[list[Hypothesis]]:
-    return kind(model, src_BS, src_mask_BS, options, ()).finish(None)
+    return finished(kind(model, src_BS, src_mask_BS, options, ()))
 
 
 def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
@@ -214,9 +219,9 @@ def test_at_its_deadline_a_recorded_search_ends_as_a_plain_one_does() -> None:
     recorded, sources = RecordedModel(model), batch(torch.Generator().manual_seed(1), 5, 9)
     whole = search(model, *sources, options)
     for looks in range(1, 7):
-        expected = Beams(model, *sources, options, ()).finish(LateAfter(looks))
+        expected = finished(Beams(model, *sources, options, ()), LateAfter(looks))
         assert [best[0].ids for best in expected] != [best[0].ids for best in whole]
-        assert_same(RecordedBeams(recorded, *sources, options, ()).finish(LateAfter(looks)), expected)
+        assert_same(finished(RecordedBeams(recorded, *sources, options, ()), LateAfter(looks)), expected)
         assert max(len(best[0].ids) for best in expected) == looks
 
 
