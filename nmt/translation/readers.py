@@ -51,7 +51,7 @@ Process = subprocess.Popen[bytes]
 Translate = Callable[[Sequence[Request]], Lists]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FarEngine:
     """In a process: the engine of the process that started this one."""
 
