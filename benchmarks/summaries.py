@@ -165,8 +165,8 @@ def results_of_runs(results: Path) -> str:
     run = last_run(results / "multi30k_run.jsonl")[-1]
     about = {"name": "make train-de-en CORPUS=multi30k", "corpus": "multi30k", "test": "test_2016_flickr"}
     rows = [run | about | {"bleu": run["test_bleu"], "steps": run["step"], "precision": automatic(run)}]
-    peers = [row for row in all_rows(results / "small_corpora_peers.jsonl") if row["system"] == "nmt"]
-    for direction in IN_README:
+    peers = [row for row in all_rows(results / "small_corpora_peers.jsonl") if row["system"] == "nmt"][::-1]
+    for direction in IN_README:  # of the longest trainings, the newest
         row = max((row for row in peers if row["direction"] == direction), key=lambda row: float(row["minutes"]))
         name = f'make train-{direction} CORPUS={row["corpus"]} ARGS="--training.max_minutes {row["minutes"]:.0f}"'
         rows.append(row | {"name": name, "test": "test", "precision": f"{automatic(row)}, {row['threads']} thread"})
