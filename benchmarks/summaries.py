@@ -122,11 +122,11 @@ Task = tuple[str, str, int, float]
 
 
 def after_equal_time(file: Path) -> list[Comparison]:
-    """What small corpora gave each system in the same minutes of training; empty before that was measured."""
+    """What small corpora gave each of three or more systems in the same minutes; empty before that was measured."""
     found = list[Comparison]()
     for (corpus, direction, pairs, minutes), (ours, *others) in small_corpora(file) if file.is_file() else ():
         how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
-        if others:
+        if len(others) > 1:
             found.append(Comparison(how, ours, max(others, key=lambda row: float(row["chrf"])), "chrf"))
     return found
 
