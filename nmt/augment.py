@@ -27,39 +27,23 @@ python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --
 python -m nmt.augment --data.corpus my-corpus --backward runs/en-de --more-target more.en --only-new --output made
 python -m nmt.augment --data.corpus my-corpus --forward runs/de-en-my-corpus --distil --output distilled
 """
-TEXTS = {
-    "--more-source": (
-        "FILE...",
-        "Text in data.source, a sentence in each line, that the forward models also translate.",
-    ),
-    "--more-target": (
-        "FILE...",
-        "Text in data.target, a sentence in each line, that the backward models also translate.",
-    ),
-    "--distil": (
-        "",
-        "Replace the target of each training pair by a translation of the only model, --forward, in place of adding "
-        "pairs: the hypothesis of its beam that is closest to the target by chrF. A pair without a usable translation "
-        "stays.",
-    ),
-    "--only-new": (
-        "",
-        "Write the made pairs alone: a folder for data.more, where they can have a tag and a weight. Of a language "
-        "with --more-source or --more-target, only that text is translated, not the corpus.",
-    ),
-    "--output": ("DIR", "New folder for the corpus with the added pairs."),
-}
-SHARING = {
-    "--part": ("I/N", "Do part I of N, on machines with a shared folder; the last one makes the output."),
-    "--workers": ("N", "Worker processes, each of which loads the models; 0 is one for each core (default: 1)."),
-}
-MODELS = {
-    "--forward": ("DIR...", "Model or run folder from data.source to data.target. It translates the source sentences."),
-    "--backward": (
-        "DIR...",
-        "Model or run folder from data.target to data.source. It translates the target sentences.",
-    ),
-}
+TEXTS = """
+--more-source FILE...: Text in data.source, a sentence in each line, that the forward models also translate.
+--more-target FILE...: Text in data.target, a sentence in each line, that the backward models also translate.
+--distil: Replace the target of each training pair by a translation of the only model, --forward, in place of adding
+    pairs: the hypothesis of its beam that is closest to the target by chrF. A pair without a usable translation stays.
+--only-new: Write the made pairs alone: a folder for data.more, where they can have a tag and a weight. Of a language
+    with --more-source or --more-target, only that text is translated, not the corpus.
+--output DIR: New folder for the corpus with the added pairs.
+"""
+SHARING = """
+--part I/N: Do part I of N, on machines with a shared folder; the last one makes the output.
+--workers N: Worker processes, each of which loads the models; 0 is one for each core (default: 1).
+"""
+MODELS = """
+--forward DIR...: Model or run folder from data.source to data.target. It translates the source sentences.
+--backward DIR...: Model or run folder from data.target to data.source. It translates the target sentences.
+"""
 
 
 def make_augment_parser() -> Parser:

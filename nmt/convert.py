@@ -12,25 +12,18 @@ python -m nmt.convert Helsinki-NLP/opus-mt-de-en opus-de-en
 python -m nmt.convert facebook/m2m100_418M m2m --source de --target en --shortlist my-corpus
 python -m nmt.convert sockeye-model ours --tokenizer joint.model --source de --target en
 """
-OPTIONS = {
-    "--source": (
-        "LANGUAGE",
-        "Source language. Of a model that knows several, the code of the language that is taken without --source of "
-        "nmt.translate.",
-    ),
-    "--target": ("LANGUAGE", "Target language, in the same way."),
-    "--tokenizer": (
-        "FILE...",
-        "SentencePiece model of a checkpoint of OpenNMT-py, Eole, JoeyNMT or Sockeye, if it isn't in its folder. Of "
-        "two, the first is for sources.",
-    ),
-    "--shortlist": (
-        "CORPUS",
-        "Pairs, as nmt.train's --data.corpus; needs --source and --target. A shortlist is learned from "
-        "them, for the word alignment, which puts tags at the right words.",
-    ),
-    "--revision": ("NAME", "Branch, tag or commit on the hub. Without it, the newest commit of main is taken."),
-}
+OPTIONS = """
+model MODEL: Folder, checkpoint file, or an id on the hub such as Helsinki-NLP/opus-mt-de-en.
+out OUT: Folder to write. It must not exist.
+--source LANGUAGE: Source language. Of a model that knows several, the code of the language that is taken without
+    --source of nmt.translate.
+--target LANGUAGE: Target language, in the same way.
+--tokenizer FILE...: SentencePiece model of a checkpoint of OpenNMT-py, Eole, JoeyNMT or Sockeye, if it isn't in its
+    folder. Of two, the first is for sources.
+--shortlist CORPUS: Pairs, as nmt.train's --data.corpus; needs --source and --target. A shortlist is learned from them,
+    for the word alignment, which puts tags at the right words.
+--revision NAME: Branch, tag or commit on the hub. Without it, the newest commit of main is taken.
+"""
 
 
 def make_convert_parser() -> Parser:
@@ -39,8 +32,6 @@ def make_convert_parser() -> Parser:
         "Sockeye to a model folder."
     )
     parser = Parser("nmt.convert", text, EXAMPLES, "[options] MODEL OUT")
-    parser.add("model", "MODEL", "Folder, checkpoint file, or an id on the hub such as Helsinki-NLP/opus-mt-de-en.")
-    parser.add("out", "OUT", "Folder to write. It must not exist.")
     parser.begin("Languages and version")
     parser.add_table(OPTIONS)
     return parser

@@ -36,19 +36,16 @@ python -m nmt.evaluate --model runs/de-en-phrasebook --source test.de --referenc
 python -m nmt.evaluate --hypothesis test.out --reference test.en
 python -m nmt.evaluate --model runs/new-1 runs/new-2 --against runs/old-1 runs/old-2
 """
-TEXTS = {
-    "--source": ("FILE", "Text to translate, one sentence in each line."),
-    "--reference": ("FILE...", "Reference translations, a line for each source. Several files are several references."),
-    "--hypothesis": ("FILE...", "Translations to score, a line for each reference. With them, no model is needed."),
-    "--against": (
-        "PATH...",
-        "Compare A (--hypothesis or --model) with B: files, or folders. Several are its seeds. Options of search hold "
-        "for both.",
-    ),
-    "--ter": ("", "Compute TER too, which is slow for long lines."),
-    "--save": ("DIR", "Folder to write the translations of each test set to, as a new file TEST.out."),
-    "--json": ("FILE", "File to write the scores to, as JSON. For -, standard output has them instead of the table."),
-}
+TEXTS = """
+--source FILE: Text to translate, one sentence in each line.
+--reference FILE...: Reference translations, a line for each source. Several files are several references.
+--hypothesis FILE...: Translations to score, a line for each reference. With them, no model is needed.
+--against PATH...: Compare A (--hypothesis or --model) with B: files, or folders. Several are its seeds. Options of
+    search hold for both.
+--ter: Compute TER too, which is slow for long lines.
+--save DIR: Folder to write the translations of each test set to, as a new file TEST.out.
+--json FILE: File to write the scores to, as JSON. For -, standard output has them instead of the table.
+"""
 
 FOR_FILES = ("hypothesis", "reference", "target_language", "ter", "json")  # what scoring a file of translations needs
 
@@ -57,8 +54,7 @@ def make_evaluate_parser() -> Parser:
     text = "Score translations with BLEU and chrF. Without --source and --hypothesis, the test sets of the model's run "
     parser = Parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
     parser.begin("Texts and scores")
-    for name, (metavar, text) in TEXTS.items():
-        parser.add(name, metavar, text, **({"nargs": "+"} if metavar.endswith("...") else {}))
+    parser.add_table(TEXTS, nargs="+")
     text = "Which lines are HTML or XML, as for nmt.translate: those with tags that all match (auto), all, or none."
     parser.add("--markup", "{auto,html,none}", text, default="auto")
     parser.begin("Model and device")

@@ -16,41 +16,24 @@ python -m nmt.generate --model runs/en-phrasebook-lm --prompt "The weather" --te
 python -m nmt.generate --model runs/en-phrasebook-lm --samples 3 --stop . < prompts.txt > texts.txt
 python -m nmt.generate --model runs/en-phrasebook-lm --score test.en > scores.tsv
 """
-OUTPUT = {
-    "--prompt": (
-        "TEXT",
-        "Text to continue, instead of files; it may be empty. The output is written as it is sampled.",
-    ),
-    "--output": ("FILE", "File to write instead of standard output."),
-    "--score": (
-        "",
-        "Score texts instead of continuing them. An input line is a text. The output has its log-probability, the mean "
-        "log-probability of its pieces, its perplexity and its bits per character. A summary is on stderr.",
-    ),
-    "--verbose": ("", "Print model, device and precision on stderr."),
-}
-MODEL = {"--model": ("DIR", "Model or run folder of a language model. Without it, the newest such run.")}
-# Fields of SearchConfig that mean something else, or have other defaults, where there is nothing to translate.
-SAMPLING: dict[str, tuple[str, type, str]] = {
-    "samples": ("N", int, "Number of continuations of each prompt. (default: the model's, else 1)"),
-    "max_length": ("N", int, "Maximum number of pieces of a continuation. (default: the model's, else 200)"),
-    "temperature": (
-        "X",
-        float,
-        "Temperature of sampling, by which the logits are divided; 0 is --greedy. (default: the model's, else 1)",
-    ),
-}
-STOP = {
-    "--stop": ("TEXT...", "Text before which a continuation ends."),
-    "--greedy": ("", "Take the most probable piece at each step, instead of sampling."),
-}
+OUTPUT = """
+files FILE...: File with prompts (or .gz of it). Without a file, or for -, standard input is read.
+--prompt TEXT: Text to continue, instead of files; it may be empty. The output is written as it is sampled.
+--output FILE: File to write instead of standard output.
+--score: Score texts instead of continuing them. An input line is a text. The output has its log-probability, the mean
+    log-probability of its pieces, its perplexity and its bits per character. A summary is on stderr.
+--verbose: Print model, device and precision on stderr.
+"""
+MODEL = "--model DIR: Model or run folder of a language model. Without it, the newest such run."
+STOP = """
+--stop TEXT...: Text before which a continuation ends.
+--greedy: Take the most probable piece at each step, instead of sampling.
+"""
 
 
 def make_generate_parser() -> Parser:
     text = "Continue text with a language model: each input line is a prompt, and each output line its continuation."
     parser = Parser("nmt.generate", text, EXAMPLES, "[options] [FILE ...]")
-    text = "File with prompts (or .gz of it). Without a file, or for -, standard input is read."
-    parser.add("files", "FILE...", text)
     parser.begin("Input and output")
     parser.add_table(OUTPUT)
     parser.begin("Model and device")
@@ -58,8 +41,12 @@ def make_generate_parser() -> Parser:
     add_device_options(parser)
     parser.begin("Continuations")
     parser.add_table(STOP)
-    for name, (value, kind, text) in SAMPLING.items():
-        parser.add(f"--{name.replace('_', '-')}", value, text, kind)
+    # Fields of SearchConfig that mean something else, or have other defaults, where there is nothing to translate.
+    parser.add("--samples", "N", "Number of continuations of each prompt. (default: the model's, else 1)", int)
+    text = "Maximum number of pieces of a continuation. (default: the model's, else 200)"
+    parser.add("--max-length", "N", text, int)
+    text = "Temperature of sampling, by which the logits are divided; 0 is --greedy. (default: the model's, else 1)"
+    parser.add("--temperature", "X", text, float)
     add_search_options(parser, "top_k", "top_p", "min_p", "seed", "batch_size")
     return parser
 

@@ -15,14 +15,14 @@ python -m nmt.inspect runs/de-en-phrasebook
 python -m nmt.inspect recipes/modern.yaml --json
 python -m nmt.inspect runs/de-en-phrasebook --sentence "Wo ist der Bahnhof?" --picture attention.png
 """
-OUTPUT = {"--json": ("", "Print JSON instead of tables.")}
-ATTENTION = {
-    "--sentence": ("TEXT", "Source sentence whose attention is drawn. It needs --picture and a model folder."),
-    "--translation": ("TEXT", "Translation of the sentence. Without it, the model translates the sentence."),
-    "--from": ("LANGUAGE", "Code of the source language, for a model that must be told it."),
-    "--to": ("LANGUAGE", "Code of the target language, for a model that knows several."),
-    "--picture": ("FILE", "PNG file to write: the attention from each target piece (row) to the source pieces."),
-}
+OUTPUT = "--json: Print JSON instead of tables."
+ATTENTION = """
+--sentence TEXT: Source sentence whose attention is drawn. It needs --picture and a model folder.
+--translation TEXT: Translation of the sentence. Without it, the model translates the sentence.
+--from LANGUAGE: Code of the source language, for a model that must be told it.
+--to LANGUAGE: Code of the target language, for a model that knows several.
+--picture FILE: PNG file to write: the attention from each target piece (row) to the source pieces.
+"""
 
 
 def make_inspect_parser() -> Parser:

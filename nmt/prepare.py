@@ -13,11 +13,11 @@ python -m nmt.prepare --data.corpus phrasebook
 python -m nmt.prepare --data.corpus my-corpus --data.source fi --data.target sv --tokenizer.vocab_size 4000
 python -m nmt.prepare --data.corpus crawl.tsv --cleaning.profile crawled --explain 3
 """
-OPTIONS = {
-    "--explain": ("N", "Show N dropped pairs of each cause, at most 20."),
-    "--workers": ("N", "Worker processes (default: one for each core)."),
-    "--part": ("I/N", "Do part I of N, on machines with a shared folder."),
-}
+OPTIONS = """
+--explain N: Show N dropped pairs of each cause, at most 20.
+--workers N: Worker processes (default: one for each core).
+--part I/N: Do part I of N, on machines with a shared folder.
+"""
 FOR_RECIPES = {"data.many_to_many", "data.more", "data.licence"}
 # A separate tokenizer for each language goes only with some values of model.tied_embeddings.
 SHOWN = {"name", "runs", "cleaning.profile", "model.tied_embeddings"} | {

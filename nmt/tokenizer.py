@@ -30,11 +30,12 @@ USE = """
 python -m nmt.tokenizer encode mine --ids --output output.ids input.de
 python -m nmt.tokenizer decode mine --ids output.ids
 """
-OPTIONS = {
-    "--ids": ("", "Write and read ids, which are whole numbers, instead of pieces."),
-    "--side": ("{source,target}", "Language whose tokenizer to use, if each language has its own."),
-    "--output": ("FILE", "File to write instead of standard output."),
-}
+OPTIONS = """
+files FILE...: File to read. Without a file, or for -, standard input is read.
+--ids: Write and read ids, which are whole numbers, instead of pieces.
+--side {source,target}: Language whose tokenizer to use, if each language has its own.
+--output FILE: File to write instead of standard output.
+"""
 
 
 def make_tokenizer_parser(action: str) -> Parser:
@@ -44,7 +45,6 @@ def make_tokenizer_parser(action: str) -> Parser:
         return make_run_parser("nmt.tokenizer train", TEXTS[action], TRAIN, "NAME [options]", SHOWN)
     parser = Parser(f"nmt.tokenizer {action}", TEXTS[action], USE, "NAME [options] [FILE ...]")
     parser.add_table(OPTIONS)
-    parser.add("files", "FILE...", "File to read. Without a file, or for -, standard input is read.")
     return parser
 
 

@@ -12,9 +12,7 @@ python -m nmt.train --data.corpus phrasebook
 python -m nmt.train --resume --data.corpus phrasebook --training.max_steps 3000 --name longer
 python -m nmt.train --config recipes/modern.yaml --data.corpus my-corpus --data.source fi --data.target sv
 """
-
-
-OPTIONS = {"--resume": ("", "Continue a run that was stopped, if there is one.")}
+OPTIONS = "--resume: Continue a run that was stopped, if there is one."
 # What recipes and examples of the documentation change most; --help-all shows all settings.
 OFTEN_CHANGED = shlex.split("""
     name data.corpus data.source data.target cleaning.profile tokenizer.vocab_size tokenizer.folder search.beam_size

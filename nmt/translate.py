@@ -36,62 +36,40 @@ first column is the source, and the columns translation, score and flags are add
 object with "text" and optionally "prefix", "must" and "must_not", and the members translation, score, confidence,
 tokens, flags and more are added."""
 MORE_AHEAD = 4  # times as many bytes are read at once where several processes read them (`nmt.translation.readers`)
-OUTPUT = {
-    "--output": ("FILE", "File to write instead of standard output."),
-    "--scores": ("", "Write score TAB text. The score is the log-probability divided by length ** length penalty."),
-    "--alignments": (
-        "",
-        "Write text ||| 0-0 1-2 …: pairs of source and target word numbers, from 0, that are aligned.",
-    ),
-    "--pictures": ("DIR", "Folder for pictures of the cross-attention of each line's translation, DIR/LINE.png."),
-    "--verbose": ("", "Print model, device, precision and speed on stderr."),
-}
-SCORER = {
-    "--scorer": (
-        "DIR",
-        "Model or run folder of a pair scorer, which estimates the quality of translations without references: the "
-        "probability, 0 to 1, that source and translation belong together. The quality follows the score (--scores, "
-        "--n-best) or the flags (tsv), or is a member (jsonl). With --force-decode and without --model, only the "
-        "quality is written.",
-    )
-}
-CONSTRAINTS = {
-    "--must": ("TEXT...", "Phrase that every translation must contain; | separates alternatives, * is any ending."),
-    "--must-not": ("TEXT...", "Phrase that no translation may contain, written as for --must."),
-    "--glossary": ("FILE", "File with lines of source TAB target: translations of the source must contain the target."),
-    "--item": (
-        "REGEX...",
-        "Python regular expression of text that translations must keep as it is, such as '[A-Z]+-[0-9]+' for part "
-        "numbers. Placeholders, addresses, tags and emoji are known already. A repeated group must not have repeats or "
-        "alternatives in it, since such expressions can take very long; several repeats side by side can be slow too.",
-    ),
-    "--force-decode": (
-        "",
-        "Score given translations instead of translating. An input line is source TAB translation, or an object with "
-        '"text" and "translation" (jsonl). The output is the score (text), the line and the score (tsv), or the object '
-        "with all scores (jsonl).",
-    ),
-}
-DOCUMENTS = {
-    "--document": (
-        "FORMAT",
-        "Format of a file that is translated as a whole, such as md, html, srt, po, json: its layout stays. Without "
-        "this option, the suffix of the file says it; .txt and .tsv are lines.",
-    ),
-    "--columns": (
-        "COLUMN...",
-        "Column to translate in a CSV or TSV file: a name in its first line, or a number from 1. Commas separate "
-        "several columns.",
-    ),
-    "--memory": (
-        "FILE...",
-        "Translation memories (TMX): a text that is in one of them gets its translation, and a similar text too, which "
-        "is then flagged fuzzy. Texts with tags in them are translated.",
-    ),
-    "--memory-threshold": ("PERCENT", "Similarity from which the memory is used (default: 80); 100: only equal texts."),
-    "--all-entries": ("", "Also translate entries that have a translation already, in formats with both languages."),
-    "--encoding": ("NAME", "Encoding of a document that isn't UTF-8 and doesn't name its encoding, such as cp1252."),
-}
+OUTPUT = """
+--output FILE: File to write instead of standard output.
+--scores: Write score TAB text. The score is the log-probability divided by length ** length penalty.
+--alignments: Write text ||| 0-0 1-2 …: pairs of source and target word numbers, from 0, that are aligned.
+--pictures DIR: Folder for pictures of the cross-attention of each line's translation, DIR/LINE.png.
+--verbose: Print model, device, precision and speed on stderr.
+"""
+SCORER = """
+--scorer DIR: Model or run folder of a pair scorer, which estimates the quality of translations without references: the
+    probability, 0 to 1, that source and translation belong together. The quality follows the score (--scores, --n-best)
+    or the flags (tsv), or is a member (jsonl). With --force-decode and without --model, only the quality is written.
+"""
+CONSTRAINTS = """
+--must TEXT...: Phrase that every translation must contain; | separates alternatives, * is any ending.
+--must-not TEXT...: Phrase that no translation may contain, written as for --must.
+--glossary FILE: File with lines of source TAB target: translations of the source must contain the target.
+--item REGEX...: Python regular expression of text that translations must keep as it is, such as '[A-Z]+-[0-9]+' for
+    part numbers. Placeholders, addresses, tags and emoji are known already. A repeated group must not have repeats or
+    alternatives in it, since such expressions can take very long; several repeats side by side can be slow too.
+--force-decode: Score given translations instead of translating. An input line is source TAB translation, or an object
+    with "text" and "translation" (jsonl). The output is the score (text), the line and the score (tsv), or the object
+    with all scores (jsonl).
+"""
+DOCUMENTS = """
+--document FORMAT: Format of a file that is translated as a whole, such as md, html, srt, po, json: its layout stays.
+    Without this option, the suffix of the file says it; .txt and .tsv are lines.
+--columns COLUMN...: Column to translate in a CSV or TSV file: a name in its first line, or a number from 1. Commas
+    separate several columns.
+--memory FILE...: Translation memories (TMX): a text that is in one of them gets its translation, and a similar text
+    too, which is then flagged fuzzy. Texts with tags in them are translated.
+--memory-threshold PERCENT: Similarity from which the memory is used (default: 80); 100: only equal texts.
+--all-entries: Also translate entries that have a translation already, in formats with both languages.
+--encoding NAME: Encoding of a document that isn't UTF-8 and doesn't name its encoding, such as cp1252.
+"""
 
 
 def make_translate_parser() -> Parser:

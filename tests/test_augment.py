@@ -23,6 +23,7 @@ from nmt.data.corpora import read_sentences
 from nmt.data.store import engines
 from nmt.data.store.engines import Engine, Task
 from nmt.data.store.prepared import Prepared
+from nmt.data.stored import read_store
 from nmt.files import check_sums
 from nmt.reading.request import Translation
 from nmt.train import main as train
@@ -274,7 +275,7 @@ def test_made_pairs_alone_are_a_corpus_for_data_more(home: Path, tmp_path: Path,
     assert train([*places, "--data.more", given, *settings, "--search.max_length", "2"]) == 0
     prepared = Prepared.load(tmp_path / "run")
     tag = prepared.tokenizer.source.piece_to_id("<bt>")
-    pairs = prepared.encoded()
+    pairs = read_store(prepared.store)
     assert isinstance(pairs, Pairs)
     assert pairs.portion_N is not None
     tagged = [tag in pairs.source.ids(n).tolist() for n in range(len(prepared.train))]
@@ -419,9 +420,7 @@ def test_mistakes_are_told_before_any_work(
     assert not list(tmp_path.glob("out*"))
 
 
-def test_an_output_that_is_there_stays(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], stderr_of: Stderr
-) -> None:
+def test_an_output_that_is_there_stays(home: Path, tmp_path: Path, stderr_of: Stderr) -> None:
     write(tmp_path / "out" / "mine", ["precious"])
     told = stderr_of(main, arguments(home, tmp_path / "out", *both(home)))
     assert "exists already: give another name, or delete it" in told

@@ -138,7 +138,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def test_students_stand_beside_their_teacher(
-    model: Path, tmp_path: Path, run_benchmark: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model: Path, tmp_path: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_corpus(tmp_path / "data", "src", "tgt", test=NOUNS[:2])
     rows = run_benchmark(students, "--teacher", model, "--student", tmp_path, "--rounds 2")

@@ -121,9 +121,7 @@ def test_separate_tokenizers_need_a_side(capfd: pytest.CaptureFixture[str], stde
     assert "--side is 'both': it must be one of source, target" in stderr_of(main, both)
 
 
-def test_training_again_keeps_a_tokenizer_with_the_same_settings(
-    capsys: pytest.CaptureFixture[str], stderr_of: Stderr
-) -> None:
+def test_training_again_keeps_a_tokenizer_with_the_same_settings(stderr_of: Stderr) -> None:
     model = Path("tokenizers/mine/joint.model")
     before = model.stat().st_mtime_ns
     argv = ["train", "mine", "--data.corpus", "corpus", "--tokenizer.vocab_size"]

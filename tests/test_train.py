@@ -68,9 +68,7 @@ def start(corpus: Path, *more: str) -> "subprocess.Popen[str]":
     return forks.start(main, arguments(corpus, *more), stderr=subprocess.PIPE, text=True)
 
 
-def test_a_corpus_becomes_a_measured_translator(
-    corpus: Path, capsys: pytest.CaptureFixture[str], stderr_of: Stderr
-) -> None:
+def test_a_corpus_becomes_a_measured_translator(corpus: Path, stderr_of: Stderr) -> None:
     val = corpus / "val.en"
     val.write_text("".join(f"{line} {line}\n" for line in val.read_text().splitlines()))  # twice as long
     said = stderr_of(train, corpus, status=0)
@@ -89,7 +87,7 @@ def test_a_corpus_becomes_a_measured_translator(
     assert len((run / "translations" / "test_a.en").read_text().splitlines()) == 3
     translator = Translator.load(run / "model", "cpu", precision="fp32", backend="pytorch")
     assert translator.translate(["das Haus ist rot .", ""])[1] == ""
-    assert translator.shortlist is not None
+    assert translator.engine.shortlist is not None
     assert translator.facts.least_known > 0.5
     assert translator.facts.length_ratio > 1.5
     assert translator.tokenizer.words is not None
@@ -305,22 +303,18 @@ def test_help_imports_no_torch_and_little_else(code: str, most: int) -> None:
     assert len(modules) < most
 
 
+def make(*words: str) -> str:
+    """What a call of make prints."""
+    return subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.slow
 def test_the_makefile_passes_pair_corpus_and_settings_on() -> None:
-    made = subprocess.run(
-        ["make", "-n", "train-en-de", "CORPUS=some/folder", "ARGS=--training.max_steps 5"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    made = make("-n", "train-en-de", "CORPUS=some/folder", "ARGS=--training.max_steps 5")
     assert "--data.source 'en' --data.target 'de'" in made
     assert "--data.corpus 'some/folder' --training.max_steps 5" in made
-    assert (
-        "make train-SOURCE-TARGET"
-        in subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    )
-    removed = subprocess.run(["make", "-n", "clean"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "make train-SOURCE-TARGET" in make("help")
+    removed = make("-n", "clean")
     assert "rm -rf" in removed
     assert " runs" not in removed
 

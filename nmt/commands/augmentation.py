@@ -94,7 +94,6 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
         The ledgers of the training pairs, of each further file, and of each model's translations; None if this part
         did not make the output.
     """
-    require_new(output)
     work, in_parts = output.with_name(f"{output.name}.translating"), engine.part[1] > 1
     with ExitStack() as stack:
         stack.enter_context(locked(work, wait=in_parts))

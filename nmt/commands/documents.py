@@ -23,7 +23,7 @@ LINES = (".txt", ".text", ".tsv", ".tab")  # files that are lines, unless an opt
 
 def document_format(options: Any, names: Sequence[str]) -> str:
     """The format of the document to translate: of --document, else by the suffix of the file; empty for lines."""
-    given, names = options.get("document", ""), [re.sub(r"(?i)\.(gz|zst)\Z", "", name) for name in names]
+    given, names = options.get("document", ""), [re.sub(r"(?i)\.gz\Z", "", name) for name in names]
     require(not given or given in FORMATS, f"--document {given}: known are {', '.join(sorted(FORMATS))}")
     for_lines = [f"--{name.replace('_', '-')}" for name in FOR_LINES if options.get(name)]
     for_lines += [f"--format {options.format}"] * (options.format != "text")

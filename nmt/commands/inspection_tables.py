@@ -1,6 +1,5 @@
 """The report of a model as tables."""
 
-from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -56,7 +55,7 @@ def weights_table(report: Report) -> Table:
     table = plain_table("weights (+ bias)", "shape", "parameters", right=2)
     for part in report.parts:
         table.add_row(title(part))
-        for layer, (weight, *bias) in layers(part):
+        for layer, (weight, *bias) in groupby(part.weights, layer_of):
             shape = " + ".join(" × ".join(map(str, tensor.shape)) for tensor in (weight, *bias))
             count = f"{sum(tensor.parameters for tensor in (weight, *bias)):,}"
             tied = weight.tied_to and f"= {weight.tied_to.removesuffix('.weight')}"
@@ -70,12 +69,9 @@ def weights_table(report: Report) -> Table:
     return table
 
 
-def layers(part: Part) -> Iterator[tuple[str, list[Weight]]]:
-    """The tensors of each layer, by its name: a weight, and its bias if it has one."""
-    for name, weights in groupby(
-        part.weights, lambda weight: weight.name.removesuffix(".weight").removesuffix(".bias")
-    ):
-        yield name, list(weights)
+def layer_of(weight: Weight) -> str:
+    """The name of the layer that a tensor is the weight or the bias of."""
+    return weight.name.removesuffix(".weight").removesuffix(".bias")
 
 
 def legend(report: Report) -> str:

@@ -6,11 +6,12 @@ All commands use the same syntax: `--section.field VALUE`. The section may be om
 
 import gc
 import os
+import re
 import shutil
 import sys
 import textwrap
 from argparse import SUPPRESS, Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import partial
@@ -136,10 +137,13 @@ class Parser(ArgumentParser):
         standard = [] if many else default if metavar else False
         self.defaults |= {} if standard is None else {action.dest: standard}
 
-    def add_table(self, options: Mapping[str, tuple[str, str]]) -> None:
-        """Add options without defaults: the metavar and the help of each (see `add`)."""
-        for names, (metavar, text) in options.items():
-            self.add(names, metavar, text)
+    def add_table(self, options: str, **details: Any) -> None:
+        """Add options and arguments without defaults. Each begins a line with its name, its metavar and a colon; the
+        help follows, in lines that are indented. `details`: for argparse, of those that can be repeated (see `add`)."""
+        for entry in filter(None, re.split(r"\n(?=\S)", options.strip())):
+            head, text = entry.split(": ", 1)
+            name, _, metavar = head.partition(" ")
+            self.add(name, metavar, " ".join(text.split()), **(details if metavar.endswith("...") else {}))
 
     def add_settings(self, section: str | None, shown: Collection[str]) -> None:
         """Add a group with an option for each setting of a section; --help shows those whose names are in `shown`."""
@@ -196,7 +200,7 @@ def make_run_parser(
     examples: str = "",
     usage: str = "[options]",
     shown: Collection[str] = (),
-    options: Mapping[str, tuple[str, str]] | None = None,
+    options: str = "",
 ) -> Parser:
     """A parser with an option for every field of `Config`, and --config.
 
@@ -212,7 +216,7 @@ def make_run_parser(
         "Without it, the recipe with the name of the corpus is used if there is one."
     )
     parser.add("--config", "FILE", text)
-    parser.add_table(options or {})
+    parser.add_table(options)
     for section in (None, *sections()):
         parser.add_settings(section, shown or setting_types())
     return parser

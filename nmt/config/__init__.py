@@ -60,7 +60,7 @@ class Config:
             advice = "tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none"
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
-        self.lora.check(self.training, self.model)
+        self.lora.check(self.training)
         self.noise.check_use(objective)
         family, families = self.model.family, OBJECTIVES[objective].families
         problem = f"training.objective {objective} needs model.family {' or '.join(families)}"

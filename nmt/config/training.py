@@ -3,7 +3,6 @@
 from dataclasses import dataclass, fields
 from typing import Annotated, Literal, NamedTuple
 
-from nmt.config.model import ModelConfig
 from nmt.fields import (
     MAY_CHANGE,
     Count,
@@ -241,7 +240,7 @@ class LoraConfig:
         check_bounds("lora", self)
         check_use("lora", self, self.rank > 0, "lora.rank above 0", ["alpha", "parts"])
 
-    def check(self, training: TrainingConfig, model: ModelConfig) -> None:
+    def check(self, training: TrainingConfig) -> None:
         """Raise ValueError for settings that don't go with adapters."""
         if not self.rank:
             return

@@ -41,10 +41,6 @@ class Sequences:
     def __len__(self) -> int:
         return self.lengths_N.size(0)
 
-    def counts(self, vocab_size: int) -> Tensor:
-        """How often each id of a vocabulary of this size occurs (int64)."""
-        return torch.bincount(self.flat[:-1].long(), minlength=vocab_size)
-
     def ids(self, n: int) -> Tensor:
         """The ids of sequence n (int64)."""
         start = int(self.starts_N[n])

@@ -98,39 +98,22 @@ def pack(batch: Batch, shape: RowShape) -> PackedBatch:
     first_R = torch.tensor(firsts)
     row_B = torch.arange(len(firsts) - 1).repeat_interleave(first_R.diff())
     sides = []
-    for mask_BL, before_B in zip((batch.src_mask_BS, batch.tgt_mask_BT), before, strict=True):
+    for mask_BL, before_B, ids in (
+        (batch.src_mask_BS, before[0], [batch.src_BS]),
+        (batch.tgt_mask_BT, before[1], [batch.tgt_in_BT, batch.tgt_out_BT]),
+    ):
         starts_B = row_B * shape.length + before_B[:-1] - before_B[first_R[row_B]]
-        sides.append(Side(mask_BL, (starts_B[:, None] + torch.arange(mask_BL.size(1)))[mask_BL], shape))
-    source, target = sides
-    ids = source.laid(batch.src_BS), source.mask, target.laid(batch.tgt_in_BT), target.laid(batch.tgt_out_BT)
-    return PackedBatch(*ids, target.mask, source.place, target.place)
+        place_BL = torch.arange(mask_BL.size(1)).expand(mask_BL.shape)
+        where_X = (starts_B[:, None] + place_BL)[mask_BL]
+        laid = [in_rows(ids_BL[mask_BL], where_X, shape, PAD) for ids_BL in ids]
+        sides.append((*laid, in_rows(mask_BL[mask_BL], where_X, shape), in_rows(place_BL[mask_BL], where_X, shape)))
+    (source, source_mask, source_place), (target_in, target_out, target_mask, target_place) = sides
+    return PackedBatch(source, source_mask, target_in, target_out, target_mask, source_place, target_place)
 
 
-class Side(NamedTuple):
-    """Where the sequences of a side stand in the rows."""
-
-    mask_BL: Tensor
-    """Of the padded batch."""
-    where_X: Tensor
-    """The place of each real position of the padded batch, among all positions of the rows."""
-    shape: RowShape
-
-    def laid(self, ids_BL: Tensor) -> Tensor:
-        """Ids of the padded batch in rows (R, L)."""
-        rows = torch.full((self.shape.rows * self.shape.length,), PAD)
-        rows[self.where_X] = ids_BL[self.mask_BL]
-        return rows.view(self.shape)
-
-    @property
-    def mask(self) -> Tensor:
-        """True at real positions of the rows."""
-        mask = torch.zeros(self.shape.rows * self.shape.length, dtype=torch.bool)
-        mask[self.where_X] = True
-        return mask.view(self.shape)
-
-    @property
-    def place(self) -> Tensor:
-        """The position of each id in its own sequence; 0 at padding."""
-        place = torch.zeros(self.shape.rows * self.shape.length, dtype=torch.int64)
-        place[self.where_X] = torch.arange(self.mask_BL.size(1)).expand(self.mask_BL.shape)[self.mask_BL]
-        return place.view(self.shape)
+def in_rows(values_X: Tensor, where_X: Tensor, shape: RowShape, padding: int = 0) -> Tensor:
+    """What stands at the real positions of a padded batch, in rows (R, L). `where_X`: their places among all positions
+    of the rows."""
+    rows = torch.full((shape.rows * shape.length,), padding, dtype=values_X.dtype)
+    rows[where_X] = values_X
+    return rows.view(shape)

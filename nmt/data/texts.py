@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetWriter
 
 CHUNK = 1 << 17  # pairs in memory: about 60 MB
-READ_AT_ONCE = 1 << 10  # rows; often only the first ones of a file are wanted (see `nmt.data.store.shards.least_rows`)
+READ_AT_ONCE = 1 << 10  # rows; often only the first ones of a file are wanted (see `nmt.data.store.shards.least_pairs`)
 TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool")  # of a row's columns
 
 

@@ -30,7 +30,6 @@ from nmt.decode.hypothesis import (
 from nmt.decode.rules import make_rules
 from nmt.decode.stop import Stop
 from nmt.fields import require
-from nmt.model.cache import SourceWeights
 from nmt.model.contract import Decoder, GenerativeModel
 from nmt.vocabulary import BOS, EOS
 
@@ -65,19 +64,14 @@ def search(
 
 @torch.inference_mode()
 def force_score(
-    model: GenerativeModel | Begun,
-    src_BS: Tensor,
-    src_mask_BS: Tensor,
-    tgt_BT: Tensor,
-    tgt_mask_BT: Tensor,
-    weights: SourceWeights = None,
+    model: GenerativeModel | Begun, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor
 ) -> Tensor:
     """Return the log-probability (B, T), float32, of each token of given translations; 0 at padding.
 
     Sources as in `Decoder.start`; target ids int64, without BOS and with EOS; masks are True at real positions.
     """
     input_BT = pad(tgt_BT[:, :-1], (1, 0), value=BOS)
-    logits_BTV = model(src_BS, src_mask_BS, input_BT, weights)
+    logits_BTV = model(src_BS, src_mask_BS, input_BT)
     log_probs_BT1 = logits_BTV.log_softmax(-1).gather(2, tgt_BT[:, :, None])
     return log_probs_BT1[:, :, 0].masked_fill(~tgt_mask_BT, 0.0)
 

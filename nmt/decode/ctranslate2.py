@@ -129,10 +129,6 @@ class CTranslate2Engine:
     def longest_target(self, n_source: int) -> int | None:
         return None if self.positions is None else self.positions - 1 - len(self.before[1])
 
-    def fits(self, source: Ids, target: Ids) -> bool:
-        longest = max(len(ids) + len(first) for ids, first in zip((source, target), self.before, strict=True))
-        return self.positions is None or longest < self.positions
-
     def names(self, side: int, ids: Ids) -> list[str]:
         """The names of a source's (side 0) or target's pieces, with those before them."""
         return [(self.source, self.target)[side][i] for i in (*self.before[side], *ids)]
@@ -251,10 +247,9 @@ class CTranslate2Engine:
     def run(self, method: Callable[..., Any], stop: Stop | None, *arguments: Any, **options: Any) -> list[Any]:
         """The results of a method of the library. It can't end a call of its own, so a call that is stopped goes on in
         the background, for about `CALL` seconds at most, and its results are lost."""
-        if stop:
-            stop.check()
         if stop is None:
             return method(*arguments, **options)
+        stop.check()
         calls = method(*arguments, **options, asynchronous=True)
         while not all(call.done() for call in calls):
             stop.event.wait(POLL)

@@ -57,9 +57,6 @@ class Engine(Limited, Protocol):
     def check(self, search: SearchConfig) -> None:
         """Raise ValueError for the first setting that it can't follow."""
 
-    def fits(self, source: Ids, target: Ids) -> bool:
-        """Whether it can score this pair."""
-
     def search(
         self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
@@ -83,7 +80,7 @@ class Engine(Limited, Protocol):
         engine can't tell."""
 
     def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
-        """The log-probability of each piece of given targets, and of EOS. For pairs that fit (`fits`). Raises as
+        """The log-probability of each piece of given targets, and of EOS. For pairs that fit (see `fits`). Raises as
         `search`, and Late if the time of `stop` is up."""
 
     def attention(self, source: Ids, target: Ids) -> Tensor:
@@ -93,3 +90,9 @@ class Engine(Limited, Protocol):
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         """The log-probabilities (B, V), float32, of the piece after each of these beginnings of targets. ValueError if
         the engine can't tell."""
+
+
+def fits(engine: Limited, source: Ids, target: Ids) -> bool:
+    """Whether an engine can score this pair."""
+    limits = engine.longest_source, engine.longest_target(len(source))
+    return all(most is None or len(ids) <= most for ids, most in zip((source, target), limits, strict=True))

@@ -1,7 +1,7 @@
 """Decoders made of others: several models as one, and a model whose sources and targets begin with fixed pieces.
 
-Shapes: B batch, S source length, T target length; N sentences, W rows of each, V target vocabulary, L restricted
-vocabulary; see `nmt.model.cache`.
+Shapes: B batch, S source length, T target length; N sentences, W rows of each, V target vocabulary; see
+`nmt.model.cache`.
 """
 
 import math
@@ -94,7 +94,7 @@ class Begun:
     def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         if self.target:  # BOS is only the first token: the last of the fixed pieces takes its place
             tokens_NW = tokens_NW.masked_fill(tokens_NW == BOS, self.target[-1])
-        return self.model.step(tokens_NW, cache)[..., : self.vocab_size]
+        return self.model.step(tokens_NW, cache)
 
     def begin_source(self, src_BS: Tensor, src_mask_BS: Tensor) -> tuple[Tensor, Tensor]:
         first = torch.tensor(self.source, dtype=torch.int64, device=src_BS.device).expand(src_BS.size(0), -1)

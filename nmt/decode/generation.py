@@ -6,7 +6,6 @@ Shapes: N prompts still in the batch, W continuations of each, P length of the l
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -15,15 +14,6 @@ from nmt.config import SearchConfig
 from nmt.decode.sampling import next_pieces, random_numbers
 from nmt.model.contract import PromptedModel
 from nmt.vocabulary import BOS, EOS
-
-
-class NextPiece(NamedTuple):
-    """A piece that was added to continuation number `sample` of a prompt; EOS ends it."""
-
-    prompt: int
-    sample: int
-    piece: int
-    log_prob: float
 
 
 class Continuations:
@@ -64,8 +54,9 @@ class Continuations:
         self.live = {(n, w) for n in self.prompts_N for w in range(width)}
 
     @torch.inference_mode()
-    def step(self) -> list[NextPiece]:
-        """Add a piece to every live continuation. Those that end with EOS, or have reached their limit, have ended."""
+    def step(self) -> list[tuple[int, int, int, float]]:
+        """Add a piece to every live continuation; return its prompt, its number, the piece, and the log-probability of
+        this. Those that end with EOS, or have reached their limit, have ended."""
         live = {prompt for prompt, _ in self.live}
         left = [n for n, prompt in enumerate(self.prompts_N) if prompt in live]
         if len(left) < len(self.prompts_N):  # prompts whose continuations have all ended leave the batch
@@ -80,7 +71,7 @@ class Continuations:
         self.n_steps += 1
         rows = zip(self.prompts_N, self.tokens_NW.tolist(), log_probs_NW.tolist(), strict=True)
         added = [
-            NextPiece(prompt, sample, piece, log_prob)
+            (prompt, sample, piece, log_prob)
             for prompt, pieces, log_probs in rows
             for sample, (piece, log_prob) in enumerate(zip(pieces, log_probs, strict=True))
             if (prompt, sample) in self.live

@@ -17,7 +17,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from threading import Lock
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -41,14 +41,9 @@ def rounded(size: int, least: int = 1) -> int:
 
 
 def record_models(models: Sequence[GenerativeModel]) -> "tuple[RecordedModel, ...]":
-    """The models with recorded steps, if that is possible with all of them, and a GPU computes."""
-    can = models[0].device.type == "cuda" and all(map(can_record, models))
-    return tuple(RecordedModel(model) for model in models if can and can_record(model))
-
-
-def can_record(model: object) -> TypeGuard[EncoderDecoder]:
-    """Whether the steps of this model can be recorded: those of an encoder–decoder."""
-    return isinstance(model, EncoderDecoder)
+    """The models with recorded steps, if all of them are encoder–decoders, and a GPU computes."""
+    possible = [model for model in models if isinstance(model, EncoderDecoder) and model.device.type == "cuda"]
+    return tuple(map(RecordedModel, possible)) if len(possible) == len(models) else ()
 
 
 class Buffers(DecoderCache):

@@ -4,8 +4,10 @@ Two cores translate 1.1 to 1.3 times as much: they share the small products, and
 memory runs out over a batch, it is cut in halves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import chain
 from threading import Lock
 from typing import TypeVar
 
@@ -38,6 +40,16 @@ def map_batches(function: Callable[[Batch], Result], batches: Sequence[Batch], d
         finally:
             torch.set_num_threads(threads)
             THREADS.release()
+
+
+def map_items(
+    function: Callable[[list[Item]], list[Result]], batches: Iterable[list[Item]], device: torch.device
+) -> Iterator[tuple[Item, Result]]:
+    """Return each item of the batches, in order, with its result. The function is called as by `map_batches`, and
+    with halves of a batch for which memory doesn't suffice."""
+    batches = [*batches]
+    results = map_batches(partial(halve_if_too_large, function), batches, device)
+    return zip(chain(*batches), chain(*results), strict=True)
 
 
 def halve_if_too_large(function: Callable[[list[Item]], list[Result]], batch: list[Item]) -> list[Result]:

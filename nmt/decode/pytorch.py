@@ -68,7 +68,7 @@ class TorchEngine:
     """The models, if a GPU can record their steps."""
     plain: CTranslate2Engine | None = None
     """A faster engine with the same weights, for the searches that it does as this one does."""
-    load: Once | None = None
+    load: Callable[[], None] = lambda: None
     """Gives the models their weights, which take memory, when they are first needed."""
     turn: Lock = field(default_factory=Lock, compare=False)
 
@@ -90,7 +90,7 @@ class TorchEngine:
 
     def with_models(self, models: Sequence[GenerativeModel]) -> "TorchEngine":
         """This engine with other models, of the same kind and precision."""
-        return replace(self, models=tuple(models), recorded=record_models(models), plain=None, load=None)
+        return replace(self, models=tuple(models), recorded=record_models(models), plain=None, load=lambda: None)
 
     def begun(self, source: Ids, target: Ids) -> "TorchEngine":
         return replace(self, before=(source, target), plain=self.plain and self.plain.begun(source, target))
@@ -125,10 +125,6 @@ class TorchEngine:
     def longest_target(self, n_source: int) -> int | None:
         return self.decoder.longest_target(n_source)
 
-    def fits(self, source: Ids, target: Ids) -> bool:
-        longest = self.longest_source, self.decoder.longest_target(len(source))
-        return all(most is None or len(ids) <= most for ids, most in zip((source, target), longest, strict=True))
-
     def check(self, search: SearchConfig) -> None:
         """Any can be followed."""
 
@@ -141,8 +137,7 @@ class TorchEngine:
             return self.plain.search(sources, options, (), stop)
         if stop and stop.is_late():
             return [[UNSEARCHED] * max(1, options.samples) for _ in sources]
-        if self.load:
-            self.load()
+        self.load()
         batch = pad(sources, self.device)
         if not self.recorded_decoder:
             if options.samples:
@@ -180,8 +175,7 @@ class TorchEngine:
     ) -> list[list[float]]:
         if stop:
             stop.check()
-        if self.load:
-            self.load()
+        self.load()
         batch = *sources, *pad(targets, self.device)
         log_probs_XBT = torch.stack([force_score(reader, *batch) for reader in self.readers])
         log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))
@@ -190,8 +184,7 @@ class TorchEngine:
 
     @torch.inference_mode()
     def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
-        if self.load:
-            self.load()
+        self.load()
         device = self.device
         target_BT = pad_sequence([torch.tensor([BOS, *target]) for _, target in pairs], batch_first=True).to(device)
         batch = *pad((source for source, _ in pairs), device), target_BT
@@ -206,8 +199,7 @@ class TorchEngine:
 
     @torch.inference_mode()
     def attention(self, source: Ids, target: Ids) -> Tensor:
-        if self.load:
-            self.load()
+        self.load()
         weights: list[Tensor] = []
         self.readers[0](*pad([source], self.device), torch.tensor([[BOS, *target]], device=self.device), weights)
         return weights[-1][0].float().mean(0).cpu()[:-1, :-1]
@@ -215,8 +207,7 @@ class TorchEngine:
     @torch.inference_mode()
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         """For beginnings of equal length."""
-        if self.load:
-            self.load()
+        self.load()
         target_BT = torch.tensor([[BOS, *target] for target in targets], device=self.device)
         batch = *pad([source] * len(targets), self.device), target_BT
         log_probs_XBV = torch.stack([reader(*batch)[:, -1].float().log_softmax(-1) for reader in self.readers])

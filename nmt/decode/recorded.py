@@ -87,8 +87,7 @@ class SearchState:
         kind = (options.n_best, options.length_penalty, options.length_norm, options.allow_unk)
         if kind not in buffers.searches:
             buffers.searches[kind] = cls(model, buffers, options)
-        state: SearchState = buffers.searches[kind]
-        return state
+        return buffers.searches[kind]
 
     def begin(self, limits_N: Tensor, least: int) -> None:
         """Begin a search in sentences with these limits, and this least number of pieces."""

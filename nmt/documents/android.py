@@ -33,7 +33,7 @@ def more_forms(xml: Xml, plurals: Element, language: str) -> Iterator[Slot]:
     """The forms that the target language has more than the file."""
     forms = {item.attributes.get("quantity", ""): (item, slot_of(xml, item, "")) for item in plurals.elements}
     texts = {name: (item, slot) for name, (item, slot) in forms.items() if isinstance(slot, Paragraph)}
-    return added_forms(texts, language, '<item quantity="NAME">TEXT</item>') if texts else iter(())
+    return added_forms(texts, language, '<item quantity="NAME">TEXT</item>')
 
 
 def strings(root: Element) -> Iterator[tuple[str, Element]]:

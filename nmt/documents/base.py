@@ -215,29 +215,30 @@ class Text:
     encoding: str = "utf-8"
     bom: bytes = b""
     guessed: bool = False
+    errors: str = "replace"
+    """What becomes of characters that the encoding lacks (of `str.encode`)."""
 
-    def encode(self, text: str, errors: str = "replace") -> bytes:
-        """The bytes of a text. `errors`: what becomes of characters that the encoding lacks (of `str.encode`)."""
-        return self.bom + paired(text).encode(self.encoding, errors)
+    def encode(self, text: str) -> bytes:
+        return self.bom + paired(text).encode(self.encoding, self.errors)
 
-    def remarks(self, edits: Iterable[Edit], errors: str = "replace") -> Iterator[str]:
-        """What its user should know of a file that is written with these edits. `errors`: as for `encode`."""
+    def remarks(self, edits: Iterable[Edit]) -> Iterator[str]:
+        """What its user should know of a file that is written with these edits."""
         if self.guessed:
             guessed = f"the file is read and written in the encoding {self.encoding}, by its look"
             yield f"{guessed}: name its encoding if that is wrong"
         lost = {
             character for *_, new in edits for character in new if not character.isascii() and self.lacks(character)
         }
-        if lost and errors == "replace":
+        if lost and self.errors == "replace":
             shown = "".join(sorted(lost)[:20])
             yield f"the encoding {self.encoding} has no {shown}, which became ?: convert the file to UTF-8 first"
 
     def lacks(self, character: str) -> bool:
         return character.encode(self.encoding, "ignore") == b""
 
-    def edited(self, edits: Iterable[Edit], errors: str = "replace") -> bytes:
+    def edited(self, edits: Iterable[Edit]) -> bytes:
         """The bytes of the file with these edits of its text."""
-        return self.encode(splice(self.text, edits), errors)
+        return self.encode(splice(self.text, edits))
 
     @cached_property
     def line_ends(self) -> list[int]:
@@ -259,11 +260,8 @@ PAGES = {
     "el": ("cp1253",),
     "tr": ("cp1254",),
     "he": ("cp1255",),
-    "ar": ("cp1256",),
-    "fa": ("cp1256",),
-    "et": ("cp1257",),
-    "lt": ("cp1257",),
-    "lv": ("cp1257",),
+    **dict.fromkeys(("ar", "fa"), ("cp1256",)),
+    **dict.fromkeys(("et", "lt", "lv"), ("cp1257",)),
     "vi": ("cp1258",),
     "ja": ("cp932", "euc-jp"),
     "ko": ("cp949",),
@@ -330,16 +328,11 @@ class Slot:
 
 
 def text_document(
-    source: Text,
-    slots: Sequence[Slot],
-    changes: Sequence[Edit] = (),
-    errors: str = "replace",
-    notes: list[str] | None = None,
+    source: Text, slots: Sequence[Slot], changes: Sequence[Edit] = (), notes: list[str] | None = None
 ) -> Document:
     """A text file with slots, which don't overlap.
 
-    `changes`: edits of a translated file that depend on no answer. `errors`: how characters are written that the
-    encoding of the file lacks. `notes`: the list that slots add their remarks to.
+    `changes`: edits of a translated file that depend on no answer. `notes`: the list that slots add their remarks to.
     """
     notes = [] if notes is None else notes
 
@@ -352,7 +345,7 @@ def text_document(
                     edits.append((slot.start, slot.end, slot.write(answer.text)))
                 except ValueError as error:
                     notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")
-        notes.extend(source.remarks(edits, errors))
-        return source.edited(edits, errors)
+        notes.extend(source.remarks(edits))
+        return source.edited(edits)
 
     return Document(source.encode(source.text), [slot.unit for slot in slots], write, notes)

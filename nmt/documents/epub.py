@@ -72,13 +72,12 @@ def titles(xml: Xml, language: str) -> Document:
 def chapter(data: bytes, name: str, options: Options) -> Document:
     """A file in XHTML."""
     try:
-        source = decode(data, options.encoding or html.declared(data))
+        source = replace(decode(data, options.encoding or html.declared(data)), errors=html.REFERENCES)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     has_type = "<!DOCTYPE" in source.text
     slots = [replace(slot, write=partial(write, slot, has_type)) for slot in html.slots(source.text)]
-    changes = html.language_edits(source.text, options.target)
-    return text_document(source, slots, changes, errors="xmlcharrefreplace")
+    return text_document(source, slots, html.language_edits(source.text, options.target))
 
 
 def around(segment: str) -> tuple[str, str]:

@@ -17,9 +17,8 @@ from nmt.documents.plurals import SIGN, Leaf, leaf
 from nmt.extras import package
 from nmt.fields import require
 from nmt.text.edits import Edit
-from nmt.text.po import ESCAPES, Entry, read_entries
+from nmt.text.po import ESCAPES, Entry, charset, read_entries
 
-CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
 RULE = re.compile(r"plural\s*=([^;\n]{1,999})")
 PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
 WRITTEN = {meaning: f"\\{letter}" for letter, meaning in ESCAPES.items()} | {"\\": "\\\\", '"': '\\"'}
@@ -67,12 +66,6 @@ def accelerator(text: str) -> tuple[str, str] | None:
 Compiled = tuple[int, list[Message], int]
 """A message of a MO file: where the length and the offset of its translation are, its singular and plural (those that
 are translated), and the number of its forms."""
-
-
-def charset(header: bytes) -> str:
-    """The encoding that a catalogue names; empty if it names none, as templates do."""
-    match = CHARSET.search(header)
-    return match[1].decode("ascii") if match and match[1] != b"CHARSET" else ""
 
 
 def translations(messages: Sequence[Message], answers: Sequence[Answer], n_forms: int) -> list[str]:

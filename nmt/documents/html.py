@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from html import escape
 
@@ -17,14 +18,14 @@ CHARSET = re.compile(
 )
 
 LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'>]++)", re.IGNORECASE)
+REFERENCES = "xmlcharrefreplace"  # what characters become that the encoding lacks
 CONTROLS = re.compile("[\x80-\x9f]")  # as references, browsers read them as other characters
 VALUE = re.compile(r"([\s/]([a-z-]++)\s*+=\s*+)(?:\"[^\"]*+\"|'[^']*+')", re.IGNORECASE)
 
 
 def read(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding or declared(data), options.source)
-    changes = language_edits(source.text, options.target)
-    return text_document(source, [*slots(source.text)], changes, errors="xmlcharrefreplace")
+    source = replace(decode(data, options.encoding or declared(data), options.source), errors=REFERENCES)
+    return text_document(source, [*slots(source.text)], language_edits(source.text, options.target))
 
 
 def language_edits(text: str, language: str) -> list[Edit]:

@@ -272,19 +272,18 @@ def collapsed(pieces: list[Piece]) -> list[Piece]:
 
 def grouped(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """The pieces with neighbouring words of one style together."""
-    group, key = list[Piece](), b""
+    group = list[Piece]()
+    style: Style | None = None  # of the first words in the group that aren't blank
     for piece in (*pieces, None):
-        if piece and group and piece.kind == "words" and (is_blank(piece) or key in (b"\0", piece.style.key)):
-            key = piece.style.key if key == b"\0" and not is_blank(piece) else key
-            group.append(piece)
-            continue
-        if group:
-            style = next((piece.style for piece in group if not is_blank(piece)), group[-1].style)
+        words = piece if piece and piece.kind == "words" else None
+        own = words.style if words and not is_blank(words) else None
+        if group and (not words or (style and own and style.key != own.key)):
             text, spans = "".join(piece.text for piece in group), tuple(span for piece in group for span in piece.spans)
-            yield replace(group[0], spans=spans, text=text, style=style)
-            group = []
-        if piece and piece.kind == "words":
-            group, key = [piece], b"\0" if is_blank(piece) else piece.style.key
+            yield replace(group[0], spans=spans, text=text, style=style or group[-1].style)
+            group, style = [], None
+        if words:
+            group.append(words)
+            style = style or own
         elif piece:
             yield piece
 

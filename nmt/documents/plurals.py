@@ -17,13 +17,13 @@ from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import Element
 from nmt.extras import package
 from nmt.fields import require
+from nmt.text.items import closing_braces
 
 CLASSES = ("zero", "one", "two", "few", "many", "other")
 MOST = 64  # forms of a message, and choices around them
 HEAD = re.compile(r"\{\s*+[\w.]++\s*+,\s*+(plural|selectordinal|select)\s*+,\s*+(?:offset:\d++\s*+)?")
 KEY = re.compile(r"\s*+(=\d++|[\w-]++)\s*+\{")
 END = re.compile(r"\s*+\}")
-BRACE = re.compile("[{}]")
 SIGN = re.compile(r"%(?:\d\$)?(?:l{0,2}|h{1,2}|q|z)[diu]|%n|%@")  # of the number, in programs
 
 
@@ -83,9 +83,10 @@ def read_message(text: str, language: str, left: list[int], number: int | str = 
     require(left[0] >= 0, "too many forms")
     if not head:
         return leaf(text, number, "#" if "'#" not in text else "")
-    forms, position = dict[str, str](), head.end()
+    forms, position, ends = dict[str, str](), head.end(), closing_braces(text)
     while key := KEY.match(text, position):
-        position = closing(text, key.end())
+        position = ends.get(key.end() - 1, 0)
+        require(position > 0, "no choice of ICU")
         forms[key[1]] = text[key.end() : position - 1]
     end = END.match(text, position)
     require(bool(end) and "other" in forms, "no choice of ICU")
@@ -98,16 +99,6 @@ def read_message(text: str, language: str, left: list[int], number: int | str = 
         wanted = {**{name: value for name, value in wanted.items() if name[0] == "="}, **known}
     whole = {name: before + forms.get(name, forms["other"]) + after for name in wanted}
     return Choice(head[0], {name: read_message(whole[name], language, left, wanted[name]) for name in wanted})
-
-
-def closing(text: str, position: int) -> int:
-    """Where the brace that is open ends; ValueError if nowhere."""
-    depth = 1
-    for brace in BRACE.finditer(text, position):
-        depth += 1 if brace[0] == "{" else -1
-        if not depth:
-            return brace.end()
-    raise ValueError("no choice of ICU")
 
 
 def leaves(tree: Choice | Leaf) -> Iterator[Leaf]:
@@ -145,19 +136,19 @@ def message(text: str, language: str) -> Choice | None:
 def with_forms(document: Document, options: Options) -> Document:
     """A document whose messages with choices are translated form by form."""
     trees = [message(unit.text, options.target) for unit in document.units]
-    kept = [not tree and bool(HEAD.search(unit.text)) for unit, tree in zip(document.units, trees, strict=True)]
-    asked = list[list[Unit | None]]()
-    for unit, tree, is_kept in zip(document.units, trees, kept, strict=True):
+    asked = list[list[Unit | None]]()  # of each unit; of a message that isn't understood, nothing
+    for unit, tree in zip(document.units, trees, strict=True):
+        is_kept = not tree and HEAD.search(unit.text)
         texts = [leaf.text for leaf in leaves(tree)] if tree else [] if is_kept else [unit.text]
         asked.append([replace(unit, text=text) if not tree or has_words(text) else None for text in texts])
 
     def joined(unit: Unit, tree: Choice | None, texts: Sequence[Unit | None], rest: Iterator[Answer]) -> Answer:
+        if not tree:
+            return next(rest) if texts else Answer(unit.text)
         answers = [next(rest) if text else None for text in texts]
         flags = tuple(dict.fromkeys(flag for answer in answers if answer for flag in answer.flags))
         changed = any(a and t and a.text != t.text for a, t in zip(answers, texts, strict=True))
         try:
-            if not tree:
-                return answers[0] if answers and answers[0] else Answer(unit.text)
             return Answer(written(tree, iter(answers)) if changed else unit.text, flags)
         except ValueError as error:
             document.notes.append(f"{unit.place}: {error}, so the text stays as it is")
@@ -167,8 +158,8 @@ def with_forms(document: Document, options: Options) -> Document:
         rest = iter(answers)
         parts = zip(document.units, trees, asked, strict=True)
         whole = [joined(unit, tree, texts, rest) for unit, tree, texts in parts]
-        for unit, is_kept in zip(document.units, kept, strict=True):
-            if is_kept:
+        for unit, texts in zip(document.units, asked, strict=True):
+            if not texts:
                 document.notes.append(f"{unit.place}: a message of ICU that isn't understood, so it stays as it is")
         return document.write(whole)
 
@@ -179,10 +170,10 @@ def with_forms(document: Document, options: Options) -> Document:
 def added_forms(items: Mapping[str, tuple[Element, Paragraph]], language: str, shape: str) -> Iterator[Slot]:
     """The slots of forms that the target language has more than the file, after the last one. `items`: the elements of
     the forms, in order; `shape`: the new ones, with their class and text."""
-    *_, (last, _) = items.values()
     other = items["other"][1] if "other" in items else None
     if not other or not other.unit or other.unit.markup or not language:
         return
+    *_, (last, _) = items.values()
     for name, number in reversed(numbers(language).items()):
         if name not in items:
             sign = SIGN.search(other.unit.text)

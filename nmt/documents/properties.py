@@ -19,6 +19,7 @@ LINE = re.compile(
     re.DOTALL,
 )
 ESCAPE = re.compile(rf"\\(u[0-9a-fA-F]{{4}}|{BREAK}[ \t\f]*+|.)", re.DOTALL)
+ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"})
 ARGUMENT = re.compile(r"\{\d")
 
 
@@ -41,10 +42,7 @@ def read_value(value: str) -> str:
 
 def written(value: str, is_ascii: bool, text: str) -> str:
     """A text as it is written in place of a value."""
-    text = text.replace("'", "''") if ARGUMENT.search(value) else text
-    text = (
-        text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t").replace("\f", "\\f")
-    )
+    text = (text.replace("'", "''") if ARGUMENT.search(value) else text).translate(ESCAPES)
     text = f"\\{text}" if text[:1] == " " else text
     units = text.encode("utf-16-be", "surrogatepass") if is_ascii else b""
     codes = (int.from_bytes(units[n : n + 2]) for n in range(0, len(units), 2))

@@ -31,5 +31,4 @@ def slots(xml: Xml, element: Element, options: Options) -> Iterator[Slot | Parag
     found = {name: (value, Paragraph(xml, content(value), f"form {name}")) for name, value in pairs.items()}
     yield from (slot for name, (value, slot) in found.items() if name in CLASSES or is_text(name, value.text))
     forms = {name: item for name, item in found.items() if name in CLASSES}
-    if forms:
-        yield from added_forms(forms, options.target, "<key>NAME</key><string>TEXT</string>")
+    yield from added_forms(forms, options.target, "<key>NAME</key><string>TEXT</string>")

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig, SearchConfig
+from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.languages import Languages
-from nmt.data.tokenizer.mapped import Mapped
+from nmt.data.tokenizer.mapped import mapped_models
 from nmt.fields import require
 from nmt.interop.foreign import Foreign
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
@@ -48,7 +49,7 @@ class Converted:
 
     config: ModelConfig
     weights: dict[str, Tensor]
-    tokenizer: Mapped
+    tokenizer: Tokenizer
     search: SearchConfig
 
 
@@ -165,7 +166,8 @@ def build(
     unread = ", ".join(sorted(weights.left))
     require(not unread, f"{foreign.origin} has weights that such a model doesn't have: {unread}")
     source, target = vocabularies
-    return Converted(config, ours, Mapped.make(protos, (source.pieces, target.pieces), languages), search)
+    tokenizer = Tokenizer(*mapped_models(protos, (source.pieces, target.pieces), languages))
+    return Converted(config, ours, tokenizer, search)
 
 
 def layers(weights: Weights, config: ModelConfig) -> dict[str, Tensor]:

@@ -15,7 +15,7 @@ from nmt.data.corpora import load_corpus
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.data.tokenizer.languages import some_of
 from nmt.decode.shortlist import learn_shortlist
-from nmt.fields import require
+from nmt.fields import differing, require
 from nmt.files import SUMS, sha256
 from nmt.interop.bart import Converted
 from nmt.interop.checkpoints import Checkpoint, assemble, toolkit
@@ -69,7 +69,7 @@ def convert(
     except DAMAGE as error:  # a setting has a value that no such model has, such as null or a list
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
-    tokenizer, known = Tokenizer.of(converted.tokenizer), converted.tokenizer.languages
+    tokenizer, known = converted.tokenizer, converted.tokenizer.languages
     if known.before_source or known.before_target:
         tokenizer = tokenizer.between(source, target)
     info = ModelInfo(
@@ -134,12 +134,10 @@ def card(info: ModelInfo, about: list[str]) -> str:
 
 def recipe(info: ModelInfo, folder: Path) -> str:
     """Settings (YAML) to train the model further."""
-    usual = asdict(ModelConfig())
-    model = {name: value for name, value in asdict(info.model).items() if value != usual[name]}
     settings = {
         "data": {"source": info.source, "target": info.target},
         "tokenizer": {"folder": str(folder), "joint": info.model.one_vocabulary},
-        "model": model,
+        "model": differing(ModelConfig, info.model),
         "training": {"start_from": str(folder)},
     }
     return f"# python -m nmt.train --config {folder / RECIPE} --data.corpus CORPUS\n{write_yaml(settings)}"

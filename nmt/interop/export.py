@@ -1,8 +1,8 @@
 """Export: a model folder flows in; a folder for another library flows out, after a check against the model itself.
 
-A format is a module of this folder with the members of `Format`. To add one, write the module and name it in FORMATS.
-An exported folder has the files of the format, the tokenizer, the settings of the model (nmt.json), the model card with
-a section about the export, and SHA256SUMS.
+A format is a module of this folder with the members of `Format`, and `pack` if it is one file. To add one, write the
+module and name it in FORMATS. An exported folder has the files of the format, the tokenizer, the settings of the model
+(nmt.json), the model card with a section about the export, and SHA256SUMS.
 """
 
 import importlib

@@ -28,17 +28,9 @@ LITERAL = r"<(?:unk|/?s|pad|0x[0-9A-F]{2})(?=>)"
 EMOJI = "\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"  # joiners stay between them
 # Code points whose nearest forms are looked for, besides those that `nmt.text.characters` lists: Georgian capitals and
 # small Cherokee letters; Latin with accents, Greek, Cyrillic, digits, punctuation, symbols, ligatures, wide forms.
-ONE_CASE = ((0x1C90, 0x1CC0), (0xAB70, 0xABC0))
-RANGES = (
-    *ONE_CASE,
-    (0xA0, 0x530),
-    (0x660, 0x670),
-    (0x966, 0x970),
-    (0x1E00, 0x2190),
-    (0x2460, 0x2474),
-    (0x3000, 0x3040),
-)
-CANDIDATES = [chr(code) for first, end in (*RANGES, (0xFB00, 0xFB07), (0xFF01, 0xFF5F)) for code in range(first, end)]
+RANGES = "1C90-1CBF AB70-ABBF A0-52F 660-66F 966-96F 1E00-218F 2460-2473 3000-303F FB00-FB06 FF01-FF5E"
+BOUNDS = [[int(code, 16) for code in part.split("-")] for part in RANGES.split()]
+CANDIDATES = [chr(code) for first, last in BOUNDS for code in range(first, last + 1)]
 
 
 class Piece(NamedTuple):

@@ -99,8 +99,7 @@ TABLE = (
 )
 EOLE_TABLE = (
     *COMMON,
-    (r"\.layer_scalar$|\.rope\.cos_sin$", ".layer_scalar"),
-    (r"^.*\.layer_scalar$", ""),  # it is 1
+    (r"^.*\.(layer_scalar|rope\.cos_sin)$", ""),  # the first is 1, the second is computed
     (r"^src_emb\.embeddings\.", "model.encoder.embed_tokens."),
     (r"^tgt_emb\.embeddings\.", "model.decoder.embed_tokens."),
     (r"^src_emb\.pe\.(pe|weight)$", "model.encoder.embed_positions.weight"),

@@ -108,7 +108,7 @@ class Attention(nn.Module):
         self.scale, self.p_dropout = config.d_head**-0.5, config.attention_dropout
         self.qk_norm = config.qk_norm
         if config.qk_norm:
-            self.q_norm, self.k_norm = (RMSNorm(config.d_head) for _ in range(2))
+            self.q_norm, self.k_norm = (RMSNorm(config.d_head, eps=1e-6) for _ in range(2))
 
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
         """As `Model.fused_matrices`."""

@@ -142,14 +142,14 @@ class Model(nn.Module):
         finally:
             self.dtype = None
 
-    def embeddings(self) -> list[nn.Parameter]:
+    def embeddings(self) -> list[Tensor]:
         """The parameters whose rows are embeddings of pieces or of positions."""
         pieces = [p for m in self.modules() if isinstance(m, nn.Embedding) for p in m.parameters()]
         return [*pieces, *self.position_tables()]
 
-    def position_tables(self) -> list[nn.Parameter]:
+    def position_tables(self) -> list[Tensor]:
         """The parameters that are embeddings of positions."""
-        return [p for m in self.modules() if isinstance(m, AddedPositions) for p in m.tables()]
+        return [m.table for m in self.modules() if isinstance(m, AddedPositions) and m.kind == "learned"]
 
     def stacks(self) -> list[Stack]:
         return [module for module in self.modules() if isinstance(module, Stack)]
@@ -222,21 +222,33 @@ class OutputDecoder(Decoder):
 class GenerativeModel(Model, OutputDecoder):
     """A model that writes: a `Decoder` that can be trained, and can read whole translations."""
 
+    tgt_embedding: nn.Embedding
+    tgt_positions: AddedPositions
+    decoder: Stack
+    decoder_norm: nn.Module
+
     @abstractmethod
     def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: SourceWeights = None) -> Tensor:
         """Logits (B, T, V), float32, of the pieces after each target position t, which sees target ids 0 to t. Sources
         as in `start`; target ids int64, each sentence with its BOS."""
 
     @abstractmethod
-    def cached(self) -> tuple[list[Attention], list[Attention]]:
-        """The attention layers whose keys and values a cache stores for target tokens, and for source tokens."""
+    def cached_layers(self) -> tuple[int, int]:
+        """The number of layers whose keys and values a cache stores for target tokens, and for source tokens."""
 
-    def cache_bytes(self, dtype: torch.dtype | None = None) -> CacheBytes:
-        """The size of the cache with keys and values of this type; None: that of the model's weights."""
-        itemsize = (dtype or next(self.parameters()).dtype).itemsize
+    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
+        assert isinstance(cache, DecoderCache)
+        cache.grow(tokens_NW.size(1))
+        x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
+        x_RM = self.tgt_positions.at(x_RM, cache.place)
+        return apply(self.decoder_norm, self.decoder.step(x_RM, cache))
+
+    def cache_bytes(self) -> CacheBytes:
+        """The size of the cache: its keys and values have the type of the model's weights."""
+        itemsize = next(self.parameters()).dtype.itemsize
         of_layer = 2 * self.config.kv_heads * self.config.d_head * itemsize  # keys and values
-        target, source = self.cached()
-        return CacheBytes(len(target) * of_layer, len(source) * of_layer)
+        target, source = self.cached_layers()
+        return CacheBytes(target * of_layer, source * of_layer)
 
 
 class PromptedModel(GenerativeModel):

@@ -13,12 +13,12 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import ModelConfig
-from nmt.model.attention import Attention, Seen, causal_mask, padding_mask
+from nmt.model.attention import Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block, Stack
-from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
+from nmt.model.cache import DecoderCache, Mask, SourceWeights
 from nmt.model.contract import PromptedModel, make_embedding
 from nmt.model.device import move
-from nmt.model.layers import Linear, apply, make_last_norm
+from nmt.model.layers import Linear, make_last_norm
 from nmt.model.positions import AddedPositions
 from nmt.vocabulary import BOS
 
@@ -130,16 +130,8 @@ class DecoderOnly(PromptedModel):
         mask_N11P = padding_mask(real_BP, x_BPM.float())
         return DecoderCache(none_2RK0D, max_length, 1, real_BP, prefix, mask_N11P)
 
-    def cached(self) -> tuple[list[Attention], list[Attention]]:
-        layers = [block.self_attention for block in self.decoder.layers()]
-        return layers, layers
-
-    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
-        assert isinstance(cache, DecoderCache)
-        cache.grow(tokens_NW.size(1))
-        x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
-        x_RM = self.tgt_positions.at(x_RM, cache.place)
-        return apply(self.decoder_norm, self.decoder.step(x_RM, cache))
+    def cached_layers(self) -> tuple[int, int]:
+        return len(self.decoder.order), len(self.decoder.order)
 
 
 def source_part(weights_NHTL: Tensor, src_mask_NS: Tensor) -> Tensor:

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
-from nmt.model.attention import Attention, padding_mask, rows_mask
+from nmt.model.attention import padding_mask, rows_mask
 from nmt.model.blocks import Block, DecoderBlock, Stack
-from nmt.model.cache import Cache, DecoderCache, Mask, SourceWeights
+from nmt.model.cache import DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel, Model, make_embedding
 from nmt.model.device import move
-from nmt.model.layers import Linear, apply, make_last_norm
+from nmt.model.layers import Linear, make_last_norm
 from nmt.model.positions import AddedPositions
 from nmt.vocabulary import EOS
 
@@ -111,18 +111,9 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         mask_N11S = mask if isinstance(mask, Tensor) else None
         return DecoderCache(target_2NKPD, max_length, width, None, source_2NKSD, mask_N11S)
 
-    def cached(self) -> tuple[list[Attention], list[Attention]]:
-        layers = self.decoder.layers()
+    def cached_layers(self) -> tuple[int, int]:
         # Layers of one block have the same keys and values of the source.
-        blocks: list[Any] = list(self.decoder)
-        return [block.self_attention for block in layers], [block.cross_attention for block in blocks]
-
-    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
-        assert isinstance(cache, DecoderCache)
-        cache.grow(tokens_NW.size(1))
-        x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
-        x_RM = self.tgt_positions.at(x_RM, cache.place)
-        return apply(self.decoder_norm, self.decoder.step(x_RM, cache))
+        return len(self.decoder.order), len(self.decoder)
 
 
 class EncoderOnly(WithEncoder):

@@ -40,9 +40,6 @@ class LayerNorm(nn.LayerNorm):
 class RMSNorm(nn.RMSNorm):
     """RMSNorm (Zhang and Sennrich 2019) in the type of its input."""
 
-    def __init__(self, width: int, eps: float = 1e-6) -> None:
-        super().__init__(width, eps=eps)
-
     def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x, self.normalized_shape, self.weight.to(x.dtype), self.eps)
 

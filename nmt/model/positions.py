@@ -69,10 +69,6 @@ class AddedPositions(Table):
             self.register_buffer("table", table, persistent=False)
         self.norm = make_norm(config) if config.embedding_norm else None
 
-    def tables(self) -> list[nn.Parameter]:
-        """The embeddings of positions."""
-        return [parameter for name, parameter in self.named_parameters() if not name.startswith("norm.")]
-
     def rows(self, length: int) -> Tensor:
         return sinusoids(length, self.width, self.kind)
 

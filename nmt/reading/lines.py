@@ -214,32 +214,23 @@ class Span(NamedTuple):
 
 def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, halves: bool = False) -> Sentences:
     """The spans of a line: as was usual in training, at the end of each sentence and clause, or half as long."""
-    parts, ids = sentences_of(reading.text, context, clauses=clauses, halves=halves)
-    if len(parts) == 1 and not halves and len(ids[0]) <= min(context.limits.pieces, context.limits.split_above):
+    text, limits, encode = reading.text, context.limits, context.tokenizer.encode_source
+    parts, ids = [(text, "")], encode([text.replace("\t", " ")])
+    usual = not (clauses or halves) and len(ids[0]) <= limits.split_above
+    if not usual or limits.sentences < math.inf:
+        sentences = (split_clauses if clauses else split_sentences)(text)
+        if len(sentences) > (limits.sentences if usual else 1):
+            parts, ids = sentences, encode([sentence.replace("\t", " ") for sentence, _ in sentences])
+    if len(parts) == 1 and not halves and len(ids[0]) <= min(limits.pieces, limits.split_above):
         return Sentences((replace(reading, ids=tuple(ids[0])),), ("",), (False,), context)
-    spans = list(spans_of(reading.text, parts, ids, context, halves=halves))
-    shared = share(reading.constraints, [reading.text[span.start : span.end] for span in spans])
+    spans = list(spans_of(text, parts, ids, context, halves=halves))
+    shared = share(reading.constraints, [text[span.start : span.end] for span in spans])
     readings = [
         replace(reading.part(span.start, span.end, constraints), ids=span.ids, number=n)
         for n, (span, constraints) in enumerate(zip(spans, shared, strict=True))
     ]
     blanks, amid = tuple(span.blank for span in spans), tuple(span.amid for span in spans)
     return Sentences(tuple(readings) or (replace(reading, ids=()),), blanks, amid, context)
-
-
-def sentences_of(
-    text: str, context: Context, *, clauses: bool, halves: bool
-) -> tuple[list[tuple[str, str]], list[list[int]]]:
-    """The sentences of a line that are searched alone, each with the blanks after it, and their ids."""
-    tokenizer, limits = context.tokenizer, context.limits
-    whole = tokenizer.encode_source([text.replace("\t", " ")])
-    usual = not (clauses or halves) and len(whole[0]) <= limits.split_above
-    if usual and limits.sentences == math.inf:
-        return [(text, "")], whole
-    parts = (split_clauses if clauses else split_sentences)(text)
-    if len(parts) <= (limits.sentences if usual else 1):
-        return [(text, "")], whole
-    return parts, tokenizer.encode_source([sentence.replace("\t", " ") for sentence, _ in parts])
 
 
 def spans_of(

@@ -104,7 +104,7 @@ def readable(reading: Reading, context: Context) -> Readable | None:
     text = context.tokenizer.readable(reading.text)
     if text == reading.text:
         return None
-    return Readable((reading.respelled(text, lambda word: context.tokenizer.readable(word)),), reading.text)
+    return Readable((reading.respelled(text, context.tokenizer.readable),), reading.text)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require, shown
 from nmt.files import SUMS
 from nmt.server.errors import Draining, Refused
-from nmt.translation.model_folder import EXPORTED, ModelInfo, read_info, require_model, require_objective, settings_file
+from nmt.translation.model_folder import EXPORTED, read_info, require_model, require_objective, settings_file
 from nmt.translation.translator import Translator
 
 LOG = logging.getLogger("nmt.server")
@@ -37,7 +37,6 @@ class Served:
     """A model folder and its translators, by direction: more than one if the model knows several languages."""
 
     folder: Path
-    info: ModelInfo
     directions: Sequence[Direction]
     stamp: tuple[int, int] = (0, 0)
     """Of the folder that was loaded, or that could not be loaded."""
@@ -78,7 +77,7 @@ def read_folder(folder: Path, backend: Backend = "auto") -> Served:
     require_objective(info, folder)
     known = Tokenizer.load(folder).languages
     sources, targets = list(known.before_source) or [info.source], list(known.before_target) or [info.target]
-    return Served(folder, info, [(a, b) for a in sources for b in targets if a != b])
+    return Served(folder, [(a, b) for a in sources for b in targets if a != b])
 
 
 class Models:

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from nmt.config.serve import ServeConfig
 from nmt.server.apis import libretranslate
 from nmt.server.apis.deepl import texts as deepl
 from nmt.server.apis.documents import Documents
 from nmt.server.apis.native import handlers as native
-from nmt.server.apis.operation import Gate
+from nmt.server.apis.operation import Endpoint, Gate
 from nmt.server.metrics import Metrics
 from nmt.server.models import Direction, Models
 from nmt.server.store.document_files import Files
@@ -47,7 +47,11 @@ class Service:
             (deepl.show, deepl.operations(models, engine, documents, glossaries)),
             (native.show, native.operations(models, engine, documents, glossaries, self.scorers)),
         )
-        return [self.gate.route(show, operation) for show, operations in known for operation in operations]
+        return [
+            Route(operation.path, Endpoint(self.gate, show, operation), methods=operation.methods.split())
+            for show, operations in known
+            for operation in operations
+        ]
 
     def close(self) -> None:
         """End all work."""

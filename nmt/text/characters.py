@@ -20,7 +20,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from nmt.text.items import NO_USER_ITEMS, find_items
+from nmt.text.items import NO_USER_ITEMS, outside_items
 from nmt.text.scripts import ONE_CASE, WORD
 from nmt.text.suspicions import prose
 from nmt.text.user_items import UserItems
@@ -75,12 +75,7 @@ class Characters:
         text = NO_BREAK.sub(" ", text) if "\u00a0" in text or "\u202f" in text else text
         if self.known.issuperset(text):
             return text
-        result, end = list[str](), 0
-        for item in find_items(text):
-            if item.kind != "number":
-                result += [self.replaced(text[end : item.start]), item.text]
-                end = item.end
-        return "".join([*result, self.replaced(text[end:])]).strip()
+        return outside_items(text, self.replaced, numbers=True).strip()
 
     def lacks(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> bool:
         """Whether a readable text has letters, and outside of its items characters without a piece."""

@@ -204,6 +204,17 @@ def framed(items: Sequence[Item], text: str) -> Counter[tuple[str, str]]:
     return found
 
 
+def closing_braces(text: str) -> dict[int, int]:
+    """For each opening brace that is closed, the end of its closing brace."""
+    opened, ends = list[int](), dict[int, int]()
+    for brace in re.finditer("[{}]", text):
+        if brace[0] == "{":
+            opened.append(brace.start())
+        elif opened:
+            ends[opened.pop()] = brace.end()
+    return ends
+
+
 class Reader:
     """What is known of a whole text, for items that depend on more than their own characters."""
 
@@ -217,14 +228,7 @@ class Reader:
 
     @cached_property
     def braces(self) -> dict[int, int]:
-        """For each opening brace that is closed, the end of its closing brace."""
-        opened, ends = list[int](), dict[int, int]()
-        for brace in re.finditer("[{}]", self.text):
-            if brace[0] == "{":
-                opened.append(brace.start())
-            elif opened:
-                ends[opened.pop()] = brace.end()
-        return ends
+        return closing_braces(self.text)
 
     def end_of(self, match: re.Match[str]) -> int:
         """Where the item ends that PATTERN has found; 0 if it is none."""

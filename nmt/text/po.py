@@ -11,6 +11,7 @@ LINE = re.compile(
     r"[ \t]*+(?:(?P<comment>#[^\r\n]*+)|(?:(?P<name>msg[a-z_]++)(?:\[(?P<index>\d{1,2})\])?[ \t]*+)?"
     rf"(?P<string>{STRING}))?[ \t]*+(?:\r\n?|\n|\Z)"
 )
+CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
 ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
@@ -33,6 +34,12 @@ class Entry:
     def answers(self) -> list[str]:
         """The keywords of its translations, in order."""
         return [name for name in self.spans if name.startswith("msgstr")]
+
+
+def charset(header: bytes) -> str:
+    """The encoding that a catalogue names; empty if it names none, as templates do."""
+    match = CHARSET.search(header)
+    return match[1].decode("ascii") if match and match[1] != b"CHARSET" else ""
 
 
 def read_entries(text: str) -> Iterator[Entry]:

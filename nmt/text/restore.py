@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 
 from nmt.text.items import CLOSING_QUOTES, LETTER, NO_USER_ITEMS, OPENING, QUOTES, UNIT, Item, find_items, tag_pairs
 from nmt.text.tokens import Links, Node, Placing, Range, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
@@ -233,11 +233,8 @@ class Lifting:
         self.nodes, self.ranges, self.around = list[Node](), list[tuple[int, int]](), [-1]
 
     def lifted(self, user_items: UserItems) -> Lifted:
-        depth = lowest = 0
-        for mark in MARK.findall(self.text):
-            depth += (mark == OPENS) - (mark == CLOSES)
-            lowest = min(lowest, depth)
-        for _ in range(-lowest):  # pairs that begin before this text, the outermost first
+        depths = accumulate(((mark == OPENS) - (mark == CLOSES) for mark in MARK.findall(self.text)), initial=0)
+        for _ in range(-min(depths)):  # pairs that begin before this text, the outermost first
             self.add(Node("", 0, 0, self.around[-1], closing=""))
         position = 0
         for match in re.finditer(f"[{OPENS}{CLOSES}]|{GROUP.pattern}", self.text):

@@ -188,30 +188,19 @@ def repeats_word(source: str, translation: str) -> bool:
 def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
     """Whether a text repeats too much, if its source repeats words and characters so many times in a row."""
     words, fours = WORD.findall(text), [text[i : i + 4] for i in range(len(text) - 3)]
-    if evenly_thrice(words, LOOP_WORDS):  # most texts have no such word, and no four characters four times
+    if most_frequent(words) >= 3:  # most texts have no such word, and no four characters four times
         codes = encode(words)
         if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
             return True
-    if len(fours) - len(set(fours)) < 3 or max(Counter(fours).values()) < 4:
+    if most_frequent(fours) < 4:
         return False
     codes = encode(text)
     return any(repeats(codes, n) > max(3, 12 // n, 2 * source_characters) for n in range(1, LOOP_CHARACTERS + 1))
 
 
-def evenly_thrice(units: Sequence[str], farthest: int) -> bool:
-    """Whether some unit stands at three places in equal distances, of at most `farthest` units."""
-    if len(units) - len(set(units)) < 2:
-        return False
-    places: dict[str, set[int]] = {}
-    for place, unit in enumerate(units):
-        places.setdefault(unit, set()).add(place)
-    return any(
-        first + n in found and first + 2 * n in found
-        for found in places.values()
-        if len(found) > 2
-        for first in found
-        for n in range(1, farthest + 1)
-    )
+def most_frequent(units: Sequence[str]) -> int:
+    """How often the most frequent unit occurs."""
+    return max(Counter(units).values(), default=0)
 
 
 def character_repeats(text: str) -> int:

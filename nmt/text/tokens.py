@@ -10,7 +10,7 @@ or a sign. Signs are tokens of their own, so that a tag can end between a word a
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from unicodedata import category
@@ -42,19 +42,15 @@ def tokenize(text: str, cuts: Iterable[int] = (), user_items: UserItems = NO_USE
     return [*tokens, *words(text, position, len(text))]
 
 
-def words(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def words(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """The tokens of a part of a text without items. A mark (accent, vowel sign) stays with the character before it."""
-    begun, done = -1, start
+    found = list[tuple[int, int]]()
     for match in TOKEN.finditer(text, start, end):
         first, last = match.span()
-        is_mark = text[first] >= FIRST_MARK and begun >= 0 and first == done and category(text[first])[0] == "M"
-        if not is_mark:
-            if begun >= 0:
-                yield begun, done
-            begun = first
-        done = last
-    if begun >= 0:
-        yield begun, done
+        if text[first] >= FIRST_MARK and found and found[-1][1] == first and category(text[first])[0] == "M":
+            first, _ = found.pop()
+        found.append((first, last))
+    return found
 
 
 def is_word(text: str, token: tuple[int, int]) -> bool:
@@ -159,16 +155,12 @@ class Placing:
         if not places:
             return around[0], around[0]
         # A pair that goes on outside of the text has a fixed end.
-        first = around[0] if not node.core else None
-        last = around[1] if not node.closing else None
-        if first is not None and last is not None:
-            return around
-        if last is not None:
-            scores = self.scores(places[::-1], last)
-            return places[::-1][scores.index(max(scores))], last
-        if first is not None:
-            scores = self.scores(places, first)
-            return first, places[scores.index(max(scores))] + 1
+        if not node.closing:
+            scores = self.scores(places[::-1], around[1])
+            return places[::-1][scores.index(max(scores))], around[1]
+        if not node.core:
+            scores = self.scores(places, around[0])
+            return around[0], places[scores.index(max(scores))] + 1
         return self.best_run(places, taken)
 
     def scores(self, places: list[int], border: int) -> list[int]:

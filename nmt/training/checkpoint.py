@@ -49,15 +49,6 @@ class Progress:
     threads: int = 0
     """Number of CPU threads, if `Threads` has changed it."""
 
-    @property
-    def place(self) -> tuple[int, int]:
-        """The epoch and the batch with which the run goes on."""
-        return self.epoch, self.batch
-
-    @place.setter
-    def place(self, place: tuple[int, int]) -> None:
-        self.epoch, self.batch = place
-
     @classmethod
     def load(cls, checkpoint: Path) -> "Progress":
         """Read state.json, of this format or an older one. Raises ValueError if a newer version of nmt wrote it."""

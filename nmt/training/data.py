@@ -23,7 +23,7 @@ from nmt.data.sections import Section, weighted
 from nmt.data.store.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.record import read_json
-from nmt.data.stored import StoredPairs
+from nmt.data.stored import StoredPairs, read_store
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.model.contract import Model
 from nmt.model.device import pinned
@@ -69,7 +69,7 @@ class TrainingData:
             return cls.encode(prepared.tokenizer, list(prepared.train), prepared.val)
         folder = prepared.folder / "data"
         tokenizer = prepared.tokenizer.with_words(load_words(folder))
-        train = prepared.encoded()
+        train = read_store(prepared.store)
         facts = Facts(**{name: n for name, n in read_json(folder / FACTS, prepared.folder).items() if n})
         starts = list[tuple[list[int], list[int]]]()  # without tags of corpora
         for part in prepared.val_sets:

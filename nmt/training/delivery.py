@@ -87,7 +87,7 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     pairs, best = list[Pair](), list[Translation]()
     for tokenizer, rows in data.validation_sets:
         translator = Translator(model, tokenizer, plain(config.search), facts=data.facts)
-        chosen = [data.validation_text[n] for n in rows[: CONFIDENCE_SENTENCES // len(data.validation_sets)]]
+        chosen = [data.validation_text[n] for n in rows[: max(1, CONFIDENCE_SENTENCES // len(data.validation_sets))]]
         pairs += chosen
         best += [translations[0] for translations in translator.translate_n_best([source for source, _ in chosen])]
     scores = [CHRF().sentence_score(t.text, [target]).score for t, (_, target) in zip(best, pairs, strict=True)]

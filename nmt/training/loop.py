@@ -89,7 +89,7 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
         trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
         trainer.threads.start(trainer.progress.threads)
-    trainer.feed.go_to(trainer.progress.place)
+    trainer.feed.go_to((trainer.progress.epoch, trainer.progress.batch))
     return trainer
 
 
@@ -243,9 +243,10 @@ class Trainer:
             if skipped == self.config.skip_nonfinite:
                 self.stop_before(problem)
             say(f"{problem}. These batches are skipped.")
-            self.progress.place = group[-1].after
+            self.progress.epoch, self.progress.batch = group[-1].after
             self.clear_gradients()
-        self.progress.step, self.progress.place = self.progress.step + 1, group[-1].after
+        self.progress.step += 1
+        self.progress.epoch, self.progress.batch = group[-1].after
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = learning_rate(self.progress.step, self.config)
         self.update()

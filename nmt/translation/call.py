@@ -59,9 +59,7 @@ class Call:
         found = dict(zip(chain(*numbers), chain(*each), strict=True))
         lists = [found[number] for number in range(len(requests))]
         if self.stop and self.stop.is_late():
-            lists = [
-                [t if t.finished or "unfinished" in t.flags else t.flagged("unfinished") for t in n] for n in lists
-            ]
+            lists = [[t if t.finished else t.flagged("unfinished") for t in found] for found in lists]
         return lists
 
     def translate(self, requests: Sequence[Request]) -> Lists:

@@ -52,9 +52,9 @@ class Automata:
 class ConstraintCompiler:
     """Compiles constraints for the target vocabulary of a tokenizer."""
 
-    def __init__(self, tokenizer: Tokenizer, engine: Engine, automata: Automata | None = None) -> None:
+    def __init__(self, tokenizer: Tokenizer, engine: Engine, automata: Automata) -> None:
         """`automata`: those of the same target vocabulary."""
-        self.tokenizer, self.engine, self.automata = tokenizer, engine, automata or Automata(tokenizer)
+        self.tokenizer, self.engine, self.automata = tokenizer, engine, automata
 
     def compile(self, constraints: Constraints, n_source: int, search: SearchConfig) -> CompiledConstraints:
         """Compile the constraints of a source of `n_source` pieces; ValueError, for the user, if they can't be met."""

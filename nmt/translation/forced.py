@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from nmt.config import SearchConfig
-from nmt.decode.engine import Engine, IdPair
+from nmt.decode.engine import Engine, IdPair, fits
 from nmt.decode.hypothesis import UNSEARCHED, Hypothesis
 from nmt.decode.parallel import halve_if_too_large
 from nmt.decode.stop import Late, Stop
@@ -105,7 +105,7 @@ class ForcedScorer:
     def score_ids(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[Hypothesis | None]:
         """The target of each pair as a hypothesis; None if a side is too long."""
         lengths = [max(len(source), len(target)) for source, target in pairs]
-        fitting = [i for i, length in enumerate(lengths) if length <= MAX_SCORED and self.engine.fits(*pairs[i])]
+        fitting = [i for i, length in enumerate(lengths) if length <= MAX_SCORED and fits(self.engine, *pairs[i])]
         scored: list[Hypothesis | None] = [None] * len(pairs)
         log_probs = partial(self.engine.score, stop=stop)
         for rows in make_batches(fitting, self.search.batch_size, lengths.__getitem__):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nmt.fields import require
-from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation, ranks
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation, join, ranks
 from nmt.text.normalise import one_line, tidy
 from nmt.translation.translator import Translator
 
@@ -144,16 +144,15 @@ class Json(Format):
     def answer(self, sources: Sequence[str], lines: Sequence[Translation]) -> dict[str, Any]:
         """The new members of the output, from the lines of a text and a translation of each."""
         pieces, pairs = self.translator.tokenizer.target_pieces, list(zip(sources, lines, strict=True))
-        parts = [part.hypothesis for line in lines for part in line.parts]
-        scores = [line.score for line in lines if line.parts] or [0.0]
+        whole = join(lines)
         result: dict[str, Any] = {
             "translation": "\n".join(with_blanks(source, line.text) for source, line in pairs),
-            "score": round(sum(scores) / len(scores), 4),
+            "score": round(whole.score, 4),
             "confidence": round(min(line.confidence for line in lines), 4),
-            "tokens": [piece for part in parts for piece in (*pieces(part.ids), "</s>")],
-            "token_log_probs": [round(log_prob, 4) for part in parts for log_prob in part.token_log_probs],
-            "flags": sorted({flag for line in lines for flag in line.flags}),
-            "fallback": ", ".join(dict.fromkeys(line.fallback for line in lines if line.fallback)),
+            "tokens": [piece for part in whole.parts for piece in (*pieces(part.hypothesis.ids), "</s>")],
+            "token_log_probs": [round(log_prob, 4) for log_prob in whole.token_log_probs],
+            "flags": sorted(whole.flags),
+            "fallback": whole.fallback,
         }
         if self.quality:
             known = [line.quality for line in lines if line.quality is not None]

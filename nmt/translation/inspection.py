@@ -16,6 +16,7 @@ from nmt.config import Config
 from nmt.config.names import flatten
 from nmt.config.recipes import find_recipe, load_config, read_settings
 from nmt.fields import require
+from nmt.files import model_in
 from nmt.model.blocks import Stack
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
@@ -110,14 +111,13 @@ Known = tuple[Model, dict[str, Any], dict[str, Any]]
 
 def read_folder(folder: Path) -> Known:
     model, tokenizer, info = load_model(folder)
-    facts = asdict(info.facts)
     settings = {f"model.{name}": value for name, value in asdict(info.model).items()}
     settings |= {f"search.{name}": value for name, value in asdict(info.search).items()}
-    file = folder / "config.json"
+    file = model_in(folder) / "config.json"
     known = {name: getattr(info, name) for name in ("source", "target", "corpus", "objective", "version")}
     known["vocabulary"] = {"source": tokenizer.src_vocab_size, "target": tokenizer.tgt_vocab_size}
     known["one_tokenizer"] = tokenizer.joint
-    known["facts"] = facts if info.objective == "translation" else None
+    known["facts"] = asdict(info.facts) if info.objective == "translation" else None
     known["format"] = take_format(json.loads(file.read_text(encoding="utf8")), file)
     return model, settings, known
 

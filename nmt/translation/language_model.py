@@ -7,8 +7,6 @@ begins with a blank if a new word begins.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +15,7 @@ import torch
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.generation import Continuations
-from nmt.decode.parallel import halve_if_too_large, map_batches
+from nmt.decode.parallel import map_items
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample_parts
 from nmt.decode.stop import Stop
@@ -198,21 +196,18 @@ class LanguageModel:
             for part in bounded(batch, replace(search, samples=len(samples)), max(limits[i] for i in batch))
         ]
 
-        def run(batch: list[int]) -> list[Growing]:
+        def run(batch: list[int]) -> list[list[Growing]]:
             starts = [(not ids[i] or ends_in_blank(prompts[i])) for i in batch]
-            growing = [Growing(self.tokenizer, stop, at_start=start) for start in starts for _ in samples]
+            growing = [[Growing(self.tokenizer, stop, at_start=start) for _ in samples] for start in starts]
             for part in sample_parts(len(samples), len(batch) * max(limits[i] for i in batch)):
-                chosen = [growing[n * len(samples) + w] for n in range(len(batch)) for w in part]
+                chosen = [of_prompt[w] for of_prompt in growing for w in part]
                 job = Continuations(self.model, [ids[i] for i in batch], [limits[i] for i in batch], search, part)
                 for _ in grow(job, chosen, until):
                     pass
             return growing
 
-        for batch, growing in zip(
-            batches, map_batches(partial(halve_if_too_large, run), batches, self.device), strict=True
-        ):
-            for n, i in enumerate(batch):
-                results[i] = [grown.continuation() for grown in growing[n * len(samples) : (n + 1) * len(samples)]]
+        for i, growing in map_items(run, batches, self.device):
+            results[i] = [grown.continuation() for grown in growing]
         return results
 
     def stream(
@@ -249,14 +244,13 @@ class LanguageModel:
         search, ids, room = self.settings(search, stop), self.encode(texts), self.model.longest_target(0)
         longest = MAX_SCORED if room is None else min(MAX_SCORED, room)
         fitting = [i for i, text in enumerate(ids) if len(text) <= longest]
-        batches = list(make_batches(fitting, search.batch_size, lambda i: len(ids[i]) + 1))
+        batches = make_batches(fitting, search.batch_size, lambda i: len(ids[i]) + 1)
 
         def run(batch: list[int]) -> list[list[float]]:
             return self.engine.score_texts([ids[i] for i in batch], stop)
 
         scores: list[TextScore | None] = [None] * len(ids)
-        found = map_batches(partial(halve_if_too_large, run), batches, self.device)
-        for i, log_probs in zip(chain(*batches), chain(*found), strict=True):
+        for i, log_probs in map_items(run, batches, self.device):
             scores[i] = TextScore(tidy(texts[i])[0], ids[i], log_probs)
         return scores
 

@@ -4,7 +4,7 @@ out.
 The model is one of `training.objective` pair: it reads a pair, and tells whether the two sides translate each other or
 one was spoiled (see `nmt.data.copies.false_pairs`).
 
-Shapes: B batch, S pieces of a pair with its special pieces, M model width.
+Shapes: B batch, S pieces of a pair with its special pieces, V vocabulary.
 """
 
 from collections.abc import Callable, Sequence
@@ -76,11 +76,8 @@ class PairScorer:
             ids_BS, mask_BS = whole.padded(torch.tensor(rows), eos=True)
             first_BS = torch.zeros_like(mask_BS)
             first_BS[:, 0] = True
-            states_BM = self.model.target_states(ids_BS, mask_BS, ids_BS, first_BS)
-            qualities: list[float] = (
-                apply(self.model.output, states_BM)[:, [TRUE, FALSE]].float().softmax(1)[:, 0].tolist()
-            )
-            return qualities
+            logits_BV = apply(self.model.output, self.model.target_states(ids_BS, mask_BS, ids_BS, first_BS))
+            return logits_BV[:, [TRUE, FALSE]].float().softmax(1)[:, 0].tolist()
 
         for rows in make_batches(fitting, BATCH_SIZE, lengths.__getitem__):
             for i, quality in zip(rows, halve_if_too_large(run, rows), strict=True):

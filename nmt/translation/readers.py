@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from multiprocessing import parent_process
 from queue import Empty, SimpleQueue
@@ -25,15 +25,11 @@ from threading import Lock, Thread
 from typing import IO, Any
 
 import torch
-from torch import Tensor
 
 from nmt.config import SearchConfig
 from nmt.data.store.engines import usable_cores
-from nmt.decode.engine import Engine, IdPair, Ids
-from nmt.decode.hypothesis import AllConstraints, Hypothesis
+from nmt.decode.engine import Engine, Ids
 from nmt.decode.shortlist import Shortlist
-from nmt.decode.stop import Stop
-from nmt.model.contract import GenerativeModel
 from nmt.model.device import is_out_of_memory
 from nmt.reading.request import Lists, Request
 from nmt.text.markup import Mode
@@ -53,15 +49,13 @@ Translate = Callable[[Sequence[Request]], Lists]
 
 @dataclass(frozen=True, eq=False)
 class FarEngine:
-    """In a process: the engine of the process that started this one."""
+    """In a process: the engine of the process that started this one. What isn't here is asked of that process."""
 
     questions: IO[bytes]
     answers: IO[bytes]
     longest_source: int | None
-    precision: str
     shortlist: Shortlist | None
 
-    models: Sequence[GenerativeModel] = ()
     device = torch.device("cpu")  # where this process computes
     takes_phrases, leaves_python = True, False
 
@@ -80,33 +74,9 @@ class FarEngine:
     def longest_target(self, n_source: int) -> int | None:
         return self.ask("longest_target", n_source)
 
-    def check(self, search: SearchConfig) -> None:
-        """Any can be followed."""
-
-    def fits(self, source: Ids, target: Ids) -> bool:
-        return bool(self.ask("fits", source, target))
-
-    def search(
-        self, sources: Sequence[Ids], options: SearchConfig, constraints: AllConstraints = (), stop: Stop | None = None
-    ) -> list[list[Hypothesis]]:
-        return self.ask("search", sources, options, constraints)
-
-    def rest(
-        self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
-    ) -> list[list[Hypothesis]]:
-        return self.ask("rest", sources, starts, options)
-
-    def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
-        return self.ask("log_probs_of", pairs, pieces)
-
-    def score(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[list[float]]:
-        return self.ask("score", pairs)
-
-    def attention(self, source: Ids, target: Ids) -> Tensor:
-        return self.ask("attention", source, target)
-
-    def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
-        return self.ask("next_log_probs", source, targets)
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Another method of the engine. No call here may be stopped, so its arguments can be sent."""
+        return partial(self.ask, name)
 
 
 class Readers:
@@ -144,7 +114,7 @@ class Readers:
         variables = os.environ | {"PYTHONPATH": os.pathsep.join(places), "CUDA_VISIBLE_DEVICES": ""}
         parts = {name: getattr(translator, name) for name in PARTS}
         parts["kind"] = type(translator)
-        parts["engine"] = tuple(getattr(self.engine, name) for name in ("longest_source", "precision", "shortlist"))
+        parts["engine"] = self.engine.longest_source, self.engine.shortlist
         with contextlib.suppress(OSError):  # without processes, lines are read here
             for _ in range(number):
                 # In a session of its own: Ctrl-C is for this process, and the others end with it.

@@ -93,47 +93,40 @@ def translate_lines(lines: Sequence[Reading], search: SearchConfig, attempt: Att
         lists[n] = translations
     if search.guard:
         judged = [Line(judge, *line) for line in zip(lines, lists, strict=True)]
-        lists = Guard(judged, search, attempt).repaired()
+        retry_wrong(judged, search, attempt)
+        lists = [line.translations for line in judged]
     return lists
 
 
-@dataclass
-class Guard:
+def retry_wrong(lines: "list[Line]", search: SearchConfig, attempt: Attempt) -> None:
     """The retries of the lines of a call."""
 
-    lines: "list[Line]"
-    search: SearchConfig
-    attempt: Attempt
-
-    def repaired(self) -> Lists:
-        search, lines = self.search, self.lines
-        self.retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
-        self.retry("items", LIFTED, [line for line in lines if "items" in line.flags])
-        knows_case = bool(lines) and lines[0].judge.tokenizer.words is not None
-        in_small = [line for line in lines if line.flags and not (knows_case or line.reading.constraints)]
-        self.retry("lower case", LOWERED, [line for line in in_small if in_capitals(line.text, line.reading)])
-        for line in lines:
-            if line.flags and not line.reading.constraints and not any(map(str.isalpha, line.text)):
-                copy = Translation(tidy(line.reading.text)[0], 0.0, ())
-                line.consider([copy] * len(line.translations), "copy")
-        self.retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
-        wrong = [line for line in lines if line.flags - line.bearable]
-        if wrong and not search.samples:
-            search = replace(
-                search,
-                beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
-                no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
-                min_length=max(1, search.min_length),
-            )
-            self.retry("no repeats", USUAL, wrong, search)
-        self.retry("shorter spans", HALVES, [line for line in wrong if line.flags - line.bearable], search)
-        return [line.translations for line in lines]
-
-    def retry(self, name: str, steps: Steps, chosen: list["Line"], search: SearchConfig | None = None) -> None:
-        lists = self.attempt([line.reading for line in chosen], steps, search or self.search) if chosen else []
+    def retry(name: str, steps: Steps, chosen: list["Line"], search: SearchConfig = search) -> None:
+        lists = attempt([line.reading for line in chosen], steps, search) if chosen else []
         for line, translations in zip(chosen, lists, strict=True):
             if translations:
                 line.consider(translations, name)
+
+    retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
+    retry("items", LIFTED, [line for line in lines if "items" in line.flags])
+    knows_case = bool(lines) and lines[0].judge.tokenizer.words is not None
+    in_small = [line for line in lines if line.flags and not (knows_case or line.reading.constraints)]
+    retry("lower case", LOWERED, [line for line in in_small if in_capitals(line.text, line.reading)])
+    for line in lines:
+        if line.flags and not line.reading.constraints and not any(map(str.isalpha, line.text)):
+            copy = Translation(tidy(line.reading.text)[0], 0.0, ())
+            line.consider([copy] * len(line.translations), "copy")
+    retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
+    wrong = [line for line in lines if line.flags - line.bearable]
+    if wrong and not search.samples:
+        search = replace(
+            search,
+            beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
+            no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
+            min_length=max(1, search.min_length),
+        )
+        retry("no repeats", USUAL, wrong, search)
+    retry("shorter spans", HALVES, [line for line in wrong if line.flags - line.bearable], search)
 
 
 class Line:

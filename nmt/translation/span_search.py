@@ -3,20 +3,19 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import TypeVar
 
 from torch import Tensor
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
-from nmt.decode.engine import Engine, Ids
+from nmt.decode.engine import Engine, Ids, fits
 from nmt.decode.hypothesis import NO_CONSTRAINTS as FREE
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_output
-from nmt.decode.parallel import halve_if_too_large, map_batches
+from nmt.decode.parallel import map_items
 from nmt.decode.sampling import MAX_SLOTS
 from nmt.decode.stop import Stop
-from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term
+from nmt.reading.request import NO_CONSTRAINTS, Constraints
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.insertion import MOST_TERMS, SCORED, Draft, narrower
 
@@ -38,13 +37,6 @@ class Span:
 
     ids: tuple[int, ...]
     constraints: Constraints = NO_CONSTRAINTS
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def with_terms(self, must: tuple[Term, ...]) -> "Span":
-        """The span with these terms in place of its own."""
-        return replace(self, constraints=replace(self.constraints, must=must))
 
 
 Found = dict[Span, list[Hypothesis]]
@@ -84,7 +76,7 @@ class SpanSearch:
         first, and terms that are missing are put in (see `nmt.translation.insertion`).
         """
         distinct = dict.fromkeys(spans)  # not a set, so that batches are the same in every process
-        compiled = {s: self.compiler.compile(s.constraints, len(s), search) for s in distinct if s.constraints}
+        compiled = {s: self.compiler.compile(s.constraints, len(s.ids), search) for s in distinct if s.constraints}
         # A list of translations that only lack forbidden phrases comes from constrained search.
         single = search.n_best == 1
         phrased = {s: c for s, c in compiled.items() if c.phrases and (single or c.phrases.required)}
@@ -103,7 +95,7 @@ class SpanSearch:
             return results
         many = [draft for draft in all_drafts if draft.n_terms > MOST_TERMS and draft.writable]
         ended = {draft: draft.ended() for draft in many}
-        self.take_scored({d: ids for d, ids in ended.items() if self.engine.fits(d.source, ids)}, search)
+        self.take_scored({d: ids for d, ids in ended.items() if fits(self.engine, d.source, ids)}, search)
         kept = {span: [draft for draft in of_span if draft.lacking is not None] for span, of_span in drafts.items()}
         results |= {span: merged(of_span) for span, of_span in kept.items()}
         few = {s: found for s, found in drafts.items() if found and found[0].n_terms <= MOST_TERMS}
@@ -123,11 +115,11 @@ class SpanSearch:
         # The library reads the part of the prefixes that is common to a batch at once.
         by_length = make_batches(begun, search.batch_size, lambda pair: len(pair[1].prefix))
         most = max(longest_output(len(d.source), search, room(len(d.source)), start) for d, start in begun)
-        batches = [part for batch in by_length for part in bounded(batch, search, most + 1)]
-        found = map_batches(partial(halve_if_too_large, rest), batches, self.engine.device)
+        batches = (part for batch in by_length for part in bounded(batch, search, most + 1))
+        found = map_items(rest, batches, self.engine.device)
         if stop and stop.is_late():  # a translation without its terms is better than the beginning of one with them
             return
-        for (draft, _), (best, *_) in zip(chain(*batches), chain(*found), strict=True):
+        for (draft, _), (best, *_) in found:
             draft.take(best)
         self.take_scored({draft: draft.start(whole=True) for draft in self.with_places(going)}, search)
 
@@ -137,10 +129,9 @@ class SpanSearch:
         def log_probs(batch: list[Draft]) -> list[Tensor]:
             return self.engine.log_probs_of([(d.source, d.found.ids) for d in batch], [d.firsts for d in batch])
 
-        going = [draft for draft in drafts if draft.goes_on and self.engine.fits(draft.source, draft.ended())]
-        batches = [*make_batches(going, SCORED, lambda draft: max(len(draft.source), len(draft.found.ids)))]
-        outputs = map_batches(partial(halve_if_too_large, log_probs), batches, self.engine.device)
-        for draft, log_probs_PT in zip(chain(*batches), chain(*outputs), strict=True):
+        going = [draft for draft in drafts if draft.goes_on and fits(self.engine, draft.source, draft.ended())]
+        batches = make_batches(going, SCORED, lambda draft: max(len(draft.source), len(draft.found.ids)))
+        for draft, log_probs_PT in map_items(log_probs, batches, self.engine.device):
             draft.weigh(log_probs_PT)
         return going
 
@@ -150,9 +141,8 @@ class SpanSearch:
         def log_probs(batch: list[Draft]) -> list[list[float]]:
             return self.engine.score([(draft.source, drafts[draft]) for draft in batch])
 
-        batches = [*make_batches(drafts, SCORED, lambda draft: len(drafts[draft]))]
-        outputs = map_batches(partial(halve_if_too_large, log_probs), batches, self.engine.device)
-        for draft, found in zip(chain(*batches), chain(*outputs), strict=True):
+        batches = make_batches(drafts, SCORED, lambda draft: len(drafts[draft]))
+        for draft, found in map_items(log_probs, batches, self.engine.device):
             draft.take(Hypothesis.of(drafts[draft], found, search))
 
     def search_each(
@@ -169,27 +159,19 @@ class SpanSearch:
             is_free = compiled.get(span, FREE) == FREE
             settings = search if is_free else constrained_search(search, compiled[span])
             groups.setdefault((settings, is_free), []).append(span)
-        work: list[tuple[SearchConfig, list[Span]]] = []
+        batches, settings_of = list[list[Span]](), dict[Span, SearchConfig]()
         for (settings, _), group in groups.items():
-            for batch in make_batches(group, settings.batch_size, len):
+            settings_of |= dict.fromkeys(group, settings)
+            for batch in make_batches(group, settings.batch_size, lambda span: len(span.ids)):
                 room = self.engine.longest_target
-                limits = [longest_output(len(s), settings, room(len(s)), compiled.get(s, FREE)) for s in batch]
-                work += [(settings, part) for part in bounded(batch, settings, max(limits) + 1)]
+                limits = [longest_output(len(s.ids), settings, room(len(s.ids)), compiled.get(s, FREE)) for s in batch]
+                batches += bounded(batch, settings, max(limits) + 1)
 
-        outputs = map_batches(
-            lambda item: halve_if_too_large(
-                lambda batch: self.engine.search(
-                    [s.ids for s in batch], item[0], [compiled.get(s, FREE) for s in batch], stop
-                ),
-                item[1],
-            ),
-            work,
-            self.engine.device,
-        )
-        results: Found = {}
-        for (_, batch), output in zip(work, outputs, strict=True):
-            results.update(zip(batch, output, strict=True))
-        return results
+        def hypotheses(batch: list[Span]) -> list[list[Hypothesis]]:
+            starts = [compiled.get(span, FREE) for span in batch]
+            return self.engine.search([span.ids for span in batch], settings_of[batch[0]], starts, stop)
+
+        return dict(map_items(hypotheses, batches, self.engine.device))
 
     def place_terms(
         self, lines: list[list[Span]], search: SearchConfig, stop: Stop | None = None
@@ -217,7 +199,10 @@ class SpanSearch:
             for k, term in enumerate(lines[n][0].constraints.must):
                 values = [draft.value(1 << k) for draft in of_line]
                 must[0 if term.source else values.index(max(values))].append(term)
-            placed[n] = [span.with_terms(tuple(terms)) for span, terms in zip(lines[n], must, strict=True)]
+            placed[n] = [
+                replace(span, constraints=replace(span.constraints, must=tuple(terms)))
+                for span, terms in zip(lines[n], must, strict=True)
+            ]
         return list(chain(*placed)), found
 
 

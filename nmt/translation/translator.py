@@ -45,7 +45,6 @@ from nmt.translation.model_folder import (
     load_shortlist,
     open_model,
     read_config,
-    require_objective,
     require_translator,
 )
 from nmt.translation.readers import Readers
@@ -144,10 +143,8 @@ class Translator:
         """
         folders = [model_in(Path(path)) for path in ([folder] if isinstance(folder, Path | str) else folder)]
         require(bool(folders), "the list of model folders is empty")
-        precision, backend = (
-            read_value(precision, DecodingPrecision, "precision"),
-            read_value(backend, Backend, "backend"),
-        )
+        precision = read_value(precision, DecodingPrecision, "precision")
+        backend = read_value(backend, Backend, "backend")
         if backend == "ctranslate2":
             require(adapter is None, "CTranslate2 adds no adapter: export the model folder of the adapter's run")
             require(len(folders) == 1, f"{len(folders)} models are given, but CTranslate2 runs no ensembles: give one")
@@ -172,15 +169,15 @@ class Translator:
         """Load model folders of ours; also what the first one's config.json says."""
         keep_freed_memory()
         opened, device = [open_model(path) for path in folders], choose_device(str(device))
-        first, tokenizer, info, load_weights = opened[0]
-        require_objective(info, folders[0])
+        _, tokenizer, info, load_weights = opened[0]
+        models = [
+            require_translator(model, info, path) for path, (model, _, info, _) in zip(folders, opened, strict=True)
+        ]
         for licence in {info.licence for _, _, info, _ in opened if "-nc" in info.licence.lower()}:
             print(licence_sentence(licence), file=sys.stderr)
         for path, (_, other, _, _) in zip(folders, opened, strict=True):
-            is_same = tokenizer.same_as(other)
-            require(
-                is_same, f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
-            )
+            problem = f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
+            require(tokenizer.same_as(other), problem)
         is_alone = backend == "auto" and len(opened) == 1 and adapter is None and device.type == "cpu"
         plain = plain_engine(folders[0], tokenizer, info, precision) if is_alone else None
         if plain is None:
@@ -189,10 +186,7 @@ class Translator:
                 model.to(device)
         if adapter is not None:
             require(len(opened) == 1, f"{len(opened)} models are given with an adapter: give the one that it fits")
-            add_adapter(first, Path(adapter))
-        models = [
-            require_translator(model, info, path) for path, (model, _, info, _) in zip(folders, opened, strict=True)
-        ]
+            add_adapter(models[0], Path(adapter))
         problem = "precision int8 is for searches by CTranslate2, which doesn't do them here: take auto, fp32 or bf16"
         require(plain is not None or precision != "int8", problem)
         shortlist = load_shortlist(folders[0], tokenizer)
@@ -226,7 +220,7 @@ class Translator:
     @property
     def model(self) -> GenerativeModel:
         """The model, or the first of an ensemble, of PyTorch."""
-        if isinstance(self.engine, TorchEngine) and self.engine.load:
+        if isinstance(self.engine, TorchEngine):
             self.engine.load()
         return self.engine.models[0]
 
@@ -234,10 +228,6 @@ class Translator:
     def plain(self) -> CTranslate2Engine | None:
         """What does plain searches in place of PyTorch, if something does."""
         return self.engine.plain if isinstance(self.engine, TorchEngine) else None
-
-    @property
-    def shortlist(self) -> Shortlist | None:
-        return self.engine.shortlist
 
     @property
     def precision(self) -> str:

@@ -71,7 +71,6 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
     assert (config.training.max_steps, config.training.learning_rate) == (8, 3e-3)
     assert (config.model.d_model, config.model.d_ff) == (64, ModelConfig().d_ff)
     assert settings() == Config()
-    assert settings("--training.max_steps", "010").training.max_steps == 10
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ def test_a_compressed_file_is_read_and_a_damaged_one_is_refused_by_its_name(tmp_
 def test_compressed_text_without_the_name_is_refused_and_so_is_an_output_with_it(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="standard input is compressed: unpack it with gunzip"):
         list(read_chunks(io.BytesIO(gzip.compress(b"Hund\n")), 9))
+    with pytest.raises(ValueError, match="standard input is compressed: unpack it with unzstd"):
+        list(read_chunks(io.BytesIO(b"\x28\xb5\x2f\xfd\x24\x05\x29\0\0Hund\n"), 9))
     with pytest.raises(ValueError, match=r"the output is not compressed: leave out \.gz"):
         open_output(str(tmp_path / "out.gz"), [])
 

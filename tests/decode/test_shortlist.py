@@ -58,28 +58,25 @@ def test_it_goes_into_the_model_folder(translator: Translator, tmp_path: Path) -
     save_model(tmp_path / "with", weights, translator.tokenizer, info, "", found)
     save_model(tmp_path / "without", weights, translator.tokenizer, info, "")
     loaded = Translator.load(tmp_path / "with", "cpu", precision="fp32")
-    assert loaded.shortlist is not None
-    assert loaded.shortlist.candidates_UC.equal(found.candidates_UC)
+    assert loaded.engine.shortlist is not None
+    assert loaded.engine.shortlist.candidates_UC.equal(found.candidates_UC)
     assert loaded.translate(["Hund"])[0]
-    assert Translator.load(tmp_path / "without", "cpu", precision="fp32").shortlist is None
+    assert Translator.load(tmp_path / "without", "cpu", precision="fp32").engine.shortlist is None
 
 
 @pytest.mark.parametrize(
-    ("name", "tensor"),
+    "candidates",
     [
-        ("candidates_UC", torch.zeros(5, 3, dtype=torch.int32)),
-        ("candidates_UC", torch.zeros(400, dtype=torch.int32)),
-        ("candidates_UC", torch.full((400, 3), 9000, dtype=torch.int32)),
-        ("candidates_UC", torch.zeros(400, 0, dtype=torch.int32)),
+        torch.zeros(5, 3, dtype=torch.int32),
+        torch.zeros(400, dtype=torch.int32),
+        torch.full((400, 3), 9000, dtype=torch.int32),
+        torch.zeros(400, 0, dtype=torch.int32),
     ],
 )
-def test_a_shortlist_of_another_model_is_refused(
-    translator: Translator, tmp_path: Path, name: str, tensor: Tensor
-) -> None:
-    size = translator.tokenizer.src_vocab_size
-    tensors = {"candidates_UC": torch.zeros(size, 3, dtype=torch.int32)}
-    write_tensors(tmp_path / "shortlist.safetensors", tensors)
+def test_a_shortlist_of_another_model_is_refused(translator: Translator, tmp_path: Path, candidates: Tensor) -> None:
+    fitting = torch.zeros(translator.tokenizer.src_vocab_size, 3, dtype=torch.int32)
+    write_tensors(tmp_path / "shortlist.safetensors", {"candidates_UC": fitting})
     assert load_shortlist(tmp_path, translator.tokenizer) is not None
-    write_tensors(tmp_path / "shortlist.safetensors", tensors | {name: tensor})
+    write_tensors(tmp_path / "shortlist.safetensors", {"candidates_UC": candidates})
     with pytest.raises(ValueError, match="doesn't fit the model"):
         load_shortlist(tmp_path, translator.tokenizer)

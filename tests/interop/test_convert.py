@@ -92,8 +92,8 @@ def test_a_converted_model_gets_a_shortlist_from_pairs(folder: Path, capsys: pyt
     assert convert.main(["marian", "ours", *languages, "--shortlist", "corpus"]) == 0
     assert "learned from 200 pairs" in capsys.readouterr().err
     plain, ours = Translator.load("plain", "cpu"), Translator.load("ours", "cpu")
-    assert plain.shortlist is None
-    assert ours.shortlist is not None
+    assert plain.engine.shortlist is None
+    assert ours.engine.shortlist is not None
     lines = (folder / "corpus" / "test.de").read_text().splitlines()
     assert len(ours.translate(lines, replace(ours.search, beam_size=1))) == 10
     assert (folder / "ours" / "SHA256SUMS").read_text().count("shortlist.safetensors") == 1

@@ -13,7 +13,7 @@ import torch
 from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.languages import Languages
-from nmt.data.tokenizer.mapped import Mapped
+from nmt.data.tokenizer.mapped import mapped_models
 from nmt.decode.beam import force_score, search
 from nmt.decode.pytorch import pad
 from nmt.export import main
@@ -117,7 +117,7 @@ def test_the_program_of_the_card_translates_with_onnxruntime_alone(
         (folder / "joint.model").unlink()
         proto, names = tokenizer.source.serialized_model_proto(), tokenizer.source_pieces(range(model.vocab_size))
         pieces = [*names[:FIRST_PIECE], *reversed(names[FIRST_PIECE:])]
-        tokenizer = Tokenizer.of(Mapped.make((proto, proto), (pieces, pieces), Languages()))
+        tokenizer = Tokenizer(*mapped_models((proto, proto), (pieces, pieces), Languages()))
         tokenizer.save(folder)
     program = form.about(Export(model, tokenizer, INFO, "float32")).usage
     assert "nmt" not in program

@@ -25,7 +25,6 @@ def test_the_cache_is_as_large_as_the_formula_says(
 ) -> None:
     model = make(config(family=family, encoder_layers=2, decoder_layers=2, positions="rotary", **changes), 1)
     assert model.cache_bytes() == expected
-    assert model.cache_bytes(torch.bfloat16) == tuple(n // 2 for n in expected)
     assert model.bfloat16().cache_bytes() == tuple(n // 2 for n in expected)
 
 

@@ -17,6 +17,7 @@ from nmt.server.app import make_app
 from nmt.server.models import Direction, Models, Served, stamp_of
 from nmt.server.run import Server
 from nmt.server.service import Service
+from nmt.server.store.keys import make_key
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS
 
@@ -65,7 +66,7 @@ def know(service: Service, translator: Translator, phrases: Mapping[str, str]) -
 
     def served(source: str, target: str) -> Served:
         phrase = Phrases(translator, {phrases[source]: phrases[target]})
-        return Served(folder, models.all[0].info, [(source, target)], stamp_of(folder), phrase)
+        return Served(folder, [(source, target)], stamp_of(folder), phrase)
 
     pairs: list[Direction] = [(a, b) for a in phrases for b in phrases if a != b]
     models.by_direction = {pair: served(*pair) for pair in pairs}
@@ -116,6 +117,25 @@ def service(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ser
 def client(service: Service) -> Iterator[TestClient]:
     """Calls the service without a port. An error that the service doesn't handle would be raised."""
     with TestClient(make_app(service)) as client:
+        yield client
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """A file of keys."""
+    make_key(tmp_path / "keys.json", "nobody")
+    return tmp_path / "keys.json"
+
+
+@pytest.fixture
+def guarded_service(model_folder: Path, keys: Path, tmp_path: Path) -> Service:
+    """A service for who has one of `keys`."""
+    return make_service(model_folder, keys=str(keys), glossaries=str(tmp_path / "glossaries"))
+
+
+@pytest.fixture
+def guarded(guarded_service: Service) -> Iterator[TestClient]:
+    with TestClient(make_app(guarded_service)) as client:
         yield client
 
 

@@ -191,6 +191,12 @@ def test_what_is_inside_ignored_tags_stays(client: TestClient) -> None:
             404,
             "not found",
         ),
+        (
+            "translate",
+            {"text": ["a"], "target_lang": "EN", "source_lang": "DE", "glossary_ids": ["x"] * 6},
+            400,
+            "At most 5",
+        ),
         ("translate", {"text": ["a"] * 129, "target_lang": "EN"}, 413, "129 texts"),
         ("glossaries", {"name": "x", "source_lang": "de", "target_lang": "en"}, 400, "'entries' not specified"),
         ("glossaries", {"name": "x", "source_lang": "de", "target_lang": "en", "entries": "Hund"}, 400, "line 1"),

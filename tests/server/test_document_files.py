@@ -1,6 +1,7 @@
 """Documents in flight: for who has the token, for a while, and not too many."""
 
 import asyncio
+import shutil
 
 import pytest
 
@@ -24,7 +25,6 @@ async def test_a_document_is_kept_for_a_while() -> None:
     now = 0.0
     files = Files(ServeConfig(file_minutes=1), lambda: now)
     file, token = files.start(ME, "a.txt", "text/plain", made)
-    assert file.task
     await file.task
     assert files.get(file.id, token) is file
     for identity, wrong in ((file.id, ""), (file.id, token + "x"), ("x", token)):
@@ -45,7 +45,6 @@ async def test_the_oldest_result_makes_room_but_not_what_is_in_work() -> None:
         await gate.wait()
 
     first, token = files.start(ME, "a", "text/plain", made)
-    assert first.task
     await first.task
     waiting = [files.start(owner, "b", "text/plain", wait)[0] for owner in (ME, YOU)]
     with pytest.raises(Refused):
@@ -54,7 +53,7 @@ async def test_the_oldest_result_makes_room_but_not_what_is_in_work() -> None:
         files.start(Work("", "other"), "c", "text/plain", made)
     files.close()
     await asyncio.sleep(0)
-    assert all(file.task and (file.task.cancelled() or file.task.cancelling()) for file in waiting)
+    assert all(file.task.cancelled() or file.task.cancelling() for file in waiting)
 
 
 @pytest.mark.parametrize(("error", "message"), [(ValueError("broken"), "broken"), (OSError("secret"), "has failed")])
@@ -64,7 +63,6 @@ async def test_what_went_wrong_is_told(error: Exception, message: str) -> None:
 
     files = Files(ServeConfig())
     file, _ = files.start(ME, "a", "text/plain", fail)
-    assert file.task
     await file.task
     assert file.state == "error"
     assert message in file.message
@@ -80,7 +78,6 @@ def test_files_can_be_switched_off() -> None:
 async def test_a_file_is_deleted_on_time_even_if_nobody_asks_for_one() -> None:
     files = Files(ServeConfig(file_minutes=0.001))
     file, _ = files.start(ME, "a.txt", "text/plain", made)
-    assert file.task
     await file.task
     assert file.folder.exists()
     await asyncio.sleep(1.2)
@@ -99,14 +96,34 @@ async def test_one_client_leaves_room_for_the_files_of_others() -> None:
     with pytest.raises(Busy):
         files.start(ME, "a", "text/plain", wait)
     mine, token = files.start(YOU, "b", "text/plain", made)
-    assert mine.task
     await mine.task
     gate.set()
     while any(file.ended is None for file in files.known.values()):
         await asyncio.sleep(0)
     for _ in range(20):  # results of who has most make room
         file, _ = files.start(ME, "a", "text/plain", made)
-        assert file.task
         await file.task
     assert files.get(mine.id, token) is mine
+    files.close()
+
+
+async def test_what_fails_at_its_beginning_takes_no_place() -> None:
+    files = Files(ServeConfig(files=2))
+    for _ in range(3):
+        file, _ = files.start(ME, "a", "text/plain", made)
+        file.task.cancel()  # before its first step: nothing of it runs
+        await asyncio.sleep(0.01)
+        assert file.ended is not None
+    shutil.rmtree(file.folder.parent)  # as a program does that clears /tmp
+    file, token = files.start(ME, "a", "text/plain", made)
+    await file.task
+    assert files.get(file.id, token).state == "done"
+    shutil.rmtree(file.folder.parent)
+    file.folder.parent.touch()
+    for _ in range(3):
+        with pytest.raises(OSError, match=r"exist|directory"):
+            files.start(ME, "a", "text/plain", made)
+    file.folder.parent.unlink()
+    file, _ = files.start(ME, "a", "text/plain", made)
+    await file.task
     files.close()

@@ -1,8 +1,7 @@
 """What is checked before a body is read: who asks, from which site, and how much there may be."""
 
 import asyncio
-import itertools
-from collections.abc import Iterator
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +15,11 @@ from nmt.server.store.keys import make_key
 from nmt.server.work.owners import Room, owner_of
 from tests.server.attacks import file, http
 from tests.server.conftest import Slow, make_service
-from tests.server.test_run import serving, status
+from tests.server.test_run import send, serving, status, until
 
+pytestmark = pytest.mark.anyio
 ENTRIES = {"source": "de", "target": "en", "entries": {"Hund": "dog"}}
 GOOD: dict[str, Any] = {"q": "Hund", "source": "de", "target": "en"}
-
-
-@pytest.fixture
-def guarded(model_folder: Path, tmp_path: Path) -> Iterator[tuple[TestClient, str]]:
-    """A service with keys, and one of them."""
-    key = make_key(tmp_path / "keys.json", "me")
-    with TestClient(make_app(make_service(model_folder, keys=str(tmp_path / "keys.json")))) as client:
-        yield client, key
 
 
 def test_every_operation_says_who_may_ask(service: Service) -> None:
@@ -40,18 +32,17 @@ def test_every_operation_says_who_may_ask(service: Service) -> None:
 
 @pytest.mark.parametrize("head", [{}, {"authorization": "Bearer no"}])
 def test_nothing_of_a_body_is_parsed_before_the_key_is_known(
-    guarded: tuple[TestClient, str], head: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    guarded: TestClient, head: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, _ = guarded
     monkeypatch.setattr(operation, "read_fields", None)
     monkeypatch.setattr(operation, "read_value", None)
     for path in ("/v1/translate", "/v1/documents", "/v1/word_alternatives", "/v2/document", "/v3/glossaries"):
-        answer = client.post(path, content=b"a" * 100_000, headers=head)
+        answer = guarded.post(path, content=b"a" * 100_000, headers=head)
         assert answer.status_code == (403 if head or path.startswith(("/v2", "/v3")) else 401), path
 
 
-def test_a_key_in_a_form_stands_before_the_file(guarded: tuple[TestClient, str]) -> None:
-    client, key = guarded
+def test_a_key_in_a_form_stands_before_the_file(guarded: TestClient, keys: Path) -> None:
+    client, key = guarded, make_key(keys, "me")
     large = ("a.txt", b"Hund\n" * 50_000)
     first = client.post("/translate_file", data=GOOD | {"api_key": "x"}, files={"file": large})
     assert (first.status_code, first.json()["error"]) == (403, "Invalid API key")
@@ -97,6 +88,7 @@ OTHERS = [
     {"host": "evil.example:5000", "origin": "http://evil.example:5000"},
     {"sec-fetch-site": "cross-site"},
 ]
+WRONG_HOSTS = (b"a\r\nHost: b", b"a b", b"a@localhost", b"localhost/a")
 OURS = [
     {},
     {"host": "localhost:5000", "origin": "http://localhost:5000"},
@@ -129,16 +121,12 @@ def test_what_users_store_without_keys_is_not_for_pages_of_other_sites(model_fol
         assert client.get("/v1/glossaries/mine").status_code == 200
 
 
-def test_with_keys_any_page_that_has_one_may_ask(guarded: tuple[TestClient, str]) -> None:
-    client, key = guarded
-    head = {"authorization": f"Bearer {key}", "origin": "https://cat.example"}
-    assert client.get("/v1/glossaries", headers=head).status_code == 200
+def test_with_keys_any_page_that_has_one_may_ask(guarded: TestClient, keys: Path) -> None:
+    head = {"authorization": f"Bearer {make_key(keys, 'me')}", "origin": "https://cat.example"}
+    assert guarded.get("/v1/glossaries", headers=head).status_code == 200
 
 
-def test_the_limit_of_a_key_counts_every_request(model_folder: Path, tmp_path: Path) -> None:
-    keys, numbers = tmp_path / "keys.json", itertools.count()
-    make_key(keys, "first")
-    service = make_service(model_folder, keys=str(keys), glossaries=str(tmp_path / "g"))
+def test_the_limit_of_a_key_counts_every_request(guarded: TestClient, keys: Path) -> None:
     upload: dict[str, Any] = {"files": {"file": ("a.txt", b"Hund")}}
     calls: list[tuple[str, str, dict[str, Any]]] = [
         ("POST", "/translate_file", upload | {"data": GOOD}),
@@ -151,27 +139,25 @@ def test_the_limit_of_a_key_counts_every_request(model_folder: Path, tmp_path: P
         ("POST", "/detect", {"json": {"q": "Hund"}}),
         ("POST", "/v2/translate", {"json": {"text": ["Hund"], "target_lang": "EN-GB"}}),
     ]
-    with TestClient(make_app(service)) as client:
-        for method, path, sent in calls:
-            key = make_key(keys, f"key {next(numbers)}", requests=1)
-            head = {"authorization": f"Bearer {key}"}
-            assert client.request(method, path, headers=head, **sent).status_code < 300, path
-            assert client.request(method, path, headers=head, **sent).status_code == 429, path
+    for method, path, sent in calls:
+        key = make_key(keys, f"{method} {path}", requests=1)
+        head = {"authorization": f"Bearer {key}"}
+        assert guarded.request(method, path, headers=head, **sent).status_code < 300, path
+        assert guarded.request(method, path, headers=head, **sent).status_code == 429, path
 
 
-def test_who_has_used_its_characters_may_ask_for_all_but_translations(model_folder: Path, tmp_path: Path) -> None:
-    key = make_key(tmp_path / "keys.json", "short", characters=3)
+def test_who_has_used_its_characters_may_ask_for_all_but_translations(guarded: TestClient, keys: Path) -> None:
+    key = make_key(keys, "short", characters=3)
     head = {"authorization": f"Bearer {key}"}
     text: dict[str, Any] = {"json": {"text": "Hund", "target": "en"}}
-    with TestClient(make_app(make_service(model_folder, keys=str(tmp_path / "keys.json")))) as client:
-        for method, path, sent, status in (
-            ("POST", "/v1/translate", text, 200),
-            ("GET", "/v2/usage", {}, 200),
-            ("GET", "/v1/models", {}, 200),
-            ("POST", "/v1/translate", text, 429),
-            ("POST", "/v1/documents", {"files": {"file": ("a.txt", b"Hund")}, "data": {"target": "en"}}, 429),
-        ):
-            assert client.request(method, path, headers=head, **sent).status_code == status, path
+    for method, path, sent, expected in (
+        ("POST", "/v1/translate", text, 200),
+        ("GET", "/v2/usage", {}, 200),
+        ("GET", "/v1/models", {}, 200),
+        ("POST", "/v1/translate", text, 429),
+        ("POST", "/v1/documents", {"files": {"file": ("a.txt", b"Hund")}, "data": {"target": "en"}}, 429),
+    ):
+        assert guarded.request(method, path, headers=head, **sent).status_code == expected, path
 
 
 def test_unknown_paths_are_told_as_each_api_does(client: TestClient) -> None:
@@ -185,6 +171,7 @@ def test_unknown_paths_are_told_as_each_api_does(client: TestClient) -> None:
         ("GET", "/nothing", 404, "error"),
         ("GET", "/v1/nothing", 404, "error"),
         ("POST", "/v1/models", 404, "error"),
+        ("GET", "/v1/translate", 404, "error"),
     ):
         answer = client.request(method, path)
         assert (answer.status_code, set(answer.json())) == (status_code, {name}), path
@@ -205,29 +192,20 @@ def test_an_owner_leaves_room_for_others_and_has_one_network() -> None:
     assert owner_of("testclient") == "testclient"
 
 
-@pytest.mark.anyio
 async def test_heads_are_bounded_and_half_open_requests_end(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow, head_seconds=0.2) as (server, port):
-        for request in (b"GET /" + b"a" * 100_000, b"GET / HTTP/1.1\r\nA: " + b"a" * 100_000):
-            streams = await asyncio.open_connection("127.0.0.1", port)
-            streams[1].write(request)
-            assert await status(streams) == 400
         whole = b"GET /health HTTP/1.1\r\nHost: a\r\n"
         for request in (
+            b"GET /" + b"a" * 100_000,
+            b"GET / HTTP/1.1\r\nA: " + b"a" * 100_000,
             whole + b"A: " + b"a" * 70_000 + b"\r\n\r\n",
             whole.replace(b"health", b"a" * 70_000) + b"\r\n",
+            *(b"GET /health HTTP/1.1\r\nHost: %s\r\n\r\n" % host for host in WRONG_HOSTS),
         ):
-            streams = await asyncio.open_connection("127.0.0.1", port)
-            streams[1].write(request)
-            assert await status(streams) == 400
-        for host in (b"a\r\nHost: b", b"a b", b"a@localhost", b"localhost/a"):
-            streams = await asyncio.open_connection("127.0.0.1", port)
-            streams[1].write(b"GET /health HTTP/1.1\r\nHost: %s\r\n\r\n" % host)
-            assert await status(streams) == 400
+            assert await status(await send(port, request)) == 400
         answered = whole + b"\r\n"
         for request in (b"", b"GET /hea", whole, answered + b"GET /"):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(request)
+            reader, _ = await send(port, request)
             try:
                 found = await asyncio.wait_for(reader.read(), 2)
             except ConnectionError:
@@ -236,7 +214,18 @@ async def test_heads_are_bounded_and_half_open_requests_end(model_folder: Path, 
         assert not server.server_state.connections
 
 
-@pytest.mark.anyio
+async def test_a_request_that_was_refused_is_kept_nowhere(model_folder: Path, slow: Slow) -> None:
+    """An error that is made once and raised again keeps what the calls before it had in memory, such as bodies."""
+    async with serving(model_folder, slow) as (server, port):
+        assert await status(await send(port, http("GET", "/v2/glossaries/none"))) == 404
+        _, gone = await send(port, file("a.txt", b"a" * 50_000)[:-10])
+        await until(lambda: server.service.gate.bodies.used)
+        gone.close()
+        await until(lambda: not server.service.gate.bodies.used)
+        gc.collect()
+        assert not [found for found in gc.get_objects() if type(found) is operation.Call]
+
+
 async def test_a_request_ends_at_its_deadline_and_frees_its_place(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow, request_seconds=0.2) as (server, port):
         slow.gate.clear()
@@ -245,23 +234,17 @@ async def test_a_request_ends_at_its_deadline_and_frees_its_place(model_folder: 
             ("/v1/translate", body, 504),
             ("/v1/translate", body[:-1] + b', "stream": true}', 200),
         ):
-            streams = await asyncio.open_connection("127.0.0.1", port)
-            streams[1].write(http("POST", path, sent))
+            streams = await send(port, http("POST", path, sent))
             assert await status(streams) == code
             streams[1].close()
-        while server.service.engine.waiting:
-            await asyncio.sleep(0.01)
+        await until(lambda: not server.service.engine.waiting)
         slow.gate.set()
         assert server.service.gate.bodies.used == 0
 
 
-@pytest.mark.anyio
 async def test_bodies_that_arrive_have_a_room_in_memory(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow, file_bytes=100_000, body_bytes=100_000) as (server, port):
-        half = [file("a.txt", b"a" * 90_000)[:-10] for _ in range(8)]
-        streams = [await asyncio.open_connection("127.0.0.1", port) for _ in half]
-        for (_, writer), request in zip(streams, half, strict=True):
-            writer.write(request)
+        streams = [await send(port, file("a.txt", b"a" * 90_000)[:-10]) for _ in range(8)]
         answers = [asyncio.ensure_future(status(stream)) for stream in streams]
         done, _ = await asyncio.wait(answers, timeout=2, return_when=asyncio.FIRST_COMPLETED)
         assert {task.result() for task in done} == {429}
@@ -269,5 +252,4 @@ async def test_bodies_that_arrive_have_a_room_in_memory(model_folder: Path, slow
             task.cancel()
         for _, writer in streams:
             writer.close()
-        while server.service.gate.bodies.used:
-            await asyncio.sleep(0.01)
+        await until(lambda: not server.service.gate.bodies.used)

@@ -90,3 +90,13 @@ def test_addresses_have_limits_in_a_service_without_keys_and_are_forgotten() -> 
     now = 61.0
     keys.admit("new", keys.anyone)
     assert [*keys.uses] == ["new"]
+
+
+def test_many_addresses_are_not_looked_through_for_each_new_one() -> None:
+    keys = Keys(None, NO_KEY, clock=lambda: 0.0)
+    for n in range(MOST_OWNERS + 1):
+        keys.admit(f"a{n}", keys.anyone)
+    known = keys.uses
+    for n in range(MOST_OWNERS - 1):
+        keys.admit(f"b{n}", keys.anyone)
+    assert keys.uses is known  # no new table

@@ -215,14 +215,12 @@ def test_how_much_an_office_file_may_have_is_a_setting(model_folder: Path) -> No
         assert "at most 1 are read" in response.json()["error"]
 
 
-def test_a_service_with_keys_says_so_as_libretranslate_does(model_folder: Path, tmp_path: Path) -> None:
-    key = make_key(tmp_path / "keys.json", "me")
-    with TestClient(make_app(make_service(model_folder, keys=str(tmp_path / "keys.json")))) as client:
-        assert client.get("/frontend/settings").json()["keyRequired"]
-        for given, status, message in (("", 400, "contact the server operator"), ("x", 403, "Invalid API key")):
-            response = ask(client, q="Hund", api_key=given)
-            assert (response.status_code, message in response.json()["error"]) == (status, True)
-        assert ask(client, q="Hund", api_key=key).status_code == 200
+def test_a_service_with_keys_says_so_as_libretranslate_does(guarded: TestClient, keys: Path) -> None:
+    assert guarded.get("/frontend/settings").json()["keyRequired"]
+    for given, status, message in (("", 400, "contact the server operator"), ("x", 403, "Invalid API key")):
+        response = ask(guarded, q="Hund", api_key=given)
+        assert (response.status_code, message in response.json()["error"]) == (status, True)
+    assert ask(guarded, q="Hund", api_key=make_key(keys, "me")).status_code == 200
 
 
 def test_spec_describes_paths_that_exist(client: TestClient) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from nmt.model.lora import adapters, add_adapters
 from nmt.reading.request import Constraints, Request, Term
 from nmt.server.apis.native.answers import FLAG_TEXTS
 from nmt.server.app import make_app
+from nmt.server.service import Service
 from nmt.server.store.keys import make_key, remove_key
 from nmt.text.suspicions import Flag
 from nmt.translation.adapter import save_adapter
@@ -212,24 +212,11 @@ def test_wrong_requests_are_told_why(client: TestClient, body: Any, status: int,
     assert words in error["message"]
 
 
-def test_paths_that_are_none_are_told_in_our_form(client: TestClient) -> None:
-    for answer in (client.get("/v1/nothing"), client.post("/v1/models"), client.get("/v1/translate")):
-        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_such_path")
-
-
-@pytest.fixture
-def guarded(model_folder: Path, scorer_folder: Path, tmp_path: Path) -> Iterator[tuple[TestClient, Path]]:
-    """A service with a file of keys, and with a pair scorer."""
-    keys = tmp_path / "keys.json"
-    make_key(keys, "nobody")
-    service = make_service(model_folder, keys=str(keys), glossaries=str(tmp_path / "glossaries"))
-    service.scorers["de", "en"] = PairScorer.load(scorer_folder, "cpu", "fp32")
-    with TestClient(make_app(service)) as client:
-        yield client, keys
-
-
-def test_a_service_with_keys_answers_who_has_one(guarded: tuple[TestClient, Path]) -> None:
-    client, keys = guarded
+def test_a_service_with_keys_answers_who_has_one(
+    guarded: TestClient, guarded_service: Service, keys: Path, scorer_folder: Path
+) -> None:
+    client = guarded
+    guarded_service.scorers["de", "en"] = PairScorer.load(scorer_folder, "cpu", "fp32")
     first, second = make_key(keys, "first", requests=3), make_key(keys, "second")
     body = {"text": GERMAN[0], "target": "en", "quality": True}
     heads = {name: {"Authorization": f"Bearer {key}"} for name, key in (("first", first), ("second", second))}

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
@@ -19,6 +19,7 @@ from tests.server.attacks import file
 from tests.server.conftest import Slow, make_service
 from tests.tiny import PAIRS
 
+pytestmark = pytest.mark.anyio
 ROOT = Path(__file__).parent.parent.parent
 BODY = b"q=Hund&source=de&target=en"
 HEAD = f"POST /translate HTTP/1.1\r\nHost: a\r\nContent-Length: {len(BODY)}\r\nContent-Type: {{}}\r\n\r\n"
@@ -30,7 +31,6 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 async def send(port: int, request: bytes) -> Streams:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request)
-    await writer.drain()
     return reader, writer
 
 
@@ -38,8 +38,8 @@ async def status(streams: Streams) -> int:
     return int((await streams[0].readuntil(b"\r\n")).split()[1])
 
 
-async def until_running(server: Server, n: int) -> None:
-    while server.service.engine.running != n:
+async def until(holds: Callable[[], object]) -> None:
+    while not holds():
         await asyncio.sleep(0.001)
 
 
@@ -50,25 +50,22 @@ async def serving(folder: Path, slow: Slow, **settings: float) -> AsyncIterator[
     service.models.load = lambda _: slow
     server = Server(service)
     running = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0.001)
+    await until(lambda: server.started)
     yield server, server.servers[0].sockets[0].getsockname()[1]
     server.stop()
     await running
 
 
-@pytest.mark.anyio
 async def test_after_sigterm_it_is_not_ready_answers_and_closes(model_folder: Path, slow: Slow) -> None:
     frame: FrameType | None = None
     async with serving(model_folder, slow, ready_seconds=0.2) as (server, port):
         slow.gate.clear()
         first = await send(port, ASK)
-        await until_running(server, 1)
+        await until(lambda: server.service.engine.running)
         server.handle_exit(signal.SIGTERM, frame)
         assert await status(await send(port, HEALTH)) == 503
         second = await send(port, ASK.replace(b"Hund", b"Mann"))  # until it closes, requests are taken
-        while not server.should_exit:
-            await asyncio.sleep(0.001)
+        await until(lambda: server.should_exit)
         slow.gate.set()
         assert [await status(first), await status(second)] == [200, 200]
         first[1].close()
@@ -77,26 +74,22 @@ async def test_after_sigterm_it_is_not_ready_answers_and_closes(model_folder: Pa
         await send(port, HEALTH)
 
 
-@pytest.mark.anyio
 async def test_a_client_that_hangs_up_frees_its_place(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow) as (server, port):
         engine = server.service.engine
         slow.gate.clear()
         first = await send(port, ASK)
-        await until_running(server, 1)
+        await until(lambda: server.service.engine.running)
         _, gone = await send(port, ASK.replace(b"Hund", b"Mann"))
-        while not engine.waiting:
-            await asyncio.sleep(0.001)
+        await until(lambda: engine.waiting)
         gone.close()
-        while engine.waiting:
-            await asyncio.sleep(0.001)
+        await until(lambda: not engine.waiting)
         slow.gate.set()
         assert await status(first) == 200
         first[1].close()
     assert slow.batches == [["Hund"]]
 
 
-@pytest.mark.anyio
 async def test_a_request_has_only_so_many_headers_even_after_its_body(model_folder: Path, slow: Slow) -> None:
     head = b"POST /detect HTTP/1.1\r\nHost: a\r\n%sTransfer-Encoding: chunked\r\n\r\n3\r\nq=a\r\n0\r\n%s\r\n"
     few, many = b"X: b\r\n" * (MOST_HEADERS - 10), b"X: b\r\n" * (MOST_HEADERS + 1)
@@ -105,7 +98,6 @@ async def test_a_request_has_only_so_many_headers_even_after_its_body(model_fold
             assert await status(await send(port, head % (first, last))) == expected
 
 
-@pytest.mark.anyio
 async def test_a_body_in_chunks_has_few_extensions_and_no_tiny_chunks(model_folder: Path, slow: Slow) -> None:
     head = b"POST /detect HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
     letter, large = b"1\r\na\r\n", b"20000\r\n%s\r\n" % (b"a" * 2**17)
@@ -121,7 +113,6 @@ async def test_a_body_in_chunks_has_few_extensions_and_no_tiny_chunks(model_fold
             assert await asyncio.wait_for(status(await send(port, head + chunks)), 20) == expected
 
 
-@pytest.mark.anyio
 async def test_a_body_that_comes_no_more_when_the_service_ends_is_answered(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow, drain_seconds=1, body_seconds=20) as (server, port):
         waiting = await send(port, ASK[:-1])
@@ -130,19 +121,17 @@ async def test_a_body_that_comes_no_more_when_the_service_ends_is_answered(model
         assert await status(waiting) == 503
 
 
-@pytest.mark.anyio
 async def test_at_the_end_requests_that_were_sent_before_an_answer_get_none(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow, drain_seconds=20) as (server, port):
         slow.gate.clear()
         reader, _ = await send(port, ASK + ASK + ASK)
-        await until_running(server, 1)
+        await until(lambda: server.service.engine.running)
         server.stop()
         slow.gate.set()
         found = await asyncio.wait_for(reader.read(), 10)
         assert (found.startswith(b"HTTP/1.1 200"), found.count(b"HTTP/1.1 ")) == (True, 1)
 
 
-@pytest.mark.anyio
 async def test_a_file_that_comes_when_the_service_ends_is_not_called_broken(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow) as (server, port):
         server.service.engine.draining = True
@@ -150,7 +139,6 @@ async def test_a_file_that_comes_when_the_service_ends_is_not_called_broken(mode
         assert await status(answer) == 503
 
 
-@pytest.mark.anyio
 async def test_a_slow_body_is_given_up(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow, body_seconds=0.05) as (_, port):
         assert await status(await send(port, ASK[:-1])) == 408

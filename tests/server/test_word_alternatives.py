@@ -49,8 +49,8 @@ class Table:
             for piece, probability in row.items():
                 self.probs_VV[last, piece] = probability
 
-    def fits(self, source: Ids, target: Ids) -> bool:
-        return bool(source and target)
+    def longest_target(self, n_source: int) -> None:
+        """No limit."""
 
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         self.source = source

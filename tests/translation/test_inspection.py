@@ -67,8 +67,10 @@ def test_blocks_of_other_shapes_are_listed_apart() -> None:
     assert encoder[1].parameters - encoder[0].parameters // 3 == (50 - 24) * 17
 
 
-def test_a_folder_tells_its_facts(model_folder: Path) -> None:
+def test_a_folder_tells_its_facts(model_folder: Path, tmp_path: Path) -> None:
     report = inspect(model_folder)
+    (tmp_path / "model").symlink_to(model_folder.absolute())
+    assert asdict(inspect(tmp_path)) | {"model": str(model_folder)} == asdict(report)  # a run folder
     saved = json.loads((model_folder / "config.json").read_text())
     assert (report.source, report.target, report.corpus) == ("de", "en", "three pairs")
     assert report.objective == "translation"

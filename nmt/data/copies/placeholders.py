@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from random import Random
 
 from nmt.data.cleaning import Pair
-from nmt.data.copies.word_links import Aligner, Edit, Link, edited, token_places
+from nmt.data.copies.word_links import Aligner, Link, token_places
+from nmt.text.edits import Edit, apply
 from nmt.text.scripts import without_signs
 from nmt.vocabulary import ITEMS
 
@@ -59,4 +60,4 @@ def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair
                 edits[side].append((start, end, mark))
             else:
                 edits[side].append((0, 0, f"{mark} ") if is_first else (end, end, f" {mark}"))
-    return edited(pair[0], edits[0]), edited(pair[1], edits[1])
+    return apply(pair[0], sorted(edits[0])), apply(pair[1], sorted(edits[1]))

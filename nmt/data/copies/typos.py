@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from nmt.data.cleaning import Pair
+from nmt.text.edits import apply
 from nmt.text.scripts import UNSPACED
 
 TYPOS = 0.1  # probability of a word to be misspelled in a copy with typos; one word always is
@@ -29,9 +30,8 @@ def with_typos(text: str, random: Random, probability: float = TYPOS) -> str:
         return text
     sure = random.randrange(len(words))
     chosen = [word for n, word in enumerate(words) if n == sure or random.random() < probability]
-    for word in reversed(chosen):
-        text = text[: word.start()] + misspelled(word[0], random) + text[word.end() :]
-    return text
+    edits = [(*word.span(), misspelled(word[0], random)) for word in reversed(chosen)]
+    return apply(text, edits[::-1])
 
 
 def misspelled(word: str, random: Random) -> str:

@@ -15,7 +15,6 @@ from nmt.data.copies.lexicon import model_1
 from nmt.text.tokens import words
 
 Link = tuple[int, int]  # a source token and a target token that translate each other
-Edit = tuple[int, int, str]  # a part of a text, from its start to its end, and what replaces it
 
 LEAST = 0.1  # probability of a link, in both directions together
 
@@ -62,9 +61,3 @@ def tokens(text: str) -> list[str]:
 def token_places(text: str) -> list[tuple[int, int]]:
     """Start and end of the tokens of a text; tags and addresses are divided like words."""
     return [*words(text, 0, len(text))]
-
-
-def edited(text: str, edits: Sequence[Edit]) -> str:
-    for start, end, new in sorted(edits, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text

@@ -13,10 +13,9 @@ from pathlib import Path
 
 from nmt.data.corpora.bilingual_xml import same_language
 from nmt.files import open_compressed, require_whole_gzip
-from nmt.text.po import Entry, read_entries
+from nmt.text.po import Entry, charset, read_entries
 
 LANGUAGE = re.compile(r"^Language:\s*([\w-]+)", re.MULTILINE)
-CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
 CONTEXT = "\4"  # stands between the context of a message and the message
 FUZZY = "fuzzy"  # a cause in ledgers: a translation that somebody should look at
 
@@ -28,10 +27,8 @@ def po_messages(path: Path) -> tuple[str, Iterator[Message]]:
     """The language of the translations (empty if it isn't named) and the messages; ValueError if it is no PO file."""
     with require_whole_gzip(path), open_compressed(path) as file:
         data = file.read()
-    charset = CHARSET.search(data)
-    name = charset[1].decode("ascii") if charset and charset[1] != b"CHARSET" else "utf-8"
     try:
-        entries = [*read_entries(data.decode(name).removeprefix("\ufeff"))]
+        entries = [*read_entries(data.decode(charset(data) or "utf-8").removeprefix("\ufeff"))]
     except (ValueError, LookupError) as error:
         raise ValueError(f"{path} can't be read as a PO file: {error}") from None
     header = next((entry.texts["msgstr"] for entry in entries if is_header(entry)), "")

@@ -3,7 +3,6 @@
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,14 +112,18 @@ def load_dataset(place: Place) -> tuple[Any, str]:
     require(not answer.lacks_revision, f"{unknown}: name a branch, a tag or a commit that the hub shows for it")
     # Without a revision none is named, since `datasets` takes the types of columns from the hub only then.
     revision = (answer.commit or place.revision) if place.revision else None
+    was_offline = datasets.config.HF_HUB_OFFLINE
+    # If the hub is unreachable, only the cache is read: `datasets` would try the hub again, for minutes.
+    datasets.config.HF_HUB_OFFLINE = was_offline or answer.unreachable != ""
     try:
-        with offline(datasets.config, answer.unreachable != ""):
-            name = str(local or place.dataset)
-            rows = datasets.load_dataset(name, place.configuration or None, revision=revision)
+        name = str(local or place.dataset)
+        rows = datasets.load_dataset(name, place.configuration or None, revision=revision)
     except Exception as error:  # the libraries below `datasets` raise errors of many types
         if answer.unreachable:
             raise ConnectionError(answer.unreachable) from error
         raise ValueError(f"{place} can't be loaded: {first_line(error)}") from error
+    finally:
+        datasets.config.HF_HUB_OFFLINE = was_offline
     commit = commit_of(rows) or answer.commit
     if answer.unreachable and not commit.startswith(place.revision):  # the cache knows no branches and tags
         copy = f"the copy in the cache is of commit {commit}" if commit else "the commit of the copy isn't known"
@@ -162,14 +165,3 @@ def ask_hub(place: Place) -> Answer:
 
 def first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-
-
-@contextmanager
-def offline(settings: Any, is_unreachable: bool) -> Iterator[None]:
-    """Let `datasets` read its cache only: otherwise it would try the unreachable hub again, for minutes."""
-    before = settings.HF_HUB_OFFLINE
-    settings.HF_HUB_OFFLINE = before or is_unreachable
-    try:
-        yield
-    finally:
-        settings.HF_HUB_OFFLINE = before

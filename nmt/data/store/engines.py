@@ -34,7 +34,6 @@ class Engine:
 
     def __post_init__(self) -> None:
         i, n = self.part
-        require(self.workers >= 0, f"--workers is {self.workers}: it must be at least 0 (one for each core)")
         require(1 <= i <= n, f"--part is {i}/{n}: it must be I/N, with I from 1 to N")
 
     @classmethod

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nmt.config import Config
 from nmt.config.names import describe_changes
@@ -22,16 +22,12 @@ from nmt.data.store.inputs import describe_edits
 from nmt.data.store.record import RESTORE, data_settings, flat, read_ledgers, read_pairs, read_record, sections_in
 from nmt.data.store.shards import stored_name
 from nmt.data.texts import Texts
-from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.data.tokenizer import Tokenizer
 from nmt.extras import typed
 from nmt.fields import require
 from nmt.files import MARKER, SUMS, check_sums, iterate_lines
 from nmt.messages import say
 from nmt.upgrade import upgrade_record, val_sets_of
-
-if TYPE_CHECKING:
-    from nmt.data.batches import Pairs
-    from nmt.data.stored import StoredPairs
 
 DRAFT = ".preparing"
 COUNTED = 200_000  # training pairs whose lengths are compared: the first ones
@@ -79,12 +75,6 @@ class Prepared(Corpus):
             store=[name.with_suffix(".safetensors") for name in names],
             sections=sections_in(record),
         )
-
-    def encoded(self) -> "Pairs | StoredPairs":
-        """The ids of the training pairs, with the number of each pair's corpus unless an older nmt prepared them."""
-        from nmt.data.stored import read_store
-
-        return read_store(self.store) if self.store else encode_pairs(self.tokenizer, list(self.train))
 
 
 def require_own_run_folder(config: Config, folder: Path) -> None:
@@ -165,9 +155,11 @@ def explain(dropped: dict[str, list[Pair]], most: int) -> Iterator[str]:
 def suspicious_corpora(prepared: Prepared) -> Iterator[str]:
     """A warning for each reason for which a corpus or a direction looks bad."""
     parts = prepared.ledgers["train"].parts
-    columns = (column for _, _, column in prepared.encoded().columns() if column is not None)
-    numbers = [*islice(chain.from_iterable(column.tolist() for column in columns), COUNTED)]
-    if parts and numbers:
+    if parts and prepared.store:
+        from nmt.data.stored import read_store  # only now: it imports PyTorch
+
+        columns = (column for _, _, column in read_store(prepared.store).columns() if column is not None)
+        numbers = [*islice(chain.from_iterable(column.tolist() for column in columns), COUNTED)]
         ratios = length_ratios(prepared.train[:COUNTED], numbers, prepared.sections)
         for name, why in suspicions(parts, ratios, prepared.sections):
             yield f"WARNING: {name}: {why}."

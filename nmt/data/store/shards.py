@@ -116,10 +116,6 @@ class Draft:
             return [self.file("parts", n)]
         return [self.folder / "buckets" / f"{k:05}-{n:05}.parquet" for k in range(self.tasks)]
 
-    def write(self, working: Path, stage: str, n: int, rows: Iterable[Row]) -> None:
-        """Write the rows that a stage leaves of a shard into the folder of its task."""
-        write_rows(working / self.file(stage, n).name, rows, at_once=AT_ONCE)
-
     def divide(self, n: int) -> None:
         """Repair the pairs of some of the files that were read, and divide them by buckets."""
         data, files = self.config.data, sorted((self.folder / "read").glob("*.parquet"))
@@ -162,8 +158,9 @@ class Draft:
         if scorer:
             rows = drop_doubtful(rows, scorer, data.least_quality, tally)
         rows.sort(key=row_order)
+        rows = sorted(rows + self.copies(rows), key=row_order)
         with task(self.folder, "clean", n) as (working, report):
-            self.write(working, "clean", n, sorted(rows + self.copies(rows), key=row_order))
+            write_rows(working / self.file("clean", n).name, rows, at_once=AT_ONCE)
             report |= tally.as_dict()
 
     def copies(self, rows: Sequence[Row]) -> list[Row]:
@@ -201,7 +198,7 @@ class Draft:
         shard = Shard(*source.arrays(), *target.arrays(), corpora)
         with task(self.folder, "data", n) as (working, report):
             shard.write(working / self.file("data", n, "safetensors").name)
-            self.write(working, "data", n, kept)
+            write_rows(working / self.file("data", n).name, kept, at_once=AT_ONCE)
             report |= tally.as_dict() | {"pairs": len(kept)}
             report["sections"] = np.bincount(corpora, minlength=len(self.sections)).tolist()
             report["longest_source"] = int(max(shard.source_lengths, default=0))

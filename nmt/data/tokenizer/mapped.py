@@ -7,8 +7,7 @@ languages.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def unique_names(pieces: Sequence[str]) -> list[str]:
 class MappedModel:
     """A SentencePiece model with other ids: the methods of a SentencePieceProcessor that we call."""
 
-    def __init__(self, proto: bytes, pieces: Sequence[str], hidden: Sequence[str] = ()) -> None:
+    def __init__(self, proto: bytes, pieces: Sequence[str], hidden: Sequence[str]) -> None:
         """`hidden`: pieces that stand for no text, such as those of languages."""
         from sentencepiece import SentencePieceProcessor
 
@@ -52,10 +51,9 @@ class MappedModel:
     def is_byte(self, i: int) -> bool:
         return self.pieces[i] in BYTES
 
-    def encode(self, texts: Sequence[str], out_type: type = int) -> list[list[int]]:
-        return [
-            [self.piece_to_id(piece) for piece in pieces] for pieces in self.model.encode(list(texts), out_type=str)
-        ]
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        found = self.model.encode(list(texts), out_type=str)
+        return [[self.piece_to_id(piece) for piece in pieces] for pieces in found]
 
     def decode(self, ids: Sequence[Any]) -> Any:
         """The text of ids, or the texts of several sequences. Special pieces are left out."""
@@ -69,46 +67,39 @@ class MappedModel:
         return b"\0".join([self.proto, *(piece.encode() for piece in self.pieces)])
 
 
-@dataclass(frozen=True)
-class Mapped:
-    """The models of both sides, and the languages that they know."""
+MappedModels = tuple[MappedModel, MappedModel, Languages]
+"""The models of both sides, and the languages that they know."""
 
-    source: MappedModel
-    target: MappedModel
-    languages: Languages
 
-    @cached_property
-    def joint(self) -> bool:
-        """Whether both sides have the same ids."""
-        return self.source.pieces == self.target.pieces
+def mapped_models(
+    protos: tuple[bytes, bytes], pieces: tuple[list[str], list[str]], languages: Languages
+) -> MappedModels:
+    """Raises ValueError if a list doesn't begin with our special pieces, or lacks a piece of a language."""
+    sides = []
+    both = {*languages.before_source.values(), *languages.before_target.values()}
+    for proto, listed in zip(protos, pieces, strict=True):
+        require(listed[:FIRST_PIECE] == list(SPECIAL_PIECES), f"the pieces begin with {listed[:FIRST_PIECE]}")
+        sides.append(MappedModel(proto, listed, [*both, "<mask>"]))
+    for start, model in zip(languages.starts(), sides, strict=True):
+        require(all(piece in model.ids for piece in start), f"there is no piece {' or '.join(start)}")
+    return sides[0], sides[1], languages
 
-    @classmethod
-    def make(cls, protos: tuple[bytes, bytes], pieces: tuple[list[str], list[str]], languages: Languages) -> "Mapped":
-        """Raises ValueError if a list doesn't begin with our special pieces, or lacks a piece of a language."""
-        sides = []
-        both = {*languages.before_source.values(), *languages.before_target.values()}
-        for proto, listed in zip(protos, pieces, strict=True):
-            require(listed[:FIRST_PIECE] == list(SPECIAL_PIECES), f"the pieces begin with {listed[:FIRST_PIECE]}")
-            sides.append(MappedModel(proto, listed, [*both, "<mask>"]))
-        for start, model in zip(languages.starts(), sides, strict=True):
-            require(all(piece in model.ids for piece in start), f"there is no piece {' or '.join(start)}")
-        return cls(sides[0], sides[1], languages)
 
-    @classmethod
-    def load(cls, folder: Path) -> "Mapped":
-        """Read what `save` wrote; ValueError names the file that is wrong."""
-        try:
-            raw = json.loads((folder / PIECES).read_text(encoding="utf8"))
-            require(raw["format"] == FORMAT, f"its format is {raw['format']!r}, of a newer nmt")
-            languages = read_value(raw["languages"], Languages)
-            protos = (folder / SOURCE).read_bytes(), (folder / TARGET).read_bytes()
-            return cls.make(protos, (raw["source"], raw["target"] or raw["source"]), languages)
-        except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:
-            raise ValueError(f"the tokenizer in {folder} ({PIECES}) can't be read: {error}") from error
+def load_mapped(folder: Path) -> MappedModels:
+    """Read what `save_mapped` wrote; ValueError names the file that is wrong."""
+    try:
+        raw = json.loads((folder / PIECES).read_text(encoding="utf8"))
+        require(raw["format"] == FORMAT, f"its format is {raw['format']!r}, of a newer nmt")
+        languages = read_value(raw["languages"], Languages)
+        protos = (folder / SOURCE).read_bytes(), (folder / TARGET).read_bytes()
+        return mapped_models(protos, (raw["source"], raw["target"] or raw["source"]), languages)
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:
+        raise ValueError(f"the tokenizer in {folder} ({PIECES}) can't be read: {error}") from error
 
-    def save(self, folder: Path) -> None:
-        target = None if self.joint else self.target.pieces
-        values = {"format": FORMAT, "languages": asdict(self.languages), "source": self.source.pieces, "target": target}
-        (folder / PIECES).write_text(json.dumps(values, ensure_ascii=False), encoding="utf8")
-        for name, model in ((SOURCE, self.source), (TARGET, self.target)):
-            (folder / name).write_bytes(model.proto)
+
+def save_mapped(folder: Path, source: MappedModel, target: MappedModel, languages: Languages) -> None:
+    others = None if source.pieces == target.pieces else target.pieces
+    values = {"format": FORMAT, "languages": asdict(languages), "source": source.pieces, "target": others}
+    (folder / PIECES).write_text(json.dumps(values, ensure_ascii=False), encoding="utf8")
+    for name, model in ((SOURCE, source), (TARGET, target)):
+        (folder / name).write_bytes(model.proto)

@@ -14,7 +14,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cached_property
 from itertools import chain
 from math import inf
@@ -25,7 +25,7 @@ from nmt.config import TokenizerConfig
 from nmt.config.choice import vocabulary_for
 from nmt.data.cleaning import Pair
 from nmt.data.tokenizer.languages import Languages
-from nmt.data.tokenizer.mapped import PIECES, Mapped, MappedModel
+from nmt.data.tokenizer.mapped import PIECES, MappedModel, load_mapped, save_mapped
 from nmt.fields import read_value, require
 from nmt.messages import say
 from nmt.text.characters import Characters
@@ -51,23 +51,24 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 # Characters that must not become pieces. SentencePiece marks unknown text with U+2585 and skips sentences that have it.
 NO_PIECE = re.compile(f"[{SPACE}{STAND_IN}\u2585]")
 TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")  # in a message of SentencePiece
+AT_ONCE = 10_000  # pairs that are encoded together
 MAX_BYTES = 1 << 16  # longest training sentence; SentencePiece's default, 4,192, would skip longer ones silently
 
 
 class Tokenizer:
     """The SentencePiece models of both sides; a joint model is `source` and `target`, the same object."""
 
-    mapped: Mapped | None = None
     words: Words | None = None
     """Those of the sources of training, if they are known."""
 
-    def __init__(self, source: Any, target: Any, notes: Sequence[str] = (), mapped: Mapped | None = None) -> None:
-        """`notes`: sentences for the user about how training went. `mapped`: has `source` and `target`, if they are
-        another library's."""
-        self.source, self.target, self.mapped = source, target, mapped
-        self.languages = mapped.languages if mapped else Languages()
-        """The languages that a model must be told; none for a model of one pair of languages."""
-        self.joint = source is target or (mapped is not None and mapped.joint)  # then both sides have the same ids
+    def __init__(self, source: Any, target: Any, languages: Languages | None = None, notes: Sequence[str] = ()) -> None:
+        """`languages`: those that a model must be told, none for a model of one pair of languages; `notes`: sentences
+        for the user about how training went."""
+        self.source, self.target, self.languages = source, target, languages or Languages()
+        self.mapped = isinstance(source, MappedModel)
+        """Whether the models are another library's."""
+        self.joint = source is target or (self.mapped and source.pieces == target.pieces)
+        """Whether both sides have the same ids."""
         self.notes = list(notes)
         self.src_vocab_size: int = source.vocab_size()
         self.tgt_vocab_size: int = target.vocab_size()
@@ -78,7 +79,7 @@ class Tokenizer:
     def load(cls, folder: Path) -> "Tokenizer":
         """Read `joint.model`, or `source.model` and `target.model`; ValueError names the file that is wrong."""
         if (folder / PIECES).exists():
-            return cls.of(Mapped.load(folder))
+            return cls(*load_mapped(folder))
         joint, separate = folder / "joint.model", [folder / "source.model", folder / "target.model"]
         one_side = any(path.exists() for path in separate)
         if joint.exists():
@@ -87,11 +88,6 @@ class Tokenizer:
             return cls(model, model).with_words(load_words(folder)).with_languages(load_languages(folder))
         require(one_side, f"{folder} holds no tokenizer: neither joint.model nor source.model and target.model")
         return cls(*(load_model(path) for path in separate)).with_words(load_words(folder))
-
-    @classmethod
-    def of(cls, mapped: Mapped) -> "Tokenizer":
-        """A tokenizer with the models of another library."""
-        return cls(mapped.source, mapped.target, mapped=mapped)
 
     def with_words(self, words: Words | None) -> "Tokenizer":
         """This tokenizer with the words that a model has learned."""
@@ -105,7 +101,7 @@ class Tokenizer:
         missing = [piece for piece in starts if piece and self.source.piece_to_id(piece) == UNK]
         require(not missing, f"the tokenizer has no piece {', '.join(missing)}: take another")
         other = copy.copy(self)
-        other.languages, other.mapped = languages, self.mapped and replace(self.mapped, languages=languages)
+        other.languages = languages
         return other
 
     def between(self, source: str, target: str) -> "Tokenizer":
@@ -133,7 +129,7 @@ class Tokenizer:
         """Write the files that `load` reads."""
         folder.mkdir(parents=True, exist_ok=True)
         if self.mapped:
-            self.mapped.save(folder)
+            save_mapped(folder, self.source, self.target, self.languages)
             return
         models = {"joint": self.source} if self.joint else {"source": self.source, "target": self.target}
         for name, model in models.items():
@@ -171,7 +167,7 @@ class Tokenizer:
 
     def lacks(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> bool:
         """Whether a readable text has letters, and outside of its items characters without a piece."""
-        if self.mapped is None:
+        if not self.mapped:
             return self.characters[0].lacks(text, user_items)
         rest = prose(text, user_items)  # these models have rules for characters: what they make of it counts
         (ids,) = self.source.encode([rest])
@@ -240,25 +236,22 @@ class LineCodec:
         return [tidy(str(text))[0] for text in self.model.decode(ids)]
 
 
-def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: Sequence[Start] = ()) -> list[list[int]]:
+def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: Sequence[Start]) -> list[list[int]]:
     """The ids of sources (side 0) or targets (side 1), with what tells a model their language. `starts`: what each pair
-    begins with; empty: what the tokenizer says."""
+    begins with."""
     ids = tokenizer.encode_target(texts) if side else tokenizer.encode_source(texts)
-    if not starts and not tokenizer.starts()[side]:
-        return ids
-    starts = starts or [tokenizer.starts()] * len(texts)
     return [start[side] + text if text else text for start, text in zip(starts, ids, strict=True)]
 
 
-def encode_pairs(
-    tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], starts: Sequence[Start] = (), chunk: int = 10_000
-) -> "Pairs":
-    """Encode text pairs, `chunk` at a time: lists of ids for a large corpus would not fit in memory at once. `starts`:
-    as for `encode_side`."""
+def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[Pair], starts: Sequence[Start] = ()) -> "Pairs":
+    """Encode text pairs, AT_ONCE together: lists of ids for a large corpus would not fit in memory. `starts`: as for
+    `encode_side`; empty: what the tokenizer says."""
     from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
 
+    starts = starts or [tokenizer.starts()] * len(pairs)
+
     def encoded(side: int) -> "Sequences":
-        parts = (slice(start, start + chunk) for start in range(0, len(pairs), chunk))
+        parts = (slice(start, start + AT_ONCE) for start in range(0, len(pairs), AT_ONCE))
         chunks = (([pair[side] for pair in pairs[part]], starts[part]) for part in parts)
         return Sequences.of(ids for texts, first in chunks for ids in encode_side(tokenizer, side, texts, first))
 
@@ -361,7 +354,7 @@ def train_tokenizer(
         source, target = languages
         src_model = train_model((src for src, _ in chosen), config, usual, source, notes)
         tgt_model = train_model((tgt for _, tgt in chosen), config, usual, target, notes)
-    tokenizer = Tokenizer(src_model, tgt_model, notes)
+    tokenizer = Tokenizer(src_model, tgt_model, notes=notes)
     tokenizer.save(folder)
     return tokenizer
 

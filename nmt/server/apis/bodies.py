@@ -63,11 +63,11 @@ class Fields(dict[str, Any]):
             raise Refused(f"{name} is {brief(self[name])}: it must be a text, or a list of texts")
         return self.listed(name)
 
-    def number(self, name: str, default: int) -> int:
-        """The whole number of a field; `default` if it isn't given, or empty. Refused if it is something else."""
+    def number(self, name: str) -> int:
+        """The whole number of a field; 0 if it isn't given, or empty. Refused if it is something else."""
         value = self.get(name)
         if value is None or value == "":
-            return default
+            return 0
         if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]{1,15}", value.strip(), re.ASCII):
             return int(value)
         if isinstance(value, float) and value.is_integer():

@@ -82,7 +82,6 @@ class Documents:
 
         translated = f"{path.stem}.{target}{path.suffix}"
         file, token = self.files.start(asked.work, translated, FORMATS[form].media_type, translate)
-        assert file.task
         try:
             await asked.engine.places.run(asked.work, (file.folder / "source").write_bytes, data)
         except BaseException:

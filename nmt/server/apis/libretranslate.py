@@ -21,7 +21,7 @@ from nmt.server.apis.documents import Documents
 from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import detect, find_code, likeliest, name_of
 from nmt.server.errors import Refused
-from nmt.server.models import Direction, Models
+from nmt.server.models import Models
 from nmt.server.work.owners import Work
 from nmt.server.work.queue import Engine
 from nmt.text.markup import Mode
@@ -155,7 +155,7 @@ class LibreTranslate:
         form = call.fields.text("format") or "text"
         if form not in ("text", "html"):
             raise Refused(f"{form[:20]} format is not supported", code="unknown_format")
-        alternatives = max(0, call.fields.number("alternatives", 0))
+        alternatives = max(0, call.fields.number("alternatives"))
         if alternatives > (most := self.config.alternatives):
             raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
         if texts:
@@ -163,8 +163,7 @@ class LibreTranslate:
         sources, guesses = await self.sources(call.work, texts, source)
         target = self.find(target)
         markup: Mode = "html" if form == "html" else "none"
-        directions = [(code, target) for code in sources]
-        found = await self.translate_texts(call.work, texts, directions, markup, alternatives)
+        found = await self.translate_texts(call.work, texts, sources, target, markup, alternatives)
         is_list = isinstance(call.fields["q"], list)
         answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
         if source == "auto":
@@ -188,20 +187,20 @@ class LibreTranslate:
         return [code for code, _ in guesses], guesses
 
     async def translate_texts(
-        self, work: Work, texts: Sequence[str], directions: Sequence[Direction], markup: Mode, alternatives: int
+        self, work: Work, texts: Sequence[str], sources: Sequence[str], target: str, markup: Mode, alternatives: int
     ) -> list[list[str]]:
         """The translation of each text, and alternatives; a text in the target language, or a blank one, is copied."""
         results = [[text] for text in texts]
-        groups: dict[Direction, list[int]] = {}
-        for n, (text, (source, target)) in enumerate(zip(texts, directions, strict=True)):
+        groups: dict[str, list[int]] = {}
+        for n, (text, source) in enumerate(zip(texts, sources, strict=True)):
             if not text.strip() or source == target:
                 continue
             if target not in self.targets[source]:
                 pair = f"{name_of(target)} ({target}) is not available as a target language from"
                 raise Refused(f"{pair} {name_of(source)} ({source})", code="unknown_direction")
-            groups.setdefault((source, target), []).append(n)
-        for direction, places in groups.items():
-            translator = await self.models.wait_for(direction)
+            groups.setdefault(source, []).append(n)
+        for source, places in groups.items():
+            translator = await self.models.wait_for((source, target))
             search = with_alternatives(translator.search, alternatives)
             lines = [Line(texts[n]) for n in places]
             lists = await self.engine.translate(work, translator, lines, search, markup=markup)
@@ -214,10 +213,8 @@ class LibreTranslate:
         """Waits until the file is translated, as clients expect; if the client hangs up, that is given up."""
         if not self.config.files:
             raise Refused("Files translation are disabled on this server.", status=403, code="disabled")
-        if call.fields.file("file") is None:
-            raise missing("file")
-        source, target = languages_of(call.fields)
         upload = self.documents.upload(call)
+        source, target = languages_of(call.fields)
         if not upload.name.lower().endswith(tuple(SUFFIXES)):
             raise Refused("Invalid request: file format not supported", code="unknown_format")
 
@@ -234,7 +231,6 @@ class LibreTranslate:
         asked = await ask(source if source != "auto" else (known or [""])[0])
         guess = by_text if source == "auto" and len(known) > 1 else None
         file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields, guess)
-        assert file.task
         try:
             await file.task
         finally:

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from nmt.config.serve import ServeConfig
@@ -31,8 +30,6 @@ BODIES = 12  # files of the largest size, that all bodies together may take in m
 LOCAL = re.compile(
     r"[^.]+|(.+\.)?localhost|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE
 )  # hosts that no web page can name as its own
-
-GONE = Refused("the client has hung up", status=499, code="hung_up")
 
 Auth = Literal["open", "token", "key", "own"]
 """Who may ask: everybody; who has the token in the request; who has a key, if the service has keys; the same but,
@@ -107,16 +104,7 @@ class Gate:
         self.bodies = Room(BODIES * max(config.file_bytes, config.body_bytes))
         self.hosts = {host.strip().lower() for host in (*config.names.split(","), config.host) if host.strip()}
 
-    def route(self, show: Show, operation: Operation) -> Route:
-        """The route of an operation, whose errors are shown as its API does."""
-        return Route(operation.path, Endpoint(self, show, operation), methods=operation.methods.split())
-
-    def seconds(self, operation: Operation) -> float:
-        """How long a request may take: one with a file as long as files are kept."""
-        has_file = isinstance(operation.body, dict) or operation.auth == "token"
-        return 60 * self.config.file_minutes if has_file else self.config.request_seconds
-
-    def identify(self, work: Work, operation: Operation, text: str) -> None:
+    def identify(self, call: Call, text: str) -> None:
         """Note who asks, by the text of the key. Refused without a valid key, or if it has had its share."""
         key, advice = self.keys.find(text), "its operator can give you one"
         if key is None and not text:
@@ -124,8 +112,9 @@ class Gate:
             raise Refused(problem, status=401, code="no_key")
         if key is None:
             raise Refused(f"this service has no such key: {advice}", status=403, code="wrong_key")
-        work.key, work.owner = key, key.hash or work.owner
-        self.keys.admit(work.owner, key)
+        call.work.key, call.work.owner = key, key.hash or call.work.owner
+        self.keys.admit(call.work.owner, key)
+        call.is_known = True
 
     def refuse_other_sites(self, request: Request) -> None:
         """Refused, in a service without keys, if a page of another site asks: by its origin, or by a name of its own
@@ -150,6 +139,8 @@ class Endpoint:
         self.is_open = operation.auth in ("open", "token")
         self.has_file = isinstance(operation.body, dict)
         self.most_bytes = operation.most_bytes or (FEW_BYTES if self.is_open else gate.config.body_bytes)
+        is_of_file = self.has_file or operation.auth == "token"  # files are kept so long
+        self.seconds = 60 * gate.config.file_minutes if is_of_file else gate.config.request_seconds
 
     @property
     def __name__(self) -> str:
@@ -189,7 +180,7 @@ class Endpoint:
             gate.refuse_other_sites(request)
         given = key_text(request)
         if not self.is_open and (given or not operation.key_in_body or not gate.keys.file):
-            self.identify(call, given)
+            gate.identify(call, given)
         if request.headers.get("content-encoding", "identity") != "identity":
             raise Refused("the body is compressed: send it as it is", status=415)
         if self.has_file and not kind.lower().startswith("multipart/form-data"):
@@ -206,7 +197,7 @@ class Endpoint:
             await gate.places.run(call.work, self.read, call, kind, data)
         if not call.is_known:
             texts = [call.fields.get(name) for name in KEY_FIELDS]
-            self.identify(call, next((text for text in texts if isinstance(text, str)), ""))
+            gate.identify(call, next((text for text in texts if isinstance(text, str)), ""))
 
     async def receive(self, call: Call) -> bytes:
         """The body. Refused if it is too large, whether its head says so or not, or if it begins with no valid key."""
@@ -225,9 +216,9 @@ class Endpoint:
                 data += chunk
                 if self.has_file and not call.is_known and len(data) > FEW_BYTES:
                     found = KEY_PART.search(data, 0, FEW_BYTES)
-                    self.identify(call, found[1].decode("latin-1") if found else "")
+                    self.gate.identify(call, found[1].decode("latin-1") if found else "")
         except ClientDisconnect:
-            raise GONE from None
+            raise client_gone() from None
         return bytes(data)
 
     def read(self, call: Call, kind: str, data: bytes) -> None:
@@ -237,19 +228,13 @@ class Endpoint:
             given = {name: value for name, value in call.fields.items() if name not in KEY_FIELDS}
             call.body = read_value(given, self.operation.body, "the body")
 
-    def identify(self, call: Call, text: str) -> None:
-        self.gate.identify(call.work, self.operation, text)
-        call.is_known = True
-
     async def until_gone(self, call: Call, work: Coroutine[Any, Any, None]) -> None:
         """Wait for the end of the work. If the client hangs up, or the time is over, it is cancelled."""
         task, gone = asyncio.ensure_future(work), asyncio.ensure_future(hang_up(call.request))
         try:
-            await asyncio.wait(
-                (task, gone), timeout=self.gate.seconds(self.operation), return_when=asyncio.FIRST_COMPLETED
-            )
+            await asyncio.wait((task, gone), timeout=self.seconds, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                raise GONE if gone.done() else TimeoutError
+                raise client_gone() if gone.done() else TimeoutError
             task.result()
         finally:
             call.work.stop.set()
@@ -263,6 +248,11 @@ def key_text(request: Request) -> str:
     if scheme.lower() in SCHEMES and given.strip():
         return given.strip()
     return next((text for name in KEY_FIELDS if (text := request.query_params.get(name))), "")
+
+
+def client_gone() -> Refused:
+    """Made for each client: an error that is raised again keeps all that the calls before it had in memory."""
+    return Refused("the client has hung up", status=499, code="hung_up")
 
 
 async def hang_up(request: Request) -> None:

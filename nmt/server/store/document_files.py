@@ -43,7 +43,7 @@ class File:
     """Remarks on the translated file, for its owner."""
     ended: float | None = None
     """When it was done or failed."""
-    task: "asyncio.Task[None] | None" = None
+    task: "asyncio.Task[None]" = field(init=False)
 
     @property
     def message(self) -> str:
@@ -68,7 +68,13 @@ class Files:
         work. Of who has most, the oldest result makes room."""
         if not self.config.files:
             raise Refused("this service translates no files", status=403, code="disabled")
+        if self.folder is None:
+            self.folder = tempfile.TemporaryDirectory(prefix="nmt-files-", ignore_cleanup_errors=True)
+        token, identity = secrets.token_hex(32).upper(), secrets.token_hex(16).upper()  # as DeepL's clients know them
+        folder = Path(self.folder.name, identity)
+        folder.mkdir(parents=True)  # before a place is taken: the disk may be full; what clears /tmp deletes parents
         if not self.in_work.take(owner.owner, 1):
+            folder.rmdir()
             raise Busy(10)
         self.forget()
         ended = [file for file in self.known.values() if file.ended is not None]
@@ -76,14 +82,11 @@ class Files:
             held = Counter(file.work.owner for file in ended)
             of_most = (file for file in ended if file.work.owner == max(held, key=lambda owner: held[owner]))
             self.remove(min(of_most, key=lambda file: file.ended or 0.0))
-        if self.folder is None:
-            self.folder = tempfile.TemporaryDirectory(prefix="nmt-files-", ignore_cleanup_errors=True)
-        token, identity = secrets.token_hex(32).upper(), secrets.token_hex(16).upper()  # as DeepL's clients know them
-        work = Work(identity, owner.owner, owner.key)
-        file = File(identity, hash_of(token), name, media_type, Path(self.folder.name, identity), work)
-        file.folder.mkdir()
+        file = File(identity, hash_of(token), name, media_type, folder, Work(identity, owner.owner, owner.key))
         self.known[file.id] = file
         file.task = asyncio.get_running_loop().create_task(self.run(file, translate))
+        # Not in `run`: of a task that is cancelled before its first step, nothing runs.
+        file.task.add_done_callback(lambda task: self.end(file))
         return file, token
 
     async def run(self, file: File, translate: Translate) -> None:
@@ -96,11 +99,12 @@ class Files:
         except asyncio.CancelledError:
             file.state, file.problem = "error", Refused("the translation was given up")
             raise
-        finally:
-            file.work.stop.set()
-            file.ended = self.clock()
-            self.in_work.give_back(file.work.owner, 1)
-            asyncio.get_running_loop().call_later(60 * self.config.file_minutes + 1, self.forget)
+
+    def end(self, file: File) -> None:
+        file.work.stop.set()
+        file.ended = self.clock()
+        self.in_work.give_back(file.work.owner, 1)
+        asyncio.get_running_loop().call_later(60 * self.config.file_minutes + 1, self.forget)
 
     def get(self, identity: str, token: str) -> File:
         """Refused if there is no such document, or for a wrong token: nobody learns which of both."""
@@ -128,7 +132,6 @@ class Files:
         """End all work, and delete all files."""
         for file in self.known.values():
             file.work.stop.set()
-            if file.task:
-                file.task.cancel()
+            file.task.cancel()
         if self.folder:
             self.folder.cleanup()

@@ -103,13 +103,13 @@ class Glossaries:
 
     def create(self, owner: str, name: str, dictionaries: Sequence[Dictionary]) -> Stored:
         """Store a new glossary. ValueError if it can't be used, or if the owner has too many."""
-        return self.change(lambda: None, lambda _: new(owner, name, dictionaries))
+        return self.change(lambda: new(owner, name, dictionaries))
 
-    def change(self, find: Callable[[], Stored | None], change: Callable[[Stored | None], Stored]) -> Stored:
-        """Store what `change` makes of the glossary that `find` gives; nobody else stores one in the meantime.
-        ValueError if it can't be used, or if its owner has too many."""
+    def change(self, make: Callable[[], Stored]) -> Stored:
+        """Store the glossary that `make` gives; nobody else stores one in the meantime. ValueError if it can't be used,
+        or if its owner has too many."""
         with self.writing, locked(self.folder, wait=True):  # other threads, and other processes
-            return self.store(change(find()))
+            return self.store(make())
 
     def store(self, glossary: Stored) -> Stored:
         """Write a glossary in place of the one with its id; only `change` may."""
@@ -147,9 +147,9 @@ def compile_entries(entries: tuple[tuple[str, str], ...]) -> Glossary:
     made: list[Entry] = []
     for source, target in entries:
         entry = None if re.search(r"[\t\r\n]", source + target) else make_entry(source, target)
-        pair, rule = f"{source[:40]!r}: {target[:40]!r}", "may not be empty, or have tabs or line breaks"
-        require(entry is not None, f"{pair} is no entry: a term and its translation {rule}")
-        assert entry
+        if entry is None:
+            pair, rule = f"{source[:40]!r}: {target[:40]!r}", "may not be empty, or have tabs or line breaks"
+            raise ValueError(f"{pair} is no entry: a term and its translation {rule}")
         made.append(entry)
     return Glossary(made)
 

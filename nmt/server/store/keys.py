@@ -69,6 +69,7 @@ class Keys:
         """`anyone`: the limits of each address, if there are no keys. ValueError if the file is no file of keys."""
         self.file, self.anyone, self.clock = file, anyone, clock
         self.uses: dict[str, Use] = {}
+        self.most_uses = MOST_OWNERS
         self.changed, self.keys = (file.stat().st_mtime_ns, read_keys(file)) if file else (0, [])
 
     def refresh(self) -> None:
@@ -113,8 +114,9 @@ class Keys:
     def use(self, owner: str, key: Key) -> Use:
         """What an owner may have now."""
         now = self.clock()
-        if len(self.uses) >= MOST_OWNERS and owner not in self.uses:  # addresses
+        if len(self.uses) >= self.most_uses and owner not in self.uses:  # addresses
             self.uses = {o: use for o, use in self.uses.items() if now - use.at < MINUTE or use.characters < 0}
+            self.most_uses = max(MOST_OWNERS, 2 * len(self.uses))  # so that looking through all of them is rare
         use = self.uses.setdefault(owner, Use(now, key.requests, key.characters))
         share = (now - use.at) / MINUTE
         use.requests = min(key.requests, use.requests + share * key.requests)

@@ -155,9 +155,10 @@ class Engine:
     def __init__(self, config: ServeConfig, metrics: Metrics, places: Places) -> None:
         """`places`: for what isn't translating."""
         self.config, self.metrics, self.places = config, metrics, places
-        self.threads = torch.get_num_threads()
-        on_gpu = torch.cuda.is_available()
-        self.workers = config.workers or (1 if on_gpu else min(max(2, self.threads), MOST_WORKERS))
+        threads, on_gpu = torch.get_num_threads(), torch.cuda.is_available()
+        self.workers = config.workers or (1 if on_gpu else min(max(2, threads), MOST_WORKERS))
+        # Not more when others rest: their threads would wait for each other (36 ms a sentence became 92).
+        self.threads = max(1, threads // self.workers)  # of each worker
         self.pool = ThreadPoolExecutor(self.workers, "translate")
         self.queues: dict[str, deque[Item]] = {}  # by owner; the first one's turn is next
         self.lines, self.pieces = Room(config.queue_sentences), Room(config.queue_tokens)
@@ -287,9 +288,7 @@ class Engine:
         while self.running < self.workers and (batch := self.next_batch()):
             self.remove(set(batch))
             self.running += 1
-            # Not more when others rest: their threads would wait for each other (36 ms a sentence became 92).
-            threads = max(1, self.threads // self.workers)
-            started.append((batch, loop.run_in_executor(self.pool, self.compute, batch, threads)))
+            started.append((batch, loop.run_in_executor(self.pool, self.compute, batch)))
         for batch, task in started:
             task.add_done_callback(partial(self.finish, batch, self.waiting > 0))
 
@@ -322,11 +321,10 @@ class Engine:
         fair = SHARED_BATCH * self.speed / self.workers if is_shared else self.config.batch_tokens
         return min(self.config.batch_tokens, int(fair))
 
-    @staticmethod
-    def compute(batch: Sequence[Item], threads: int) -> Answers:
+    def compute(self, batch: Sequence[Item]) -> Answers:
         """The answers of a batch, and the seconds that they took; in a worker."""
         started = time.perf_counter()
-        torch.set_num_threads(threads)
+        torch.set_num_threads(self.threads)
         answers = batch[0].group.answer([item.request for item in batch], Unwanted(batch))
         return answers, time.perf_counter() - started
 

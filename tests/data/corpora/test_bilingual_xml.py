@@ -3,8 +3,6 @@
 import gzip
 from pathlib import Path
 
-import pytest
-
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
 from nmt.data.corpora.bilingual_xml import CHUNK, entries_of, in_language, same_language
@@ -31,20 +29,6 @@ def test_long_files_are_read_in_parts(tmp_path: Path) -> None:
 
 def pairs(path: Path) -> list[tuple[str | None, str | None]]:
     return [(in_language(entry, "de"), in_language(entry, "en")) for entry in entries_of(path, "TMX")]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("<tmx>", "isn't well-formed TMX"),
-        ("<a/>", "isn't TMX"),
-        ('<!DOCTYPE tmx [<!ENTITY a "b">]><tmx/>', "declares an entity"),
-    ],
-)
-def test_broken_files_get_a_sentence(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "a.tmx").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        pairs(tmp_path / "a.tmx")
 
 
 def test_a_region_counts_only_if_both_codes_have_one() -> None:

@@ -136,6 +136,8 @@ def test_folders_of_opus_and_mtdata_are_read_by_the_names_of_their_files(tmp_pat
     [
         ("a.xliff", b"<xliff><file>", "isn't well-formed XLIFF"),
         ("a.xliff", b"<tmx/>", "isn't XLIFF: its first element is <tmx>"),
+        ("a.tmx", b"<tmx>", "isn't well-formed TMX"),
+        ("a.tmx", b"<a/>", "isn't TMX: its first element is <a>"),
         ("a.xlf", b'<!DOCTYPE x [<!ENTITY a "b">]><xliff/>', "declares an entity"),
         ("a.po", b'msgid "x\nmsgstr', "can't be read as a PO file: line 1"),
         ("a.po", b'"charset=none-such"', "can't be read as a PO file: unknown encoding"),

@@ -16,7 +16,6 @@ from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, read_ent
 from nmt.server.work.queue import Engine
 
 TSV = "text/tab-separated-values"
-NOT_FOUND = Refused("Glossary not found.", status=404, code="no_glossary")
 MOST_DICTIONARIES = 100
 
 
@@ -59,10 +58,7 @@ class DeepLGlossaries:
 
     async def create_single(self, call: Call) -> Response:
         dictionary = await self.run(call.work, self.dictionary, call.fields)
-        stored = await self.run(
-            call.work, self.store.create, call.work.key.hash, call.fields.text("name"), [dictionary]
-        )
-        return JSONResponse(single(stored), 201)
+        return JSONResponse(single(await self.store_new(call, [dictionary])), 201)
 
     async def get_single(self, call: Call) -> Response:
         stored = await self.find(call)
@@ -78,10 +74,7 @@ class DeepLGlossaries:
 
     async def create(self, call: Call) -> Response:
         dictionaries = await self.run(call.work, self.dictionaries, call.fields)
-        stored = await self.run(
-            call.work, self.store.create, call.work.key.hash, call.fields.text("name"), dictionaries
-        )
-        return JSONResponse(multiple(stored), 201)
+        return JSONResponse(multiple(await self.store_new(call, dictionaries)), 201)
 
     async def get(self, call: Call) -> Response:
         return JSONResponse(multiple(await self.find(call)))
@@ -102,14 +95,11 @@ class DeepLGlossaries:
 
     async def store_changed(self, call: Call, change: Callable[[Stored], Stored]) -> Stored:
         """The glossary that the path names, changed, while nobody else changes it. Refused if there is none."""
+        return await self.run(call.work, self.store.change, lambda: change(self.stored(call)))
 
-        def change_it(stored: Stored | None) -> Stored:
-            if stored is None:
-                raise NOT_FOUND
-            return change(stored)
-
-        owner, identity = call.work.key.hash, call.path["id"]
-        return await self.run(call.work, self.store.change, lambda: self.store.get(owner, identity), change_it)
+    async def store_new(self, call: Call, dictionaries: Sequence[Dictionary]) -> Stored:
+        owner, name = call.work.key.hash, call.fields.text("name")
+        return await self.run(call.work, self.store.create, owner, name, dictionaries)
 
     async def delete(self, call: Call) -> Response:
         stored = await self.find(call)
@@ -136,10 +126,13 @@ class DeepLGlossaries:
         return Response(status_code=204)
 
     async def find(self, call: Call) -> Stored:
-        """The glossary that the path names. Refused if there is none."""
-        stored = await self.run(call.work, self.store.get, call.work.key.hash, call.path["id"])
+        return await self.run(call.work, self.stored, call)
+
+    def stored(self, call: Call) -> Stored:
+        """The glossary that the path names; takes time. Refused if there is none."""
+        stored = self.store.get(call.work.key.hash, call.path["id"])
         if stored is None:
-            raise NOT_FOUND
+            raise not_found()
         return stored
 
     def chosen(self, stored: Stored, fields: Fields) -> Dictionary:
@@ -170,6 +163,10 @@ class DeepLGlossaries:
         return Dictionary(*direction, read_entries(given["entries"], form))
 
 
+def not_found() -> Refused:
+    return Refused("Glossary not found.", status=404, code="no_glossary")
+
+
 def languages(dictionary: Dictionary) -> dict[str, Any]:
     return {"source_lang": dictionary.source, "target_lang": dictionary.target}
 
@@ -181,7 +178,7 @@ def counted(dictionary: Dictionary) -> dict[str, Any]:
 def first(stored: Stored) -> Dictionary:
     """The only direction that version 2 shows. Refused if there is none."""
     if not stored.dictionaries:
-        raise NOT_FOUND
+        raise not_found()
     return stored.dictionaries[0]
 
 

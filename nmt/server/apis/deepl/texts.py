@@ -30,6 +30,7 @@ from nmt.translation.glossary import Glossary
 
 NO_LIMIT = 10**12  # characters: what DeepL says where there is none
 VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # its clients refuse EN and PT as targets
+MOST_GLOSSARIES = 5  # of a request
 FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
 SPLITS = ("0", "1", "nonewlines")
 NOT_HERE = ("style_id", "custom_instructions", "translation_memory_id", "output_format")
@@ -139,8 +140,10 @@ class DeepL:
         ids = names_in(fields, "glossary_ids") or names_in(fields, "glossary_id")
         if ids and not fields.text("source_lang"):
             raise Refused("Use of a glossary requires the source_lang parameter to be specified.")
+        if len(ids) > MOST_GLOSSARIES:
+            raise Refused(f"At most {MOST_GLOSSARIES} glossaries can be used.")
         entries: dict[str, str] = {}
-        for identity in ids[:5]:
+        for identity in ids:
             stored = await self.engine.places.run(work, self.glossaries.get, work.key.hash, identity)
             if stored is None:
                 raise Refused(f"Glossary not found: {identity[:60]}.", status=404, code="no_glossary")

@@ -70,10 +70,11 @@ class OwnGlossaries:
         direction = find_direction(self.models, body.source, body.target)
         owner, name, dictionary = call.work.key.hash, call.path["name"], Dictionary(*direction, body.entries)
 
-        def change(stored: Stored | None) -> Stored:
+        def change() -> Stored:
+            stored = self.store.named(owner, name)
             return stored.with_dictionary(dictionary) if stored else new(owner, name, [dictionary])
 
-        await self.run(call.work, self.store.change, lambda: self.store.named(owner, name), change)
+        await self.run(call.work, self.store.change, change)
         return JSONResponse(as_json(v1.GlossaryInfo(*direction, name, len(body.entries))))
 
     async def delete(self, call: Call) -> Response:

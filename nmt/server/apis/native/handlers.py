@@ -140,18 +140,12 @@ class Own:
 
         def answers(n_best: Sequence[Sequence[Translation]]) -> dict[str, Any]:
             """The whole answer, from the translations of each text; takes time."""
-            scorer, stop = self.scorers.get(asked.direction), call.work.stop
-            wanted = (
-                scorer.rate(texts, [[best] for best, *_ in n_best], asked.markup, stop)
-                if scorer and body.quality
-                else n_best
-            )
-            rated = (
-                [[*scored, *found[1:]] for scored, found in zip(wanted, n_best, strict=True)]
-                if body.quality
-                else n_best
-            )
-            rows = zip(texts, rated, notes, strict=True)
+            stop = call.work.stop
+            if body.quality:
+                best = [[found[0]] for found in n_best]
+                rated = self.scorers[asked.direction].rate(texts, best, asked.markup, stop)
+                n_best = [[*scored, *found[1:]] for scored, found in zip(rated, n_best, strict=True)]
+            rows = zip(texts, n_best, notes, strict=True)
             made = [answer_text(asked.translator, body, *row, stop) for row in rows]
             languages, seconds = v1.Languages(*asked.direction), round(time.perf_counter() - started, 4)
             found: dict[str, Any] = as_json(v1.Translations(made, languages, seconds))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
+from nmt.decode.engine import fits
 from nmt.reading.items import Out, Placeheld
 from nmt.reading.lines import BREAK, cut_text
 from nmt.reading.loop import Reading, Tree, grow
@@ -129,7 +130,7 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
     ids, begun = read.leaf.ids or (), tidy(read.leaf.constraints.prefix)[0]
     prefix = tokenizer.encode_target([begun])[0]
     is_long = read.pieces + len(prefix) > LONGEST_SENTENCE
-    if is_long or not engine.fits(ids, [*prefix, *range(LONGEST_WORD)]):
+    if is_long or not fits(engine, ids, [*prefix, *range(LONGEST_WORD)]):
         raise Refused("the sentence is too long: send a shorter one", status=413, code="too_long")
 
     def log_probs(rows: Sequence[Sequence[int]]) -> torch.Tensor:
