@@ -4,6 +4,7 @@ A function has the name of its table; its argument is the folder of the results.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -142,19 +143,45 @@ def small_corpora(file: Path) -> Iterator[tuple[Task, list[Row]]]:
             yield task, [systems.pop("nmt"), *systems.values()]
 
 
-def equal_time(results: Path) -> str:
-    """nmt beside other toolkits after the same minutes of training: BLEU and chrF of each."""
-    found = [(task, rows) for task, rows in small_corpora(results / "small_corpora_peers.jsonl") if len(rows) > 1]
+def equal_time(results: Path, several: bool = True) -> str:
+    """BLEU and chrF of nmt and other toolkits after the same minutes of training; of several others, or of one."""
+    compared = [(task, rows) for task, rows in small_corpora(results / "small_corpora_peers.jsonl") if len(rows) > 1]
+    found = [(task, rows) for task, rows in compared if (len(rows) > 2) == several]
+    names = [name for name in TOOLKITS if any(row["system"] == name for _, rows in found for row in rows)]
     lines = []
     for (corpus, direction, pairs, minutes), rows in found:
         scores = {row["system"]: f"{row['bleu']:.1f}, {row['chrf']:.1f}" for row in rows}
-        lines.append([corpus, direction, f"{pairs:,}", f"{minutes:g}", *(scores.get(name, "") for name in TOOLKITS)])
-    headings = ["corpus", "direction", "pairs", "minutes", *TOOLKITS.values()]
+        lines.append([corpus, direction, f"{pairs:,}", f"{minutes:g}", *(scores.get(name, "") for name in names)])
+    headings = ["corpus", "direction", "pairs", "minutes", *(TOOLKITS[name] for name in names)]
     return f"{markdown(headings, lines)}\n\n{origins([row for _, rows in found for row in rows])}"
 
 
 def speed_of(row: Row) -> float:
     return float(row["sentences_per_second"]["median"])
+
+
+PUBLISHED = {  # figures of translators from scratch, on the test sets of these directions
+    "chr-en": ("BLEU", 15.8, "Zhang et al. 2020"),
+    "en-chr": ("BLEU", 12.7, "Zhang et al. 2020"),
+    "es-gn": ("chrF", 22.0, "AmericasNLP 2021"),
+    "es-shp": ("chrF", 13.9, "AmericasNLP 2021"),
+}
+
+
+def published(results: Path) -> str:
+    """nmt after the longest trainings beside published figures."""
+    rows = [longest(results, direction) for direction in PUBLISHED]
+    lines = [
+        [direction, f"{row['minutes']:g}", metric, f"{row[metric.lower()]:.1f}", f"{figure} ({source})"]
+        for row, (direction, (metric, figure, source)) in zip(rows, PUBLISHED.items(), strict=True)
+    ]
+    return f"{markdown(['direction', 'minutes', 'metric', 'nmt', 'published'], lines)}\n\n{origins(rows)}"
+
+
+def longest(results: Path, direction: str) -> Row:
+    """Of the longest trainings of nmt for a direction, the newest."""
+    rows = [row for row in all_rows(results / "small_corpora_peers.jsonl") if row["system"] == "nmt"][::-1]
+    return max((row for row in rows if row["direction"] == direction), key=lambda row: float(row["minutes"]))
 
 
 IN_README = ("ja-en", "chr-en")
@@ -165,9 +192,8 @@ def results_of_runs(results: Path) -> str:
     run = last_run(results / "multi30k_run.jsonl")[-1]
     about = {"name": "make train-de-en CORPUS=multi30k", "corpus": "multi30k", "test": "test_2016_flickr"}
     rows = [run | about | {"bleu": run["test_bleu"], "steps": run["step"], "precision": automatic(run)}]
-    peers = [row for row in all_rows(results / "small_corpora_peers.jsonl") if row["system"] == "nmt"][::-1]
-    for direction in IN_README:  # of the longest trainings, the newest
-        row = max((row for row in peers if row["direction"] == direction), key=lambda row: float(row["minutes"]))
+    for direction in IN_README:
+        row = longest(results, direction)
         name = f'make train-{direction} CORPUS={row["corpus"]} ARGS="--training.max_minutes {row["minutes"]:.0f}"'
         rows.append(row | {"name": name, "test": "test", "precision": f"{automatic(row)}, {row['threads']} thread"})
     named = {row["name"]: row for row in all_rows(results / "runs.jsonl")}
@@ -211,5 +237,7 @@ SUMMARIES: dict[str, Callable[[Path], str]] = {
     "results": results_of_runs,
     "documents": all_documents,
     "equal_time": equal_time,
+    "all_directions": partial(equal_time, several=False),
+    "published": published,
     "gpu": gpu,
 }

@@ -412,13 +412,21 @@ def test_what_others_do_better_is_found_and_bold() -> None:
     assert all(line.endswith("** |") for line in lines)
 
 
-def test_quality_after_equal_time_is_compared_with_the_best_other(tmp_path: Path) -> None:
-    assert not summaries.after_equal_time(tmp_path / "rows.jsonl")
-    task = {"corpus": "news", "direction": "fi-sv", "pairs": 3000, "minutes": 12.0}
-    for chrf, system in ((20.0, "nmt"), (30.0, "nmt"), (25.0, "peer"), (40.0, "best"), (50.0, "nmt")):
-        add_rows(tmp_path / "rows.jsonl", [{**task, "system": system, "chrf": chrf, "pairs": 9 if chrf > 40 else 3000}])
-    [found] = summaries.after_equal_time(tmp_path / "rows.jsonl")
+def test_quality_after_equal_time_is_compared_with_the_best_of_several_others(tmp_path: Path) -> None:
+    file = tmp_path / "small_corpora_peers.jsonl"
+    assert not summaries.after_equal_time(file)
+    task = {"corpus": "news", "direction": "fi-sv", "pairs": 3000, "minutes": 12.0, "date": "2026-01-02 03:04"}
+    task |= {"machine": {"cpu": "C", "cores": 2, "avx512": 1, "bf16": 1, "vnni": 1}, "versions": {}}
+    for chrf, system in ((20.0, "nmt"), (30.0, "nmt"), (25.0, "eole"), (40.0, "joeynmt")):
+        add_rows(file, [{**task, "system": system, "bleu": 9.0, "chrf": chrf}])
+    for system in ("nmt", "transformers"):  # one other alone
+        add_rows(file, [{**task, "direction": "sv-fi", "system": system, "bleu": 8.0, "chrf": 50.0}])
+    add_rows(file, [{**task, "direction": "sv-da", "system": "nmt", "bleu": 8.0, "chrf": 50.0}])
+    [found] = summaries.after_equal_time(file)
     assert (found.how, found.ratio) == ("12 minutes of training, news, fi-sv, 3,000 pairs: chrF", 0.75)
+    several, one = (summaries.equal_time(tmp_path, has_several).splitlines() for has_several in (True, False))
+    assert several[2] == "| news | fi-sv | 3,000 | 12 | 9.0, 30.0 | 9.0, 40.0 | 9.0, 25.0 |"
+    assert one[2:4] == ["| news | sv-fi | 3,000 | 12 | 8.0, 50.0 | 8.0, 50.0 |", ""]
 
 
 def test_the_pictures_are_those_of_the_kept_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
