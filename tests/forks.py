@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
+from multiprocessing import forkserver, resource_tracker
 from typing import IO, Any
 
 Popen = subprocess.Popen
@@ -31,6 +32,8 @@ def start(main: Main, arguments: Sequence[str], **options: Any) -> "subprocess.P
 
     def run() -> None:
         os.closerange(3, 1 << 16)  # as the start of a program does; Popen waits for it
+        # A new program doesn't know these processes of its parent, which it can't reach.
+        vars(resource_tracker._resource_tracker)["_fd"] = vars(forkserver._forkserver)["_forkserver_pid"] = None
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python does
         sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
         status = 1
