@@ -38,10 +38,14 @@ def install(extra: str) -> str:
     return f"{python()} -m pip install --editable '{place}[{extra}]'"
 
 
+class MissingPackageError(ValueError):
+    """A package isn't installed."""
+
+
 def package(name: str, extra: str) -> Any:
-    """The package of this name. Raises ValueError, which names the extra of nmt, if it is not installed."""
+    """The package of this name. Raises MissingPackageError, which names the extra of nmt, if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         problem = f"this needs the package {name.split('.')[0]}, which can't be imported ({error})"
-        raise ValueError(f"{problem}: {install(extra)}") from error
+        raise MissingPackageError(f"{problem}: {install(extra)}") from error

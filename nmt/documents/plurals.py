@@ -15,7 +15,7 @@ from nmt.documents.codes import insert_after
 from nmt.documents.office import Slot
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import Element
-from nmt.extras import package
+from nmt.extras import MissingPackageError, package
 from nmt.fields import require
 from nmt.text.items import closing_braces
 
@@ -127,9 +127,9 @@ def message(text: str, language: str) -> Choice | None:
     try:
         tree = read_message(text, language, [MOST]) if HEAD.search(text) else None
         return tree if isinstance(tree, Choice) else None
-    except ValueError as error:
-        if "package" in str(error):
-            raise
+    except MissingPackageError:
+        raise
+    except ValueError:
         return None
 
 

@@ -31,6 +31,7 @@ def test_glossaries_are_found_again_by_another_process(tmp_path: Path) -> None:
     assert store.all("me") == [changed]
     store.delete(changed)
     assert other.all("me") == []
+    assert not other.known
 
 
 def test_no_id_leads_out_of_the_folder(tmp_path: Path) -> None:

@@ -68,7 +68,11 @@ class Glossaries:
 
     def all(self, owner: str) -> list[Stored]:
         """The glossaries of an owner, the oldest first."""
-        found = [self.load(path) for path in self.folder.glob("*.json")] if self.folder.is_dir() else []
+        paths = {*self.folder.glob("*.json")} if self.folder.is_dir() else set()
+        for path in list(self.known):  # a copy, which other threads don't change
+            if path not in paths:  # deleted by another process
+                self.known.pop(path, None)
+        found = map(self.load, paths)
         owned = [stored for stored in found if stored and stored.owner == owner]
         return sorted(owned, key=lambda stored: (stored.created, stored.id))
 
