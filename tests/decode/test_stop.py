@@ -205,3 +205,22 @@ def test_calls_of_ctranslate2_that_may_be_stopped_take_half_a_second(
     library.sizes.clear()
     engine.search(sources, SearchConfig())
     assert library.sizes == [64], "a search that can't be stopped stays whole"
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.004, 0.03, 0.5])
+def test_looks_at_a_call_of_ctranslate2_cost_little_time(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, waits, stop = [0.0], list[float](), Stop(1000)
+
+    def wait(timeout: float) -> bool:
+        waits.append(timeout)
+        clock[0] += timeout
+        return False
+
+    monkeypatch.setattr("nmt.decode.ctranslate2.perf_counter", lambda: clock[0])
+    monkeypatch.setattr(stop.event, "wait", wait)
+    call = SimpleNamespace(done=lambda: clock[0] >= seconds, result=lambda: "found")
+    engine = CTranslate2Engine(None, (), (), {}, None)
+    assert engine.run(lambda asynchronous: [call], stop) == ["found"]
+    assert seconds <= clock[0] <= 1.05 * seconds + 0.0003
+    assert len(waits) <= 200
+    assert max(waits) <= 0.005, "a stop is seen at once"
