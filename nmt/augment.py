@@ -106,7 +106,7 @@ def load_models(options: Options, data: "DataConfig") -> "list[Model]":
         for number, folder in enumerate(map(find_model, options[direction]), start=1):
             languages = (data.target, data.source) if backward else (data.source, data.target)
             translator = load(folder, languages, options.device, options.precision)
-            search = override_search(translator.search, options)
+            search = override_search(replace(translator.search, n_best=1), options)
             search = replace(search, n_best=search.samples or (search.beam_size if options.distil else 1))
             name = f"{direction} {number}"
             say(f"{name} is {folder}, {translator.describe()}")

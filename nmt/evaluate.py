@@ -75,6 +75,11 @@ def command(options: Options) -> int:
     from nmt.scoring.evaluation import as_json, print_table
     from nmt.scoring.metrics import USUAL_METRICS
 
+    file = options.get("json")
+    to_write = {"json": Path(file or ".").parent, "save": Path(options.get("save") or ".")}
+    for name, folder in to_write.items():  # not after hours of translating
+        is_fine = folder.is_dir() or (name == "save" and not folder.exists())
+        require(is_fine, f"--{name}: there is no folder {folder}")
     metrics: list[Metric] = [*USUAL_METRICS, "ter"] if options.ter else [*USUAL_METRICS]
     if options.against:
         text, show = compare_systems(options, metrics)
@@ -83,13 +88,12 @@ def command(options: Options) -> int:
         require(is_one, "several systems are given, but one is scored at a time: give --against to compare two")
         results = (evaluate_file if options.hypothesis else evaluate_model)(options, metrics)
         text, show = as_json(results), partial(print_table, results)
-    file = options.get("json")
     if file == "-":
         print(text)
         return 0
+    show()
     if file is not None:
         Path(file).write_text(text + "\n", encoding="utf-8")
-    show()
     return 0
 
 

@@ -117,6 +117,8 @@ def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refus
         (["--source", "none", "--reference", "none"], "no lines"),
         (["--source", "missing", "--reference", "one"], "missing"),
         (["--model", "model"], "no run folder"),
+        (["--source", "two", "--reference", "two", "--json", "none/x.json"], "--json: there is no folder none"),
+        (["--source", "two", "--reference", "two", "--save", "one"], "--save: there is no folder one"),
         (["--model", "model", "--model", "model"], "several systems are given, but one is scored at a time"),
         (["--hypothesis", "a", "b", "--reference", "a"], "several systems are given, but one is scored at a time"),
         (["--beam-size", "-1"], "beam_size"),

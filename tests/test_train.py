@@ -4,6 +4,7 @@ import importlib
 import json
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from nmt.evaluate import main as evaluate_main
 from nmt.extras import typed
 from nmt.train import main
 from nmt.translate import main as translate_main
+from nmt.translation.model_folder import Facts
 from tests import forks
 from tests.data.corpus_files import interrupt, write_corpus
 from tests.tiny import Stderr
@@ -110,6 +112,18 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, stderr_of: Stderr)
     assert "test_a.en was changed" in said
 
 
+def test_a_trained_run_that_was_not_measured_is_not_made_longer(
+    finished: Path, stderr_of: Stderr, tmp_path: Path
+) -> None:
+    run = tmp_path / "runs" / "de-en-houses"
+    shutil.copytree(finished, run)
+    (run / "report.json").unlink()
+    same = ["--config", str(run / "config.yaml"), "--runs", str(run.parent), "--resume"]
+    said = stderr_of(main, [*same, "--training.max_steps", "300"])
+    assert "was trained with other settings: training.max_steps was 6, is 300" in said
+    assert "BLEU" in stderr_of(main, same, status=0)
+
+
 def test_tensorboard_has_scalars_samples_attention_and_settings(finished: Path) -> None:
     events = EventAccumulator(str(finished / "tensorboard"), size_guidance={"images": 0})
     events.Reload()
@@ -130,6 +144,17 @@ def test_a_model_is_tuned_further_with_its_own_tokenizer(finished: Path, stderr_
     tuned = finished.with_name("tuned") / "model"
     assert (tuned / "model.safetensors").read_bytes() == (base / "model.safetensors").read_bytes()
     assert (tuned / "joint.model").read_bytes() == (base / "joint.model").read_bytes()
+
+
+def test_a_model_is_written_even_if_the_first_one_has_been_moved(
+    finished: Path, stderr_of: Stderr, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = shutil.copytree(finished / "model", tmp_path / "base")
+    monkeypatch.setattr("nmt.training.delivery.measure_facts", lambda *_: base.rename(tmp_path / "moved") and Facts())
+    config = ["--config", str(finished / "config.yaml"), "--name", "moved", "--training.max_steps", "0"]
+    said = stderr_of(main, [*config, "--training.start_from", str(base), "--tokenizer.folder", str(base)], status=0)
+    assert "The model card doesn't have the origin and licence" in said
+    assert (finished.with_name("moved") / "model").is_dir()
 
 
 def test_an_adapter_gives_the_translations_of_the_model_that_it_was_trained_into(

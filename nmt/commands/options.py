@@ -81,7 +81,9 @@ def read_text(text: str, hint: Any, named: str) -> Any:
     with suppress(ValueError):
         value = read_yaml(text)
     value = without_removed_in_entries(value, named)
-    return read_value(value if fits_type(value, hint) else text, hint, named)
+    # YAML would read only a part of a text such as "letter #2", and none of its outer quotes.
+    as_written = isinstance(value, str) or not fits_type(value, hint)
+    return read_value(text if as_written else value, hint, named)
 
 
 class Parser(ArgumentParser):

@@ -9,6 +9,7 @@ They hold no random state: each batch has a seed of its own (`PlannedBatch.seed`
 import json
 import math
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from copy import deepcopy
@@ -54,7 +55,8 @@ class Progress:
         """Read state.json, of this format or an older one. Raises ValueError if a newer version of nmt wrote it."""
         file = checkpoint / "state.json"
         try:
-            state = json.loads(file.read_text(encoding="utf8"))
+            # A validation may have given nan or an infinite number, which no other value may be worse than.
+            state = json.loads(file.read_text(encoding="utf8"), parse_constant=lambda _: -sys.float_info.max)
             take_format(state, "it")
             state.pop("batch_tokens", None)  # which nmt 1.0.0 could find out itself
             return read_value(state, cls)
@@ -245,8 +247,8 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator) -> tu
     average = average_weights(averaged)
     set_weights(validator.model, average, folder)
     value = validator.measure()[0][f"validation/{config.best_metric}"]
-    best_value = progress.best_value
-    better = best_value is None or signed(config.best_metric, value) > best_value
-    verdict = "kept" if better else f"the best alone is better: {signed(config.best_metric, best_value or 0.0):.3f}"
+    best_value = value_at(progress, step_of(best))
+    better = not math.isfinite(best_value) or signed(config.best_metric, value) > best_value
+    verdict = "kept" if better else f"the best alone is better: {signed(config.best_metric, best_value):.3f}"
     say(f"average of {len(averaged)} checkpoints: validation {config.best_metric} {value:.3f} ({verdict})")
     return (list(map(step_of, averaged)), average) if better else ([step_of(best)], validated_weights(best))

@@ -1,5 +1,6 @@
 """The choice of settings for a run without a recipe: prepared text and the machine flow in; settings flow out."""
 
+import math
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import torch
 
-from nmt.config import Config
+from nmt.config import OBJECTIVES, Config
 from nmt.config.choice import CHOSEN, choose_models, choose_steps, course_of, is_fast_enough, usual_minutes
 from nmt.config.names import flatten
 from nmt.config.recipes import load_config, make_config
@@ -41,7 +42,9 @@ def chosen_before(given: Given, config: Config, recorded: Path | None) -> tuple[
         return make_config(flatten(config) | chosen | given), kept if new_minutes else None
     if start:
         model = asdict(read_info(require_model(Path(start)) / "config.json")[0].model)
-        chosen = {f"model.{name}": value for name, value in model.items() if name != "family"}
+        chosen = {f"model.{name}": value for name, value in model.items()}
+        if chosen["model.family"] not in OBJECTIVES[config.training.objective].families:
+            del chosen["model.family"]
     return make_config(flatten(config) | chosen | given), given
 
 
@@ -62,7 +65,8 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         minutes = config.training.max_minutes or usual_minutes(pairs)
         seconds, steps_a_pass = time_steps(make_config(settings | given), TrainingData.load(prepared, config.data))
         fitting = 60 * STEPS_SHARE * minutes / seconds
-        steps = choose_steps(pairs, steps_a_pass, fitting)
+        most = (config.training.max_epochs or math.inf) * steps_a_pass
+        steps = choose_steps(pairs, steps_a_pass, min(fitting, most))
         about = f", {steps / steps_a_pass:.1f} passes over the text, in about "
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
         if has_model or "model.d_model" in given or is_fast_enough(pairs, steps_a_pass, fitting):

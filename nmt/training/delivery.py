@@ -22,6 +22,7 @@ from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.shortlist import learn_shortlist
 from nmt.extras import typed
 from nmt.files import write_lines
+from nmt.messages import say
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.device import choose_numerics
@@ -72,8 +73,11 @@ def write_model(
     first, last = config.data.directions[0] if translates else (config.data.languages[0], config.data.languages[-1])
     info = ModelInfo(first, last, corpus, config.model, config.search, facts, objective=objective)
     if config.training.start_from:
-        base, _ = read_info(require_model(Path(config.training.start_from)) / "config.json")
-        info = replace(info, origin=base.origin, licence=base.licence)
+        try:
+            base, _ = read_info(require_model(Path(config.training.start_from)) / "config.json")
+            info = replace(info, origin=base.origin, licence=base.licence)
+        except (OSError, ValueError) as error:  # it was moved: what was trained mustn't be lost
+            say(f"The model card doesn't have the origin and licence of the model that training started from: {error}")
     vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
     shortlist = learn_shortlist(data.train.first(MOST_PAIRS), *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())

@@ -106,7 +106,8 @@ class Run:
             recorded = self.config_file if self.is_begun() else None
             self.config, self.given = chosen_before(self.given, self.config, recorded)
         if processes.broadcast(self.report_file.exists()):
-            self.require_equal_settings()
+            if processes.is_main:  # which alone knows what was chosen
+                self.require_equal_settings("is finished, and was trained")
             if processes.is_main and (note := note_of_edits(self.config, self.folder, read_record(self.folder) or {})):
                 say(note)
             say(f"{self.folder} is finished; --name NAME trains another. Its report:")
@@ -140,12 +141,13 @@ class Run:
         """Take the settings of rank 0, which may have chosen some."""
         self.config = make_config(by_dotted_names(self.processes.broadcast(asdict(self.config))))
 
-    def require_equal_settings(self) -> None:
-        """Raise ValueError if a finished run has other settings, which its scores would be taken for."""
+    def require_equal_settings(self, state: str) -> None:
+        """Raise ValueError if a run whose training is finished has other settings, which its scores would be taken
+        for."""
         before, now = (flatten(config) for config in (load_config(self.config_file), self.config))
         changed = describe_changes(before | {name: now[name] for name in HARMLESS}, now)
         advice = "A finished run is not changed or made longer: --name NAME trains another"
-        require(not changed, f"{self.folder} is finished, and was trained with other settings: {changed}. {advice}")
+        require(not changed, f"{self.folder} {state} with other settings: {changed}. {advice}")
 
     def is_begun(self) -> bool:
         """Whether training has left something that other settings don't fit."""
@@ -163,6 +165,8 @@ class Run:
             changed = describe_changes(fixed_settings(load_config(self.config_file)), fixed_settings(self.config))
             advice = "Take the old settings to resume it, or --name NAME for a new run"
             require(not changed, f"{self.folder} was started with other settings: {changed}. {advice}")
+            if (self.folder / "model").exists():
+                self.require_equal_settings("was trained")
             return
         if self.config.training.start_from:
             check_start(self.config.model, Path(self.config.training.start_from))

@@ -43,7 +43,8 @@ class Threads:
         if passed > 10 * EVERY:  # a validation, or the first look
             return 0
         others = max(0.0, self.before[0] - before[0] - (self.before[1] - before[1])) / passed
-        free = max(1, min(self.most, int(self.most - others + SPARE)))
+        cores = len(os.sched_getaffinity(0))
+        free = max(1, min(self.most, int(cores - others + SPARE)))
         number = min(free, max(self.free_before, torch.get_num_threads()))
         self.free_before = free
         if number == torch.get_num_threads():

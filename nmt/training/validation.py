@@ -15,6 +15,7 @@ from torch.nn.utils import parametrize
 from nmt.config import OBJECTIVES, Config, SearchConfig
 from nmt.data.batches import Pairs, PlannedBatch, plan_batches
 from nmt.data.sections import labels
+from nmt.decode.engine import fits
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.device import Numerics
 from nmt.scoring.metrics import score
@@ -112,7 +113,7 @@ class Validator:
             translator, (text, _) = self.translators[places[i][0]], self.text[places[i][1]]
             source = translator.tokenizer.encode_source([text])[0]
             target = translator.tokenizer.encode_target([translations[i]])[0]
-            if source and target:
+            if source and target and fits(translator.engine, source, target):
                 columns, rows = translator.tokenizer.source_pieces(source), translator.tokenizer.target_pieces(target)
                 picture = attention_picture(translator.engine.attention(source, target), columns, rows)
                 monitor.writer.add_image(f"cross_attention/{number + 1}", picture, step, dataformats="HWC")

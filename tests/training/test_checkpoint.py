@@ -318,6 +318,9 @@ def test_a_validation_that_was_no_number_is_never_the_best(
     capsys.readouterr()
     assert same(chosen_weights(trainer), saved_weights(trainer, 8))
     assert not capsys.readouterr().err
+    resumed = new_trainer(data, tmp_path, max_steps=14)
+    assert resumed.progress.step == 12
+    assert resumed.progress.validated["4"] < -1e300, "worse than all others"
 
 
 def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(
@@ -327,9 +330,12 @@ def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(
     (step_folder(trainer.checkpoints, 8) / "model.safetensors").write_bytes(b"")
     capsys.readouterr()
     assert same(chosen_weights(trainer), saved_weights(trainer, 12))
-    assert capsys.readouterr().err == (
-        "The best checkpoint, of step 8, is damaged or missing: the best of the rest, of step 12, is used.\n"
-    )
+    said = "The best checkpoint, of step 8, is damaged or missing: the best of the rest, of step 12, is used.\n"
+    assert capsys.readouterr().err == said
+    averaging = new_trainer(data, tmp_path, average=3, keep_checkpoints=3, validations=[8.0])
+    steps, _ = choose_weights(trainer.checkpoints, trainer.progress, averaging.validator)
+    assert steps == [4, 12], "the average is compared with what is left"
+    assert "validation bleu 8.000 (kept)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,26 @@ def test_a_run_that_goes_on_with_other_minutes_gets_the_steps_that_fit(
     assert after.training.warmup_steps == before.training.warmup_steps, "which may not change"
 
 
+def test_epochs_limit_the_steps_and_so_the_course_of_the_rate(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 20.0)
+    monkeypatch.setattr(module, "time_steps", lambda config, data: (0.001, 5.0))
+    for name in ("train", "evaluate"):
+        monkeypatch.setattr(f"nmt.training.run.Run.{name}", lambda run, prepared: None)
+    monkeypatch.setattr("nmt.training.run.Run.print_report", lambda run: None)
+    assert train(corpus, "--training.max_epochs", "8") == 0
+    assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.max_steps == 40
+
+
+@pytest.mark.parametrize("family", ["decoder-only", "encoder-only"])
+def test_the_family_of_the_first_model_stays_if_it_translates(corpus: Path, family: str) -> None:
+    base = corpus.parent / "runs" / "base"
+    of_text = ["--training.objective=mlm", "--data.text=both"] if family == "encoder-only" else []
+    assert train(corpus, "--name=base", f"--model.family={family}", *of_text) == 0
+    assert train(corpus, "--training.start_from", str(base), "--tokenizer.folder", str(base / "model")) == 0
+    config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
+    assert config.model.family == ("decoder-only" if family == "decoder-only" else "encoder-decoder")
+
+
 def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
     assert train(corpus, "--training.max_steps", "3", "--training.optimizer", "adamw", "--model.dropout", "0") == 0
     config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")

@@ -62,6 +62,16 @@ def test_others_take_cores_and_give_them_back(machine: Machine) -> None:
     assert threads.adapt() == 0, "a validation was between"
 
 
+def test_cores_that_are_not_used_are_free_for_others(machine: Machine) -> None:
+    torch.set_num_threads(2)
+    threads = Threads(fixed=False, counters=machine.counters)
+    threads.adapt()
+    for others, expected in ((2.0, 2), (2.0, 2), (2.9, 1)):
+        machine.run(own=4 - others, others=others)
+        threads.adapt()
+        assert torch.get_num_threads() == expected
+
+
 def test_a_number_that_was_chosen_stays(machine: Machine, tmp_path: Path) -> None:
     for fixed, counters in ((True, machine.counters), (False, tmp_path / "none")):
         threads = Threads(fixed=fixed, counters=counters)
