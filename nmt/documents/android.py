@@ -55,7 +55,7 @@ def slot_of(xml: Xml, element: Element, place: str) -> Slot | Paragraph:
         unit = Unit(inside, markup=True, place=place) if any(map(str.isalpha, inside)) else None
         return Slot(parts[0].start, unit, partial(put_cdata, xml, parts[0]))
     found = [] if REFERENCE.fullmatch(element.text) else list(pieces(element))
-    return Paragraph(xml, found, place, lambda text: escape(encode(text)))
+    return Paragraph(xml, found, place, lambda text: escape(encode(text, is_whole=len(found) == 1)))
 
 
 def put_cdata(xml: Xml, section: Text, answer: Answer) -> None:
@@ -93,8 +93,8 @@ def decode(written: str) -> str:
     return paired("".join([*found, written[position:]]))
 
 
-def encode(text: str) -> str:
-    """The text as it is written; of several blanks each one is kept."""
+def encode(text: str, is_whole: bool = False) -> str:
+    """The text as it is written; of several blanks each one is kept, and at the ends of a whole string each blank."""
     text = "".join(ESCAPES.get(character, character) for character in text)
-    text = re.sub(" {2,}", lambda match: r"\u0020" * len(match[0]), text)
+    text = re.sub("^ +| +$| {2,}" if is_whole else " {2,}", lambda match: r"\u0020" * len(match[0]), text)
     return f"\\{text}" if re.match(r"[@?][\w+*]", text) else text

@@ -327,6 +327,12 @@ class Slot:
     the slot stays as it is, with a note."""
 
 
+def with_blanks(text: str, answer: str) -> str:
+    """An answer with the blanks and line breaks around the text, which programs join with other texts."""
+    lead, _, trail = text.partition(text.strip())
+    return f"{lead}{answer.strip()}{trail}"
+
+
 def text_document(
     source: Text, slots: Sequence[Slot], changes: Sequence[Edit] = (), notes: list[str] | None = None
 ) -> Document:
@@ -342,7 +348,7 @@ def text_document(
             if answer.text != slot.unit.text:
                 try:
                     require(bool(answer.text.strip()), "the translation is empty")
-                    edits.append((slot.start, slot.end, slot.write(answer.text)))
+                    edits.append((slot.start, slot.end, slot.write(with_blanks(slot.unit.text, answer.text))))
                 except ValueError as error:
                     notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")
         notes.extend(source.remarks(edits))

@@ -115,6 +115,9 @@ def in_language(header: str, language: str) -> str:
     stated = re.search(r"^Language:(.*)$", header, re.MULTILINE)
     if not language or not stated or same_language(stated[1].strip(), language):
         return header
+    header = header.replace("charset=CHARSET", "charset=UTF-8")  # of a template
+    stated = re.search(r"^Language:(.*)$", header, re.MULTILINE)
+    assert stated
     header = f"{header[: stated.start()]}Language: {language.replace('-', '_')}{header[stated.end() :]}"
     return re.sub("^Plural-Forms:.*$", lambda _: f"Plural-Forms: {plural_rule(language)}", header, flags=re.MULTILINE)
 

@@ -84,7 +84,7 @@ class Body:
             start, end = self.lines[first + n]
             text = line.strip(" \t")
             found = self.text.rfind(text, start, end)
-            if found < 0 or self.text[found + len(text) : end].strip(" \t#"):
+            if found < 0 or self.text[found + len(text) : end].strip().strip("#").strip():
                 return []
             base = found - (len(line) - len(line.lstrip(" \t")))
             places += range(base, base + len(line) + 1)

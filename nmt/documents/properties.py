@@ -14,7 +14,7 @@ from nmt.documents.strings import meaning
 BREAK = r"(?:\r\n?|\n)"
 BLANKS = rf"(?:[ \t\f]|\\{BREAK})*+"
 LINE = re.compile(
-    rf"[ \t\f]*+(?:[#!][^\r\n]*+|(?P<key>(?:[^\\\s:=]|\\(?:\r\n|.))++){BLANKS}(?:[:=]{BLANKS})?"
+    rf"[ \t\f]*+(?:[#!][^\r\n]*+|(?P<key>(?:[^\\ \t\f\r\n:=]|\\(?:\r\n|.))++){BLANKS}(?:[:=]{BLANKS})?"
     rf"(?P<value>(?:[^\\\r\n]|\\(?:\r\n|.)|\\\Z)*+)|[:=][^\r\n]*+)?(?:{BREAK}|\Z)",
     re.DOTALL,
 )

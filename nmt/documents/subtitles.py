@@ -68,6 +68,8 @@ def find_parts(text: str) -> Iterator[Part]:
         if times and match[1].strip() and not found:
             lines.append((*match.span(1), number))
             continue
+        if found and lines and text[slice(*lines[-1][:2])].strip().isdecimal():
+            lines.pop()  # the number of this cue, without a blank line before it
         if times and lines:
             yield from make_parts(text, lines, seconds(times.groups()[:4]), seconds(times.groups()[4:]))
         times, lines = found, []

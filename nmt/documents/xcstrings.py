@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nmt.documents.base import Answer, Document, Options, decode, has_words, splice, text_unit
+from nmt.documents.base import Answer, Document, Options, decode, has_words, splice, text_unit, with_blanks
 from nmt.documents.json import Node, parse, strings
 from nmt.fields import require
 from nmt.text.edits import Edit
@@ -89,7 +89,8 @@ def entry_edits(text: str, entry: Entry, answers: Sequence[Answer], target: str)
 def localization(text: str, entry: Entry, answers: Sequence[Answer], unit: str) -> str:
     """The translations as an object of JSON, indented by `unit`."""
     state = "needs_review" if any(answer.flags for answer in answers) else "translated"
-    written = [json.dumps(answer.text, ensure_ascii=False) for answer in answers]
+    pairs = zip(entry.texts, answers, strict=True)
+    written = [json.dumps(with_blanks(source, answer.text), ensure_ascii=False) for source, answer in pairs]
     if not entry.source:
         lines = ["{", '  "stringUnit" : {', f'    "state" : "{state}",', f'    "value" : {written[0]}', "  }", "}"]
         return f"\n{unit}".join(lines)

@@ -59,7 +59,7 @@ def read_entries(text: str) -> Iterator[Entry]:
             entry, name = Entry(0, 0), ""
         if match["comment"] and match["comment"].startswith("#,"):
             entry.flags = match.span("comment")
-            entry.is_fuzzy = "fuzzy" in re.split(r"[,\s]+", match["comment"])
+            entry.is_fuzzy |= "fuzzy" in re.split(r"[,\s]+", match["comment"])
         if match["name"]:
             name = match["name"] + (f"[{match['index']}]" if match["index"] else "")
             known = re.fullmatch(r"msgctxt|msgid|msgid_plural|msgstr(\[\d+\])?", name)

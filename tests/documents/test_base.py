@@ -221,3 +221,30 @@ def test_units_are_translated_as_lines_or_as_markup(translator: Translator) -> N
     assert answers[0].text == translator.translate_n_best([units[0].text], SHORT)[0][0].text
     assert answers[1].text.count("<1>") == answers[1].text.count("</1>") == 1
     assert len(answers) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("json", '{"a": "Ein Mann: ", "b": " und\\n"}', '{"a": "A man: ", "b": " and\\n"}'),
+        ("yaml", "a: 'Ein Mann: '\nb: \" und\\n\"\n", "a: 'A man: '\nb: \" and\\n\"\n"),
+        ("strings", '"a" = "Ein Mann: ";\n"b" = " und\\n";\n', '"a" = "A man: ";\n"b" = " and\\n";\n'),
+        ("properties", "a=Ein Mann:\\u0020\nb=\\ und\\n", "a=A man: \nb=\\ and\\n"),
+        ("csv", "a,b\n Ein Mann: , und \n", "a,b\n A man: , and \n"),
+        (
+            "android",
+            '<resources><string name="a">" Ein Mann:"</string><string name="b">und\\u0020</string></resources>',
+            '<resources><string name="a">\\u0020A man:</string><string name="b">and\\u0020</string></resources>',
+        ),
+    ],
+)
+def test_blanks_around_a_text_stay(kind: str, text: str, expected: str) -> None:
+    options = Options(columns=("a", "b")) if kind == "csv" else Options()
+    document = read_document(text.encode(), kind, options)
+    said = {"Ein Mann:": "A man:", "und": "and"}
+    assert document.write([Answer(said[unit.text.strip()]) for unit in document.units]).decode() == expected
+
+
+def test_entries_after_a_strange_blank_are_read_too() -> None:
+    document = read_document("a = Ja\n\u00a0b = Nein\nc = Gut\n".encode(), "properties", Options())
+    assert [unit.text for unit in document.units] == ["Ja", "Nein", "Gut"]

@@ -77,3 +77,11 @@ def test_compiled_catalogues_get_their_texts_at_the_end(tmp_path: Path) -> None:
     for size in (0, 10, 40, 70):
         with pytest.raises(ValueError, match=r"MO file|cut off"):
             read_document(sample.data[:size], "mo", replace(sample.options))
+
+
+def test_the_header_of_a_template_gets_its_encoding() -> None:
+    header = 'msgid ""\nmsgstr ""\n"Language: \\n"\n"Content-Type: text/plain; charset=CHARSET\\n"\n\n'
+    document = read_document(f'{header}msgid "Hund"\nmsgstr ""\n'.encode(), "po", Options(target="en"))
+    written = document.write([Answer("“dog”")]).decode()
+    assert "charset=UTF-8" in written
+    assert polib.pofile(written).find("Hund").msgstr == "“dog”"

@@ -41,3 +41,10 @@ def test_an_answer_without_the_tags_of_its_text_is_not_written() -> None:
         text, notes = translated("Ein **Hund**\n", answer)
         assert text == "Ein **Hund**\n"
         assert notes == ["line 1: the translation hasn't the tags of the text, so the text stays as it is"]
+
+
+def test_blanks_of_any_kind_at_the_end_of_a_block_are_no_text() -> None:
+    document = read_document("Ein Mann.\u00a0\n\n# Ein Hund\u3000\n".encode(), "md", Options())
+    assert [unit.text for unit in document.units] == ["Ein Mann.", "Ein Hund"]
+    answers = [Answer("A man."), Answer("A dog")]
+    assert document.join(answers).decode() == "A man.\u00a0\n\n# A dog\u3000\n"

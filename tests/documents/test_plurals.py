@@ -148,8 +148,8 @@ def test_a_catalogue_gets_the_header_and_the_forms_of_its_language() -> None:
 
 def test_properties_keep_escapes_and_apostrophes() -> None:
     document = read_document(b"a=Heut'' {0}\r\nb=\\u00fc", "properties", Options())
-    assert document.join([Answer("it's {0}"), Answer("\U0001f600 \\ \n")]) == (
-        b"a=it''s {0}\r\nb=\\ud83d\\ude00 \\\\ \\n"
+    assert document.join([Answer("it's {0}"), Answer("\U0001f600 \\ \n!")]) == (
+        b"a=it''s {0}\r\nb=\\ud83d\\ude00 \\\\ \\n!"
     )
     utf8 = read_document("a=ü\n".encode(), "properties", Options())
     assert utf8.join([Answer("ö")]).decode() == "a=ö\n"

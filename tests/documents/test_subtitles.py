@@ -57,3 +57,12 @@ def test_answers_stay_text_and_times_stay_times() -> None:
     document = read_document(b"1\n00:01,0 --> 00:02,0\nEins\n", "srt", Options())
     document.join([Answer("00:00:01,000 --> 00:00:02,000")])
     assert "would be read as a time" in document.notes[0]
+
+
+def test_the_number_of_a_cue_is_no_text_without_a_blank_line_before_it() -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\nEin Mann.\n2\n00:00:03,000 --> 00:00:04,000\nEin Hund.\n"
+    document = read_document(text.encode(), "srt", Options())
+    assert [unit.text for unit in document.units] == ["Ein Mann.", "Ein Hund."]
+    assert document.join([Answer("A man."), Answer("A dog.")]).decode() == (
+        text.replace("Ein Mann", "A man").replace("Ein Hund", "A dog")
+    )

@@ -13,9 +13,9 @@ SAMPLE = SAMPLES["xcstrings"]
 
 def test_missing_entries_are_filled_in_and_flagged_ones_need_review() -> None:
     document = read_document(SAMPLE.data, "xcstrings", SAMPLE.options)
-    joined = document.join([Answer('The "dog"\n'), Answer("%lld file", ("unsure",))])
+    joined = document.join([Answer('The\n"dog"'), Answer("%lld file", ("unsure",))])
     found = json.loads(joined)["strings"]
-    unit = {"state": "translated", "value": 'The "dog"\n'}
+    unit = {"state": "translated", "value": 'The\n"dog"'}
     assert found["Der Hund"]["localizations"]["en"]["stringUnit"] == unit
     forms = found["files"]["localizations"]["en"]["variations"]["plural"]
     assert forms == {"one": {"stringUnit": {"state": "needs_review", "value": "%lld file"}}}

@@ -52,7 +52,9 @@ def few_letters(text: str, least: float) -> bool:
 
 
 def numbers(text: str) -> Counter[str]:
-    """The numbers of at least two digits, without marks of thousands. A decimal mark divides a number."""
+    """The numbers of at least two digits (of any script), without marks of thousands. A decimal mark divides a
+    number."""
+    text = text if text.isascii() else re.sub(r"\d", lambda digit: str(int(digit[0])), text)
     return Counter(number for number in NUMBER.findall(THOUSANDS.sub("", text)) if len(number) > 1)
 
 

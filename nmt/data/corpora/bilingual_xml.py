@@ -24,8 +24,10 @@ LANGUAGES = {  # attributes that name the language of a side, of the element its
     "target-language": "target",
     "trgLang": "target",
 }
+UNDONE = re.compile("new|initial|needs-.*")  # states of a translation that is missing, or that somebody must look at
 CODES = frozenset("bpt ept it ph ut sub x bx ex sc ec cp".split())  # noqa: SIM905
-CHUNK = 1 << 16
+CHUNK, DEEPEST = 1 << 16, 250
+ANY = "*"  # the language of a target that has none
 
 Entry = list[tuple[str, str]]
 """Languages and their texts."""
@@ -39,7 +41,7 @@ def same_language(code: str, other: str) -> bool:
 
 def in_language(entry: Entry, language: str) -> str | None:
     """The text of an entry in a language; None if it has none."""
-    return next((text for code, text in entry if same_language(code, language)), None)
+    return next((text for code, text in entry if code == ANY or same_language(code, language)), None)
 
 
 def entries_of(path: Path, kind: Literal["TMX", "XLIFF"]) -> Iterator[Entry]:
@@ -52,8 +54,11 @@ def entries_of(path: Path, kind: Literal["TMX", "XLIFF"]) -> Iterator[Entry]:
                 yield from reader.entries
                 reader.entries.clear()
             reader.parser.Parse(b"", True)
-        except expat.ExpatError as error:
+        except (expat.ExpatError, LookupError) as error:  # LookupError: an unknown encoding
             raise ValueError(f"{path} isn't well-formed {kind}: {error}") from None
+        except ValueError as error:  # of ours, or an encoding that can't be read
+            problem = str(error)
+            raise ValueError(problem if problem.startswith(str(path)) else f"{path}: {problem}") from None
     yield from reader.entries
 
 
@@ -63,6 +68,7 @@ class EntryReader:
     def __init__(self, path: Path, kind: str) -> None:
         self.path, self.kind = path, kind
         self.entries, self.entry, self.text, self.is_open = list[Entry](), Entry(), list[str](), False
+        self.state, self.codes = "", 0  # of a unit; codes around this place
         self.names, self.languages = list[str](), [dict.fromkeys(SIDES, "")]  # of the elements around this place
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler, self.parser.EndElementHandler = self.start, self.end
@@ -72,10 +78,15 @@ class EntryReader:
         name = name.rpartition(":")[2]
         if not self.names and name != self.kind.lower():
             raise ValueError(f"{self.path} isn't {self.kind}: its first element is <{name}>")
+        state = attributes.get("state", "")
         if name in UNITS:
-            self.entry = Entry()
+            self.entry, self.state = Entry(), state
         elif name in SIDES and self.names[-1] in PARENTS:
-            self.text, self.is_open = [], True
+            is_undone = name == "target" and UNDONE.fullmatch(state or self.state)
+            self.text, self.is_open, self.codes = [], not is_undone, 0
+        self.codes += name in CODES
+        if len(self.names) == DEEPEST:
+            raise ValueError(f"{self.path} has elements nested in {DEEPEST} others: it isn't read")
         self.names.append(name)
         languages = self.languages[-1]
         if not LANGUAGES.keys().isdisjoint(attributes):
@@ -84,14 +95,16 @@ class EntryReader:
 
     def end(self, _: str) -> None:
         name, languages = self.names.pop(), self.languages.pop()
+        self.codes -= name in CODES
         if name in UNITS:
             self.entries.append(self.entry)
         elif self.is_open and name in SIDES:
-            self.entry.append((languages[name], " ".join("".join(self.text).split())))
+            code = languages[name] or (ANY if name == "target" else "")  # XLIFF 1.2 needn't name it
+            self.entry.append((code, " ".join("".join(self.text).split())))
             self.is_open = False
 
     def characters(self, text: str) -> None:
-        if self.is_open and not CODES.intersection(self.names):
+        if self.is_open and not self.codes:
             self.text.append(text)
 
     def entity(self, *declared: Any) -> None:

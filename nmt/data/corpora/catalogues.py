@@ -57,8 +57,9 @@ def mo_messages(path: Path) -> tuple[str, Iterator[Message]]:
         raise ValueError(f"{path} isn't a whole MO file: it is empty, or was cut short") from None
     except (OSError, ValueError, LookupError, MemoryError) as error:
         raise ValueError(f"{path} can't be read as a MO file: {error}") from None
-    # The key of a plural has its number, too. Compiled catalogues know only the singular of plurals.
-    keys = ((key if isinstance(key, str) else key[0], text) for key, text in catalogue.items() if key != "")
+    # The key of a plural has its number, too. Compiled catalogues know only the singular of plurals: its form counts.
+    known = ((key if isinstance(key, tuple) else (key, 0), text) for key, text in catalogue.items() if key != "")
+    keys = ((key, text) for (key, number), text in known if number == 0)
     return language_in(catalogue.get("", "")), ((key.rpartition(CONTEXT)[2], text, False) for key, text in keys)
 
 

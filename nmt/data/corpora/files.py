@@ -206,16 +206,22 @@ def read_jsonl(path: Path, split: Split) -> None:
         split.add([row.get(language, other) for language in languages], number, line)
 
 
+def kind_of(path: Path) -> str:
+    """The ending of a file with rows."""
+    found = ROWS.search(path.name)
+    return found[1].lower() if found else ""
+
+
 def read_entries(path: Path, split: Split) -> None:
     """Read the entries of a translation memory, or the units of XLIFF; their numbers are those of the file."""
-    for number, texts in enumerate(entries_of(path, "TMX" if ".tmx" in path.name.lower() else "XLIFF"), start=1):
+    for number, texts in enumerate(entries_of(path, "TMX" if kind_of(path) == "tmx" else "XLIFF"), start=1):
         split.add([in_language(texts, language) for language in split.config.languages], number)
 
 
 def read_catalogue(path: Path, split: Split) -> None:
     """Read the messages of a program and their translations."""
     config = split.config
-    language, messages = (mo_messages if ".mo" in path.name.lower() else po_messages)(path)
+    language, messages = (mo_messages if kind_of(path) == "mo" else po_messages)(path)
     swapped = are_swapped(path, language, config.source, config.target)
     for number, (text, translation, is_fuzzy) in enumerate(messages, start=1):
         pair = (translation, text) if swapped else (text, translation)

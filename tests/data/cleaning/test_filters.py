@@ -31,6 +31,9 @@ texts = st.text(st.characters(codec="utf-8"), max_size=40)
         ("2 Tage", "two days", 1, False),
         ("1200 Tage", "1300 days", 0.5, True),
         ("300 Tage", "days", 0.5, True),
+        ("在１９９８年", "In 1998", 1, False),
+        ("वर्ष १९९८ में", "in 1999", 0.5, True),
+        ("عام ١٩٩٨ و ٢٥ شخصا", "in 1998 and 25 people", 1, False),
     ],
 )
 def test_numbers(source: str, target: str, least: float, differ: bool) -> None:

@@ -3,6 +3,8 @@
 import gzip
 from pathlib import Path
 
+import pytest
+
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
 from nmt.data.corpora.bilingual_xml import CHUNK, entries_of, in_language, same_language
@@ -51,3 +53,21 @@ def test_a_memory_is_a_corpus(tmp_path: Path) -> None:
     assert corpus.name == "mine"
     assert sorted(known) == [(f"Satz {n} &", f"Sentence {n} &") for n in range(9)]
     assert corpus.ledgers["train"].dropped["no text in one or both languages"] == 1
+
+
+@pytest.mark.parametrize("encoding", ["foo", "shift_jis"])
+def test_an_encoding_that_cannot_be_read_is_told_with_the_file(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.tmx").write_text(f'<?xml version="1.0" encoding="{encoding}"?><tmx><body/></tmx>')
+    with pytest.raises(ValueError, match=r"a\.tmx.* encoding"):
+        pairs(tmp_path / "a.tmx")
+
+
+def test_deep_elements_are_refused(tmp_path: Path) -> None:
+    for depth in (200, 300):
+        text = f"{'<hi>a' * depth}{'</hi>' * depth}"
+        (tmp_path / "a.tmx").write_text(f'<tmx><body><tu><tuv xml:lang="de"><seg>{text}</seg></tuv></tu></body></tmx>')
+        if depth == 200:
+            assert pairs(tmp_path / "a.tmx") == [("a" * depth, None)]
+        else:
+            with pytest.raises(ValueError, match=r"a\.tmx has elements nested in 250 others"):
+                pairs(tmp_path / "a.tmx")

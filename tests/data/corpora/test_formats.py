@@ -10,7 +10,7 @@ from pyarrow.parquet import write_table
 
 from nmt.config import DataConfig
 from nmt.data.corpora import corpus_files, load_corpus
-from nmt.data.corpora.bilingual_xml import entries_of
+from nmt.data.corpora.bilingual_xml import entries_of, in_language
 from nmt.data.corpora.catalogues import mo_messages, po_messages
 from nmt.data.corpora.corpus import Corpus
 
@@ -61,6 +61,28 @@ def test_codes_and_proposals_of_xliff_are_left_out_and_units_without_a_target_ha
     assert entries == [[("de", "Der große Hund"), ("en-GB", "The dog")], [("de", "Ja")]]
 
 
+def test_what_somebody_must_look_at_is_no_pair(tmp_path: Path) -> None:
+    unit = "<trans-unit id='1'><source>Ja</source><target state='{}'>Yes</target></trans-unit>"
+    states = ("translated", "final", "new", "needs-translation", "needs-review-translation")
+    (tmp_path / "a.xlf").write_text(XLIFF_1.format("".join(map(unit.format, states))))
+    entries = [*entries_of(tmp_path / "a.xlf", "XLIFF")]
+    assert [in_language(entry, "en") for entry in entries] == ["Yes", "Yes", None, None, None]
+    segments = SEGMENT.replace("<x:segment>", "<x:segment state='initial'>").format(1, "Ja", "Yes")
+    (tmp_path / "b.xlf").write_text(XLIFF_2.format(segments + SEGMENT.format(2, "Nein", "No")))
+    assert [in_language(entry, "en") for entry in entries_of(tmp_path / "b.xlf", "XLIFF")] == [None, "No"]
+    po = tmp_path / "names.model.po"
+    header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nLanguage: en\\n"\n\n'
+    messages = "".join(f'msgid "Satz {n}"\nmsgstr "Sentence {n}"\n\n' for n in range(9))
+    po.write_text(f'{header}{messages}#, fuzzy\n#, c-format\nmsgid "Baum %d"\nmsgstr "wrong %d"\n')
+    assert sorted(all_pairs(load(po))) == [(f"Satz {n}", f"Sentence {n}") for n in range(9)]
+
+
+def test_a_file_of_xliff_needn_t_name_the_target_language(tmp_path: Path) -> None:
+    text = XLIFF_1.replace(' target-language="en-GB"', "")
+    (tmp_path / "a.xlf").write_text(text.format("".join(UNIT.format(n, *pair) for n, pair in enumerate(PAIRS))))
+    assert all_pairs(load(tmp_path / "a.xlf")) == sorted(PAIRS)
+
+
 def test_po_and_mo_are_read_and_the_header_says_which_side_is_translated(tmp_path: Path) -> None:
     po = catalogue()
     po[0].flags.append("fuzzy")
@@ -77,7 +99,7 @@ def test_po_and_mo_are_read_and_the_header_says_which_side_is_translated(tmp_pat
     turned = load(tmp_path / "a.po", source="en", target="de")
     assert all_pairs(turned) == sorted((b, a) for a, b in PAIRS[1:] + plural)
     compiled = all_pairs(load(tmp_path / "a.mo"))  # polib leaves fuzzy messages out
-    assert compiled == sorted([*PAIRS[1:], ("ein Hund", "one dog"), ("%d Hunde", "one dog")])
+    assert compiled == sorted([*PAIRS[1:], ("ein Hund", "one dog")]), "of a plural, only the singular is known"
     with pytest.raises(
         ValueError, match=r"has translations into de, which is neither data.source, fr, nor data.target"
     ):
