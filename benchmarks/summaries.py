@@ -192,11 +192,12 @@ def results_of_runs(results: Path) -> str:
     run = last_run(results / "multi30k_run.jsonl")[-1]
     about = {"name": "make train-de-en CORPUS=multi30k", "corpus": "multi30k", "test": "test_2016_flickr"}
     rows = [run | about | {"bleu": run["test_bleu"], "steps": run["step"], "precision": automatic(run)}]
+    named = {row["name"]: row for row in all_rows(results / "runs.jsonl")}
+    rows.append(named[f'{about["name"]} ARGS="--config recipes/multi30k-long.yaml --name long"'])
     for direction in IN_README:
         row = longest(results, direction)
         name = f'make train-{direction} CORPUS={row["corpus"]} ARGS="--training.max_minutes {row["minutes"]:.0f}"'
         rows.append(row | {"name": name, "test": "test", "precision": f"{automatic(row)}, {row['threads']} thread"})
-    named = {row["name"]: row for row in all_rows(results / "runs.jsonl")}
     rows.append(named["make train-de-en CORPUS=phrasebook"])
     forms = {"bleu": "{:.1f}", "chrf": "{:.1f}", "precision": "{}", "steps": "{:,}", "minutes": "{:.0f}"}
     forms["peak_memory_mib"] = "{:,}"
