@@ -95,10 +95,15 @@ def corpus_path(config: DataConfig) -> Path | None:
 
 
 def corpus_files(config: DataConfig) -> dict[str, list[Path]]:
-    """The user's files, by split, that `load_corpus` reads; empty for a data set of the hub, or if they are gone."""
-    path = None if config.corpus.startswith(HUB) else corpus_path(config)
+    """The user's files, by split, that `load_corpus` reads; empty for a data set of the hub, or if they are gone. Of a
+    local data set, whose splits the library `datasets` finds, all files are named as train."""
+    path = corpus_path(config)
     try:
-        files = find_splits(path, config) if path else {}
+        if path and config.corpus.startswith(HUB):
+            found = (file for file in sorted(path.rglob("*")) if file.is_file())
+            files = {"train": [file for file in found if "/." not in f"/{file.relative_to(path).as_posix()}"]}
+        else:
+            files = find_splits(path, config) if path else {}
     except (OSError, ValueError):
         return {}
     for entry in config.more:

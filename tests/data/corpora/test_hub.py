@@ -17,7 +17,7 @@ import pytest
 
 from nmt.config import DataConfig
 from nmt.config.data import Text
-from nmt.data.corpora import Corpus, hub, load_corpus
+from nmt.data.corpora import Corpus, corpus_files, hub, load_corpus
 from tests.data.corpus_files import pairs_of
 
 
@@ -223,3 +223,12 @@ def test_a_hub_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path:
     ):
         load("hub:wmt/wmt14:de-en")
     assert time.monotonic() - start < 10
+
+
+def test_edits_of_a_local_data_set_are_noticed(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "more/b.jsonl", ".git/config"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    files = corpus_files(DataConfig(corpus=f"hub:{tmp_path}"))
+    assert files == {"train": [tmp_path / "a.jsonl", tmp_path / "more" / "b.jsonl"]}
+    assert corpus_files(DataConfig(corpus="hub:wmt/wmt14")) == {}
