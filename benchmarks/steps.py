@@ -49,7 +49,7 @@ Patch = tuple[object, str, object]
 """An object, the name of one of its attributes, and another value for it."""
 
 
-def keep_text(self: object, text: str, *args: object) -> str:
+def keep_text(self: object, text: str, *args: object, **options: object) -> str:
     return text
 
 

@@ -13,9 +13,10 @@ from nmt.reading.request import Constraints, Translation, join
 from nmt.text.characters import respellings
 from nmt.text.edges import LAST_MARKS, Edges, take_off
 from nmt.text.edits import Edit
-from nmt.text.items import outside_items
+from nmt.text.items import NO_USER_ITEMS, outside_items
 from nmt.text.normalise import tidy
 from nmt.text.scripts import ONE_CASE, WORD
+from nmt.text.user_items import UserItems
 from nmt.text.words import casing_of, initials
 
 CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: str.upper, str.title: initials}
@@ -101,10 +102,9 @@ class Readable(Taken):
 
 def readable(reading: Reading, context: Context) -> Readable | None:
     """The line in characters that the vocabulary has, as far as possible."""
-    text = context.tokenizer.readable(reading.text)
-    if text == reading.text:
-        return None
-    return Readable((reading.respelled(text, context.tokenizer.readable),), reading.text)
+    reads = partial(context.tokenizer.readable, user_items=reading.user_items)
+    text = reads(reading.text)
+    return None if text == reading.text else Readable((reading.respelled(text, reads),), reading.text)
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,12 @@ class Recased(Taken):
     """A line in words that the model knows; its translation gets the case of the line."""
 
     casing: Callable[[str], str]
+    kept: UserItems = NO_USER_ITEMS
+    """What keeps the case that it has in the translation."""
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
         old = chosen[0].text
-        new = old if ONE_CASE.search(old) else outside_items(old, self.casing, self.readings[0].user_items)
+        new = old if ONE_CASE.search(old) else outside_items(old, self.casing, self.kept)
         if new == old:
             return chosen[0]
         # A few letters have two in the other case, such as ß.
@@ -145,31 +147,45 @@ def known_words(reading: Reading, context: Context) -> Recased | None:
     words = context.tokenizer.words
     if words is None or "\t" in reading.text:
         return None
-    recased = words.recased(reading.text, context.spellings)
-    text = words.respelled(recased, context.spellings)
+    items, constraints = reading.user_items, reading.constraints
+
+    def read(text: str) -> str:
+        return words.respelled(words.recased(text, context.spellings, items), context.spellings, items)
+
+    recased, text = words.recased(reading.text, context.spellings, items), read(reading.text)
     if text == reading.text:
         return None
     casing = CASINGS.get(casing_of(reading.text), str) if recased != reading.text else str
-    inner = replace(reading.respelled(text), constraints=with_case(reading.constraints, casing))
-    return Recased((inner,), casing)
+    # A term's source is sought in the line as it is read.
+    must = tuple(replace(term, source=read(term.source)) for term in constraints.must)
+    inner = replace(reading.respelled(text), constraints=with_case(replace(constraints, must=must), casing))
+    # Phrases that the user wrote in another case than that of the line keep it.
+    asked = [phrase for term in must for phrase in term.targets] + [constraints.prefix]
+    phrases = (phrase.strip("* ") for phrase in asked if casing(phrase) != phrase)
+    patterns = (re.compile(rf"(?<!\w){re.escape(phrase)}") for phrase in phrases if phrase)
+    return Recased((inner,), casing, replace(items, patterns=(*items.patterns, *patterns)))
 
 
 def with_case(constraints: Constraints, casing: Callable[[str], str]) -> Constraints:
     """The constraints of a line whose translation gets another case: what a user wrote in that case is met by these
-    words in any usual case."""
+    words in any usual case, but not by words that the user forbids."""
     if casing is str or not constraints:
         return constraints
 
-    def forms(phrase: str) -> list[str]:
+    def forms(phrase: str, banned: Sequence[str]) -> list[str]:
         usual = dict.fromkeys((phrase.lower(), phrase.capitalize(), phrase))
-        return [form for form in usual if casing(form) == phrase] or [phrase]
+        fitting = [form for form in usual if casing(form) == phrase]
+        return [form for form in fitting if not any(other in form for other in banned)] or [phrase]
 
+    banned = constraints.must_not
     must = [
-        replace(term, targets=tuple(form for target in term.targets for form in forms(target)))
+        replace(term, targets=tuple(form for target in term.targets for form in forms(target, banned)))
         for term in constraints.must
     ]
-    must_not = tuple(form for phrase in constraints.must_not for form in forms(phrase))
-    prefix = forms(constraints.prefix)[0] if constraints.prefix else ""
+    prefix = forms(constraints.prefix, banned)[0] if constraints.prefix else ""
+    wanted = [prefix, *(target for term in must for target in term.targets)]
+    more = (form for phrase in banned for form in forms(phrase, ()) if not any(form in other for other in wanted))
+    must_not = tuple(dict.fromkeys((*banned, *more)))
     return replace(constraints, must=tuple(must), must_not=must_not, prefix=prefix)
 
 
@@ -182,4 +198,5 @@ class Lowered(Recased):
 
 
 def lowered(reading: Reading, context: Context) -> Lowered:
-    return Lowered((reading.respelled(outside_items(reading.text, str.lower, reading.user_items)),), str.upper)
+    lower = outside_items(reading.text, str.lower, reading.user_items)
+    return Lowered((reading.respelled(lower),), str.upper, reading.user_items)

@@ -66,7 +66,7 @@ class Characters:
         self.known = {" ", *known}
         self.forms: dict[str, str | None] = {}
 
-    def nearest(self, text: str) -> str:
+    def nearest(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
         """The tidied text in characters that are known, as far as possible, and still tidied. Takes linear time.
 
         A no-break blank between letters, as pages of the web and word processors have it, is a blank: a model that has
@@ -75,7 +75,7 @@ class Characters:
         text = NO_BREAK.sub(" ", text) if "\u00a0" in text or "\u202f" in text else text
         if self.known.issuperset(text):
             return text
-        return outside_items(text, self.replaced, numbers=True).strip()
+        return outside_items(text, self.replaced, user_items, numbers=True).strip()
 
     def lacks(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> bool:
         """Whether a readable text has letters, and outside of its items characters without a piece."""
@@ -146,8 +146,9 @@ def respellings(line: str, readable: str) -> dict[str, str]:
     words, read = WORD.findall(line), WORD.findall(readable)
     if len(words) != len(read):
         return {}
+    known = set(words)
     spellings = {plain: word for word, plain in zip(words, read, strict=True) if plain != word}
-    return {plain: word for plain, word in spellings.items() if plain not in words and unaccented(word) == plain}
+    return {plain: word for plain, word in spellings.items() if plain not in known and unaccented(word) == plain}
 
 
 def unaccented(word: str) -> str:

@@ -18,10 +18,11 @@ from itertools import chain, product
 
 from nmt.fields import require
 from nmt.text.characters import unaccented
-from nmt.text.items import outside_items
+from nmt.text.items import NO_USER_ITEMS, outside_items
 from nmt.text.languages import short_code
 from nmt.text.scripts import ONE_CASE, UNSPACED, WORD, is_combining
 from nmt.text.suspicions import prose
+from nmt.text.user_items import UserItems
 
 # A sign is usual if so many sources have it, or this share. With Multi30k's 7 quotes in 1,000 captions, a model loses
 # them in new sentences; with 65 in 1,000, as in the Cherokee corpus, it translates direct speech best as it is.
@@ -107,11 +108,11 @@ class Words:
         unknown = [word for word in words if not self.knows(word) and any(map(str.isalnum, word))]
         return unknown, len(words)
 
-    def respelled(self, line: str, spellings: Spellings) -> str:
+    def respelled(self, line: str, spellings: Spellings, user_items: UserItems = NO_USER_ITEMS) -> str:
         """The line, where unknown words that are known in another spelling have that."""
         spelled = {word: self.spelling(word, spellings) for word in set(self.unknown(line)[0])}
         known = {word: form for word, form in spelled.items() if form}
-        return with_words(line, known) if known else line
+        return with_words(line, known, user_items) if known else line
 
     def spelling(self, word: str, spellings: Spellings) -> str | None:
         """The known form of an unknown word: with other letters, or with other accents; None if there is none."""
@@ -131,7 +132,7 @@ class Words:
         known = [form for form in dict.fromkeys(forms) if form in self.ranks]
         return min(known, key=self.ranks.__getitem__, default=None)
 
-    def recased(self, line: str, spellings: Spellings) -> str:
+    def recased(self, line: str, spellings: Spellings, user_items: UserItems = NO_USER_ITEMS) -> str:
         """The line in the usual case of its words, if it is in capitals, in Title Case or without capitals, and there
         are words in it whose usual case is another."""
         casing = casing_of(line)
@@ -142,7 +143,7 @@ class Words:
         judged = found[casing is str.title :]  # any first word may have a capital
         if all(word in self.usual_set or cased[word] == word for word in judged):
             return line
-        recased = with_words(line, cased)
+        recased = with_words(line, cased, user_items)
         start = WORD.search(recased)
         assert start
         return recased[: start.start()] + start[0][:1].upper() + recased[start.start() + 1 :]
@@ -161,9 +162,13 @@ def spellings_of(language: str) -> Spellings:
     return SPELLINGS.get(short_code(language), {})
 
 
-def with_words(line: str, words: Mapping[str, str]) -> str:
+def with_words(line: str, words: Mapping[str, str], user_items: UserItems) -> str:
     """The line with other words, outside of its items."""
-    return outside_items(line, lambda text: WORD.sub(lambda match: words.get(match[0], match[0]), text), numbers=True)
+
+    def change(text: str) -> str:
+        return WORD.sub(lambda match: words.get(match[0], match[0]), text)
+
+    return outside_items(line, change, user_items, numbers=True)
 
 
 def initials(text: str) -> str:

@@ -204,7 +204,7 @@ def decimal(number: float | None) -> str:
 def with_blanks(source: str, translation: str) -> str:
     """The translation with the blanks, and carriage returns, at both ends of its source."""
     start, end = len(source) - len(source.lstrip()), len(source.rstrip())
-    return source[:start] + translation + source[max(start, end) :]
+    return source[:start] + translation.strip() + source[max(start, end) :]
 
 
 def as_json(value: dict[str, Any]) -> str:

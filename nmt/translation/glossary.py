@@ -86,13 +86,13 @@ class Glossary:
 
     def terms_in(self, text: str) -> tuple[Term, ...]:
         """The terms of the entries that occur in a line."""
-        return tuple(Term(entry.targets, words) for entry, words in self.entries_in(tidy(text)[0]).items())
+        return tuple(Term(entry.targets, words) for entry, words in self.entries_in(tidied(text)).items())
 
     def count(self, source: str, translation: str) -> None:
         """Count the entries that occur in a line, and those that its translation meets."""
-        for entry in self.entries_in(tidy(source)[0]):
+        for entry in self.entries_in(tidied(source)):
             self.occurred[entry] += 1
-            self.met[entry] += any(any(parse(target).find(translation)) for target in entry.targets)
+            self.met[entry] += any(any(Phrase.parse(target).find(translation)) for target in entry.targets)
 
     def report(self) -> str:
         """For the user: a line for each entry that occurred, and the total."""
@@ -134,7 +134,12 @@ def add_terms(
 
 def read_text(text: str, translator: "Translator", markup: Mode) -> str:
     """The text as the model reads it, in which the words of a term are looked for."""
-    return translator.tokenizer.readable(tidy(visible(text, markup))[0])
+    return "\n".join(map(translator.tokenizer.readable, tidied(visible(text, markup)).split("\n")))
+
+
+def tidied(text: str) -> str:
+    """The text as training text was normalised, line by line: no term goes over the end of a line."""
+    return "\n".join(tidy(line)[0] for line in text.split("\n"))
 
 
 def parse(written: str) -> Phrase:

@@ -205,6 +205,7 @@ class Scoring:
     search: SearchConfig
     form: str  # text, tsv or jsonl
     scorer: PairScorer | None = None
+    markup: Mode = "auto"
     lines: int = 0
     remarks: Remarks = field(default_factory=Remarks)
 
@@ -224,7 +225,9 @@ class Scoring:
         """The translation of each pair with its scores, and the pair's quality; None where it is too long."""
         blank: Scored = Translation("", 0.0, (), quality=1.0), 1.0
         known = [pair for pair in pairs if any(tidy(side)[0] for side in pair)]
-        scored = self.translator.scorer(self.search).score(known) if self.translator else [None] * len(known)
+        scored = (
+            self.translator.scorer(self.search, self.markup).score(known) if self.translator else [None] * len(known)
+        )
         rated = self.scorer.score(known) if self.scorer else [None] * len(known)
         results = iter(zip(scored, rated, strict=True))
         return [next(results) if any(tidy(side)[0] for side in pair) else blank for pair in pairs]
@@ -277,7 +280,7 @@ def make_job(
         for name in TO_TRANSLATE:
             given = options.get(name.replace("-", "_"))
             require(not given, f"--{name} is for lines to translate: it doesn't go with --force-decode")
-        return Scoring(translator, search, options.format, scorer)
+        return Scoring(translator, search, options.format, scorer, options.markup)
     assert translator
     translator.check(search)
     rated = scorer is not None

@@ -138,7 +138,7 @@ class Line:
         self.bearable: frozenset[Flag] = ADVICE | (
             {"too_long"} if len(reading.constraints.must) > MOST_TERMS else set()
         )
-        self.text = judge.tokenizer.readable(tidy(shown(reading, reading.text))[0])
+        self.text = judge.tokenizer.readable(tidy(shown(reading, reading.text))[0], reading.user_items)
         self.translations = [self.judge.flagged(translation, reading, self.text) for translation in n_best]
 
     @property

@@ -11,6 +11,7 @@ from nmt.reading.loop import Reading
 from nmt.reading.request import Constraints, Request, Term
 from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
 from nmt.text.edges import quotes_of
+from nmt.text.user_items import UserItems
 from nmt.text.words import Words, spellings_of
 from nmt.translation.translator import Translator
 from tests.reading.pretended import Pretended, asked_of, context_of, text_of
@@ -55,7 +56,51 @@ def test_constraints_in_capitals_are_met_by_words_that_get_capitals(tokenizer: T
     assert taken
     inner = taken.readings[0].constraints
     assert (inner.prefix, inner.must[0].targets) == ("the", ("dog", "Dog", "DOG", "hound"))
-    assert inner.must_not == ("cat", "Cat", "CAT")
+    assert sorted(inner.must_not) == ["CAT", "Cat", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("must", "must_not", "targets", "banned"),
+    [
+        (("IT", "him"), ("it",), {"It", "IT", "him"}, {"it"}),
+        (("Station",), ("STATION",), {"Station"}, {"STATION", "station"}),
+        (("A DOG",), ("a",), {"A dog", "A DOG"}, {"a"}),
+    ],
+)
+def test_other_cases_of_phrases_contradict_nothing(
+    tokenizer: Tokenizer, must: tuple[str, ...], must_not: tuple[str, ...], targets: set[str], banned: set[str]
+) -> None:
+    constraints = Constraints(must=(Term(must),), must_not=must_not)
+    taken = known_words(Reading.of(Request("DER KLEINE HUND", constraints)), context_of(tokenizer.with_words(WORDS)))
+    assert taken
+    inner = taken.readings[0].constraints
+    assert (set(inner.must[0].targets), set(inner.must_not)) == (targets, banned)
+
+
+def test_phrases_in_another_case_than_the_line_keep_it(tokenizer: Tokenizer) -> None:
+    context = context_of(tokenizer.with_words(WORDS))
+    constraints = Constraints("Der", (Term(("hund",)), Term(("KLEINE",))))
+    model = Pretended({"Der kleine Hund": "Der kleine hund hundert"}.__getitem__)
+    assert text_of(Request("DER KLEINE HUND", constraints), [known_words], context, model).text == (
+        "Der KLEINE hund hundERT"
+    )
+
+
+def test_the_source_of_a_term_is_read_as_the_line_is(tokenizer: Tokenizer) -> None:
+    context = context_of(tokenizer.with_words(WORDS), spellings=spellings_of("de"))
+    constraints = Constraints(must=(Term(("runs",), "laeuft"),))
+    taken = known_words(Reading.of(Request("Der kleine Hund laeuft", constraints)), context)
+    assert taken
+    assert taken.readings[0].constraints.must[0].source == "läuft"
+
+
+def test_words_in_items_of_the_user_stay(tokenizer: Tokenizer) -> None:
+    context = context_of(tokenizer.with_words(WORDS), spellings=spellings_of("de"))
+    items = UserItems.parse(["LAEUFT-[0-9]", "Łódź"])
+    request = Request("DER HUND LAEUFT-9 Łódź laeuft", user_items=items)
+    model = Pretended()
+    assert "LAEUFT-9 Łódź" in text_of(request, [known_words, readable], context, model).text
+    assert model.asked == ["DER HUND LAEUFT-9 Łódź läuft"]
 
 
 @pytest.mark.parametrize(

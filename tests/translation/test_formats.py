@@ -175,6 +175,13 @@ def test_the_translation_of_a_column_has_the_blanks_of_its_source(translator: Tr
     assert row.split("\t")[2] == f"  {plain.split(chr(9))[2]}\xa0"
 
 
+def test_blanks_around_mark_up_come_back_once(translator: Translator) -> None:
+    for form, line in ((Json(translator), '"  <p>Hund</p> "'), (Columns(), "  <p>Hund</p> \t7")):
+        answer = Translating(translator, SHORT, form, markup="html").answer([line.encode()]).decode()
+        written = json.loads(answer)["translation"] if isinstance(form, Json) else answer.split("\t")[2]
+        assert (written[:5], written[-5:]) == ("  <p>", "</p> ")
+
+
 def test_prefix_and_must_are_for_the_first_line_with_text(translator: Translator) -> None:
     request = {"text": "\n \u0007\nHund\nWiese", "prefix": "Two", "must": ["men"]}
     (line,) = answers(translator, Json(translator), json.dumps(request))

@@ -87,6 +87,14 @@ def test_terms_become_constraints_and_are_counted() -> None:
     )
 
 
+def test_a_term_does_not_go_over_the_end_of_a_line_or_segment() -> None:
+    found = glossary(("rotes haus", "red building"))
+    assert found.terms_in("Ein rotes  Haus\nam See")
+    assert not found.terms_in("Ein rotes\nHaus am See")
+    found.count("Ein rotes\nHaus am See", "A red building")
+    assert not found.occurred
+
+
 def test_a_term_has_the_words_of_the_line() -> None:
     assert glossary(("hund", "dog")).terms_in("Hundehütte. HUND. Hund.") == (Term(("dog",), "HUND"),)
 

@@ -16,6 +16,7 @@ from nmt.reading.request import Constraints, Request, Term
 from nmt.text.markup import Mode
 from nmt.text.user_items import UserItems
 from nmt.translate import main
+from nmt.translation.forced import ForcedScorer
 from nmt.translation.formats import Columns, Format, Json, Text
 from nmt.translation.glossary import Entry, Glossary
 from nmt.translation.jobs import Scoring, Translating
@@ -142,6 +143,21 @@ def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str, *options: 
     assert main([str(tmp_path / "in"), "--device", "cpu", "--precision", "fp32", *options]) == 0
     output = capfd.readouterr()
     return output.out.splitlines(), output.err
+
+
+@pytest.mark.parametrize("markup", ["none", "auto"])
+def test_given_translations_are_read_as_mark_up_or_not(
+    model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], markup: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, asked = Translator.scorer, list[str]()
+
+    def scorer(self: Translator, search: SearchConfig, mode: Mode) -> ForcedScorer:
+        asked.append(mode)
+        return usual(self, search, mode)
+
+    monkeypatch.setattr(Translator, "scorer", scorer)
+    run(tmp_path, capfd, "a &amp; b\tc\n", "--model", str(model_folder), "--markup", markup, "--force-decode")
+    assert asked == [markup]
 
 
 def test_translations_have_their_quality_in_every_format(

@@ -23,6 +23,8 @@ from nmt.extras import typed
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.reading.request import Constraints, Request, Term, Translation
+from nmt.text.items import NO_USER_ITEMS
+from nmt.text.user_items import UserItems
 from nmt.text.words import Words
 from nmt.translation.call import PORTION, portions
 from nmt.translation.model_folder import Facts
@@ -46,7 +48,7 @@ class Syllables(Tokenizer):
         self.pieces = [consonant + vowel for consonant in self.CONSONANTS for vowel in self.VOWELS]
         self.src_vocab_size = self.tgt_vocab_size = 4 + len(self.pieces)
 
-    def readable(self, text: str) -> str:
+    def readable(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
         return text
 
     def knows(self, text: str) -> bool:

@@ -156,10 +156,11 @@ class Tokenizer:
         source = characters_of(self.source)
         return source, source if self.joint else characters_of(self.target)
 
-    def readable(self, text: str) -> str:
-        """The source text as `encode_source` reads it: in characters that have pieces, as far as possible. Models of
-        other libraries have rules of their own."""
-        return join_surrogates(text) if self.mapped else self.characters[0].nearest(join_surrogates(text))
+    def readable(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
+        """The source text as `encode_source` reads it: in characters that have pieces, as far as possible, outside of
+        items. Models of other libraries have rules of their own."""
+        text = join_surrogates(text)
+        return text if self.mapped else self.characters[0].nearest(text, user_items)
 
     def knows(self, text: str) -> bool:
         """Whether the source model has a piece for a text, alone or at the start of a word."""
