@@ -18,6 +18,7 @@ WRITTEN = re.compile(r"\\u(?P<code>[0-9a-fA-F]{4})|\\(?P<escaped>.)|(?P<quote>\"
 ESCAPED = {"n": "\n", "t": "\t"}
 ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 REFERENCE = re.compile(r"\s*[@?][\w.:+*-]*(?:/[\w.]+)?\s*")
+INNER_BLANKS, OUTER_BLANKS = re.compile(" {2,}"), re.compile("^ +| +$| {2,}")  # that Android would take away
 
 
 def read(data: bytes, options: Options) -> Document:
@@ -96,5 +97,5 @@ def decode(written: str) -> str:
 def encode(text: str, is_whole: bool = False) -> str:
     """The text as it is written; of several blanks each one is kept, and at the ends of a whole string each blank."""
     text = "".join(ESCAPES.get(character, character) for character in text)
-    text = re.sub("^ +| +$| {2,}" if is_whole else " {2,}", lambda match: r"\u0020" * len(match[0]), text)
+    text = (OUTER_BLANKS if is_whole else INNER_BLANKS).sub(lambda match: r"\u0020" * len(match[0]), text)
     return f"\\{text}" if re.match(r"[@?][\w+*]", text) else text
