@@ -21,6 +21,7 @@ from nmt.fields import require
 from nmt.text.edits import Edit, apply
 from nmt.text.languages import short_code
 from nmt.text.markup import is_markup
+from nmt.text.normalise import with_blanks
 from nmt.text.suspicions import prose
 
 if TYPE_CHECKING:
@@ -325,12 +326,6 @@ class Slot:
     write: Callable[[str], str] = str
     """The text of an answer as it is written in the file: escaped, wrapped … ValueError if the file can't have it; then
     the slot stays as it is, with a note."""
-
-
-def with_blanks(text: str, answer: str) -> str:
-    """An answer with the blanks and line breaks around the text, which programs join with other texts."""
-    lead, _, trail = text.partition(text.strip())
-    return f"{lead}{answer.strip()}{trail}"
 
 
 def text_document(

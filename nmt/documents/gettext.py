@@ -86,6 +86,8 @@ def read_po(data: bytes, options: Options) -> Document:
     first = next((entry for entry in entries if entry.texts["msgid"] == ""), None)
     old = first.texts.get("msgstr", "") if first else ""
     header = in_language(old, options.target)
+    if header != old:  # a template doesn't name its encoding
+        header = header.replace("charset=CHARSET", f"charset={source.encoding.upper()}")
     found = PLURALS.search(header)
     n_plurals = int(found[1]) if found else 2
     rule = RULE.search(header)
@@ -115,9 +117,6 @@ def in_language(header: str, language: str) -> str:
     stated = re.search(r"^Language:(.*)$", header, re.MULTILINE)
     if not language or not stated or same_language(stated[1].strip(), language):
         return header
-    header = header.replace("charset=CHARSET", "charset=UTF-8")  # of a template
-    stated = re.search(r"^Language:(.*)$", header, re.MULTILINE)
-    assert stated
     header = f"{header[: stated.start()]}Language: {language.replace('-', '_')}{header[stated.end() :]}"
     return re.sub("^Plural-Forms:.*$", lambda _: f"Plural-Forms: {plural_rule(language)}", header, flags=re.MULTILINE)
 

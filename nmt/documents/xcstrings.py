@@ -9,10 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nmt.documents.base import Answer, Document, Options, decode, has_words, splice, text_unit, with_blanks
+from nmt.documents.base import Answer, Document, Options, decode, has_words, splice, text_unit
 from nmt.documents.json import Node, parse, strings
 from nmt.fields import require
 from nmt.text.edits import Edit
+from nmt.text.normalise import with_blanks
 
 
 @dataclass(frozen=True)

@@ -62,3 +62,9 @@ def tidy(text: str) -> tuple[str, Sequence[str]]:
     if text != text.strip():
         causes.append("blanks at the ends removed")
     return text.strip(), causes
+
+
+def with_blanks(source: str, translation: str) -> str:
+    """The translation with the blanks and line breaks at both ends of its source."""
+    start, end = len(source) - len(source.lstrip()), len(source.rstrip())
+    return source[:start] + translation.strip() + source[max(start, end) :]

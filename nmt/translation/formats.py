@@ -13,7 +13,7 @@ from typing import Any
 
 from nmt.fields import require
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Request, Term, Translation, join, ranks
-from nmt.text.normalise import one_line, tidy
+from nmt.text.normalise import one_line, tidy, with_blanks
 from nmt.translation.translator import Translator
 
 
@@ -199,12 +199,6 @@ def read_object(line: str) -> tuple[dict[str, Any], str]:
 def decimal(number: float | None) -> str:
     """A number with four decimals; "nan" for None."""
     return "nan" if number is None else f"{number:.4f}"
-
-
-def with_blanks(source: str, translation: str) -> str:
-    """The translation with the blanks, and carriage returns, at both ends of its source."""
-    start, end = len(source) - len(source.lstrip()), len(source.rstrip())
-    return source[:start] + translation.strip() + source[max(start, end) :]
 
 
 def as_json(value: dict[str, Any]) -> str:

@@ -83,7 +83,7 @@ class EntryReader:
             self.entry, self.state = Entry(), state
         elif name in SIDES and self.names[-1] in PARENTS:
             is_undone = name == "target" and UNDONE.fullmatch(state or self.state)
-            self.text, self.is_open, self.codes = [], not is_undone, 0
+            self.text, self.is_open = [], not is_undone
         self.codes += name in CODES
         if len(self.names) == DEEPEST:
             raise ValueError(f"{self.path} has elements nested in {DEEPEST} others: it isn't read")

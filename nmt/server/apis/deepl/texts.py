@@ -25,7 +25,7 @@ from nmt.server.store.glossaries import Dictionary, Glossaries
 from nmt.server.work.owners import Work
 from nmt.server.work.queue import Engine
 from nmt.text.markup import Mode
-from nmt.translation.formats import with_blanks
+from nmt.text.normalise import with_blanks
 from nmt.translation.glossary import Glossary
 
 NO_LIMIT = 10**12  # characters: what DeepL says where there is none

@@ -7,8 +7,8 @@ from nmt.reading.pieces import surfaces
 from nmt.reading.request import Translation
 from nmt.server.apis.native.bodies import Alternative, Attention, Token, Translate, Translated
 from nmt.server.errors import Refused
+from nmt.text.normalise import with_blanks
 from nmt.text.suspicions import Flag
-from nmt.translation.formats import with_blanks
 from nmt.translation.translator import Translator
 from nmt.vocabulary import SPACE
 
