@@ -32,6 +32,7 @@ SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|]|\A[-+=:]")
 NUMBER = re.compile(r"\A(\d+)(?=[.)])")  # with which a list would begin
 LINK = re.compile(r'<a id="(\d+)" title="([^"]*)">')
 IMAGE = re.compile(r'<img id="(\d+)" alt="([^"]*)" ?/>')
+PREFORMATTED = re.compile(r"\s*<(?:pre|textarea)\b", re.IGNORECASE)
 BREAK = re.compile(r'<br id="(\d+)')
 HTML_TAGS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del"}
 
@@ -73,9 +74,13 @@ class Body:
 
     def html_slots(self, token: Any) -> Iterator[Slot]:
         start, end = self.lines[token.map[0]][0], self.lines[token.map[1] - 1][1]
-        raw = self.text[start:end]
-        if NEWLINE.sub("\n", raw).strip() == token.content.strip():  # not in a quotation
-            yield from html.slots(raw, start, self.n_lines + token.map[0] + 1)
+        line, content = self.n_lines + token.map[0] + 1, token.content.rstrip("\n")
+        if NEWLINE.sub("\n", self.text[start:end]).strip() == content.strip():
+            yield from html.slots(self.text[start:end], start, line)
+        elif (places := self.line_places(content, token.map[0])) and not PREFORMATTED.match(content):
+            # In a list item or a quotation, whose own marks stand before each line of the block.
+            for slot in html.slots(content, 0, line):
+                yield replace(slot, start=places[slot.start], end=places[slot.end], write=partial(one_row, slot))
 
     def line_places(self, content: str, first: int) -> list[int]:
         """Where the characters of a block are in the file; none if this can't be said."""
@@ -141,6 +146,11 @@ class Body:
         if [token.type for token in tokens[1:2]] != ["inline"] or len(tokens) != 3 or PREFIX.match(content):
             return False
         return outline(pieces_of(tokens[1].children, tokens[1].content), has_html) == outline(pieces, has_html)
+
+
+def one_row(slot: Slot, answer: str) -> str:
+    """An answer as its slot writes it, on one line."""
+    return NEWLINE.sub(" ", slot.write(answer))
 
 
 def numbers_of(pieces: Sequence[Piece]) -> Iterator[int]:

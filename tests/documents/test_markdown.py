@@ -48,3 +48,13 @@ def test_blanks_of_any_kind_at_the_end_of_a_block_are_no_text() -> None:
     assert [unit.text for unit in document.units] == ["Ein Mann.", "Ein Hund"]
     answers = [Answer("A man."), Answer("A dog")]
     assert document.join(answers).decode() == "A man.\u00a0\n\n# A dog\u3000\n"
+
+
+def test_html_in_a_list_or_a_quotation_is_translated_between_its_marks() -> None:
+    text = '- <div>Ein Hund</div>\n\n> <p>Ein\n> <b>Hund</b></p>\n> <img alt="Haus">\n\n1. x1\n\n   <p>da</p>\r\n'
+    document = read_document(text.encode(), "md", Options())
+    assert [unit.text for unit in document.units] == ["Ein Hund", "Ein\n<b>Hund</b>", "Haus", "x1", "da"]
+    answers = [Answer(unit.text.replace("Ein", "A").replace("Haus", "house")) for unit in document.units]
+    expected = '- <div>A Hund</div>\n\n> <p>A <b>Hund</b></p>\n> <img alt="house">\n\n1. x1\n\n   <p>da</p>\r\n'
+    assert document.join(answers).decode() == expected
+    assert not read_document(b"- <pre>\n  ein Hund\n  </pre>\n", "md", Options()).units
