@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nmt.scoring.evaluation import Evaluation
     from nmt.scoring.metrics import Metric
 
+NO_REFERENCE = "--hypothesis is scored against --reference: give that too"
 EXAMPLES = """
 python -m nmt.evaluate --model runs/de-en-phrasebook --source test.de --reference test.en --json scores.json
 python -m nmt.evaluate --hypothesis test.out --reference test.en
@@ -102,7 +103,7 @@ def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evalu
     from nmt.scoring.evaluation import Evaluation
     from nmt.scoring.metrics import score
 
-    require(bool(options.reference), "--hypothesis is scored against --reference: give that too")
+    require(bool(options.reference), NO_REFERENCE)
     usual = make_evaluate_parser().defaults
     given = [name for name, value in options.items() if name not in FOR_FILES and value != usual.get(name)]
     others = ", ".join(f"--{name.replace('_', '-')}" for name in given)
@@ -154,6 +155,7 @@ def compare_systems(options: Options, metrics: "list[Metric]") -> "tuple[str, Ca
 
     require("save" not in options, "--save is for one system, without --against")
     systems = {"A": options.hypothesis or options.model or [str(find_model(None))], "B": options.against}
+    require(bool(options.reference or not options.hypothesis), NO_REFERENCE)
     reads = "source" in options or not options.hypothesis  # else nothing is translated: references are enough
     source = options.get("source") if reads else next(iter(options.reference), None)
     tests = read_test_sets(find_model(systems["A"][0]), source, options.reference)

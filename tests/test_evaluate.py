@@ -193,7 +193,7 @@ def test_what_cannot_be_compared_is_told(run: Path, tokenizer: Tokenizer, tmp_pa
         (["--model", str(run), "--against", str(french)], "the translations of test are in en and fr: compare models"),
         (["--model", str(run), "--against", two], "two is of one test set, but there are several: give --source"),
         (["--hypothesis", two, "--reference", two, "--against", str(run)], "whose translations need --source"),
-        (["--hypothesis", two, "--against", two], "--reference"),
+        (["--hypothesis", two, "--against", two], "is scored against --reference: give that too"),
         (["--hypothesis", two, "--reference", two, "--against", str(tmp_path / "none")], "none: No such file"),
         (["--model", str(run), "--against", str(run), "--save", "kept"], "--save is for one system, without --against"),
     ):

@@ -26,6 +26,7 @@ LANGUAGES = {  # attributes that name the language of a side, of the element its
 }
 UNDONE = re.compile("new|initial|needs-.*")  # states of a translation that is missing, or that somebody must look at
 CODES = frozenset("bpt ept it ph ut sub x bx ex sc ec cp".split())  # noqa: SIM905
+BREAKS = frozenset({"lb", "pb", "xlf:lb", "xlf:pb"})  # kinds of codes: a line or a page ends there
 CHUNK, DEEPEST = 1 << 16, 250
 ANY = "*"  # the language of a target that has none
 
@@ -85,6 +86,8 @@ class EntryReader:
             is_undone = name == "target" and UNDONE.fullmatch(state or self.state)
             self.text, self.is_open = [], not is_undone
         self.codes += name in CODES
+        if self.is_open and not BREAKS.isdisjoint(map(attributes.get, ("type", "ctype", "subType"))):
+            self.text.append(" ")
         if len(self.names) == DEEPEST:
             raise ValueError(f"{self.path} has elements nested in {DEEPEST} others: it isn't read")
         self.names.append(name)

@@ -21,6 +21,13 @@ def test_entries_are_read_without_codes(tmp_path: Path) -> None:
         assert pairs(tmp_path / name) == [("Der Hund bellt", None), ("Gut", "Good"), (None, None)]
 
 
+@pytest.mark.parametrize("code", ['<ph type="lb"/>', '<ph x="1" type="lb">\\line </ph>', '<x ctype="lb"/>'])
+def test_a_code_that_ends_a_line_divides_words(tmp_path: Path, code: str) -> None:
+    body = f'<tu><tuv xml:lang="de"><seg>Ein{code}Hund</seg></tuv></tu>'
+    (tmp_path / "a.tmx").write_text(f"<tmx><body>{body}</body></tmx>", encoding="utf-8")
+    assert pairs(tmp_path / "a.tmx") == [("Ein Hund", None)]
+
+
 def test_long_files_are_read_in_parts(tmp_path: Path) -> None:
     entry = '<tu><tuv xml:lang="de"><seg>Nummer {}</seg></tuv><tuv xml:lang="en"><seg>Number {}</seg></tuv></tu>'
     n = 3 * CHUNK // len(entry)
