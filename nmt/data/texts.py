@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetWriter
 
 CHUNK = 1 << 17  # pairs in memory: about 60 MB
+WRITTEN_AT_ONCE = 1 << 15  # pairs; for more, Python's garbage collector takes most of the time
 READ_AT_ONCE = 1 << 10  # rows; often only the first ones of a file are wanted (see `nmt.data.store.shards.least_pairs`)
 TYPES = ("string", "string", "uint16", "uint32", "uint64", "bool")  # of a row's columns
 
@@ -106,13 +107,13 @@ class Texts(Sequence[Pair]):
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
 
-def write_rows(file: Path, rows: Iterable[Row], *, at_once: int | None = None) -> None:
-    """Write rows in groups of `at_once`, CHUNK if it is None."""
+def write_rows(file: Path, rows: Iterable[Row], *, at_once: int = WRITTEN_AT_ONCE) -> None:
+    """Write rows in groups of `at_once`."""
     divide_rows(rows, lambda _: 0, [file], at_once=at_once)
 
 
 def divide_rows(
-    rows: Iterable[Row], place_of: Callable[[Row], int], files: Sequence[Path], *, at_once: int | None = None
+    rows: Iterable[Row], place_of: Callable[[Row], int], files: Sequence[Path], *, at_once: int = WRITTEN_AT_ONCE
 ) -> None:
     """Write each row into the file with the number that `place_of` gives it; of the rest, see `write_rows`."""
     import pyarrow
@@ -120,7 +121,7 @@ def divide_rows(
     rows = iter(rows)
     with ExitStack() as stack:
         writers = [stack.enter_context(writer_of(file)) for file in files]
-        while chunk := list(islice(rows, at_once or CHUNK)):
+        while chunk := list(islice(rows, at_once)):
             groups: list[list[Row]] = [[] for _ in files]
             for row in chunk:
                 groups[place_of(row)].append(row)

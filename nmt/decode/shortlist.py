@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.batches import Pairs
-from nmt.data.copies.lexicon import model_1
+from nmt.data.copies.lexicon import Lexicon
 
 CANDIDATES = 16  # of each source piece
 # Weights of links (see `link_weights`), chosen on validation text. With COMMON 0.01 to 0.03, and UNLISTED from 0.02
@@ -50,7 +50,8 @@ class Shortlist:
 
 def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> Shortlist:
     """Learn a shortlist from a corpus of ids."""
-    source, target, probability = model_1(pairs, src_vocab_size, tgt_vocab_size)
+    lexicon = Lexicon(pairs, src_vocab_size, tgt_vocab_size)
+    (source, target), probability = lexicon.sides, lexicon.probabilities()
     order = np.lexsort((-probability, source))
     source, target = source[order], target[order]
     rank = np.arange(len(source)) - np.searchsorted(source, source)

@@ -3,6 +3,8 @@
 Shape: U source vocabulary, V target vocabulary. Source: IBM model 1, Brown et al. 1993, section 4.2.
 """
 
+from typing import Literal
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -12,27 +14,32 @@ from nmt.data.batches import Pairs
 Ints = NDArray[np.int64]
 
 # In the order of the corpus, a pair is used if it has a source piece that fewer than 100 chosen pairs have (fewer than
-# 30 if those are too many, and so on). The limit on cells (see `model_1`) means half a minute and 2 gigabytes.
+# 30 if those are too many, and so on). The limit on cells (see `Lexicon`) means half a minute and 2 gigabytes.
 ENOUGH, MOST_CELLS = (100, 30, 10, 3, 1), 40_000_000
 MOST_PAIRS = 2_000_000  # of a larger corpus, the first ones are looked at: each takes microseconds in each round
 ROUNDS = 5
 
 
-def model_1(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> tuple[Ints, Ints, NDArray[np.float64]]:
-    """Source pieces, target pieces that occur in a pair with them, and the probabilities of these translations: by
-    expectation maximisation from equal probabilities. A cell is a source and a target position of one pair."""
-    keys, widths = cells(pairs, choose_pairs(pairs, src_vocab_size), tgt_vocab_size)
-    # torch.unique takes a quarter of the time of np.unique.
-    distinct, place = (each.numpy() for each in torch.unique(torch.from_numpy(keys), return_inverse=True))
-    source, target = np.divmod(distinct, tgt_vocab_size)
-    starts = np.cumsum(widths) - widths
-    probability = np.ones(len(distinct))
-    for _ in range(ROUNDS if len(keys) else 0):
-        shares = probability[place]
-        shares /= np.repeat(np.add.reduceat(shares, starts), widths)
-        counts = np.bincount(place, shares, minlength=len(distinct))
-        probability = counts / np.bincount(source, counts)[source]
-    return source, target, probability
+class Lexicon:
+    """The pairs of a source and a target piece that occur in a pair of texts together, and how likely each translates
+    the other. A cell is a source and a target position of one pair."""
+
+    def __init__(self, pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> None:
+        keys, self.positions = cells(pairs, choose_pairs(pairs, src_vocab_size), tgt_vocab_size)
+        # torch.unique takes a quarter of the time of np.unique.
+        self.keys, self.places = (each.numpy() for each in torch.unique(torch.from_numpy(keys), return_inverse=True))
+        self.sides = np.divmod(self.keys, tgt_vocab_size)
+
+    def probabilities(self, given: Literal[0, 1] = 0) -> NDArray[np.float64]:
+        """The probability of each pair of pieces (`keys`: source × V + target), given its source piece (0) or its
+        target piece (1): by expectation maximisation from equal probabilities."""
+        probability, words, positions = np.ones(len(self.keys)), self.sides[given], self.positions[1 - given]
+        for _ in range(ROUNDS if len(self.keys) else 0):
+            shares = probability[self.places]
+            shares /= np.bincount(positions, shares)[positions]
+            counts = np.bincount(self.places, shares, minlength=len(self.keys))
+            probability = counts / np.bincount(words, counts)[words]
+        return probability
 
 
 def choose_pairs(pairs: Pairs, src_vocab_size: int) -> list[int]:
@@ -55,15 +62,16 @@ def choose_pairs(pairs: Pairs, src_vocab_size: int) -> list[int]:
     return chosen
 
 
-def cells(pairs: Pairs, chosen: list[int], tgt_vocab_size: int) -> tuple[Ints, Ints]:
-    """Return source × V + target for each cell, and the number of cells of each target position, in the same order."""
+def cells(pairs: Pairs, chosen: list[int], tgt_vocab_size: int) -> tuple[Ints, tuple[Ints, Ints]]:
+    """Return source × V + target for each cell, and its source and its target position among those of all pairs."""
     index = torch.tensor(chosen, dtype=torch.int64)
     source, target = pairs.source.chosen(index), pairs.target.chosen(index)
     lengths, starts = (np.repeat(each.numpy(), target.lengths_N) for each in (source.lengths_N, source.starts_N))
     # Each target position has a cell with each position of its source.
-    places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    places += np.arange(len(places))
-    keys = source.flat.numpy()[places].astype(np.int64)
+    sources = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    sources += np.arange(len(sources))
+    targets = np.repeat(np.arange(len(lengths)), lengths)
+    keys = source.flat.numpy()[sources].astype(np.int64)
     keys *= tgt_vocab_size
-    keys += np.repeat(target.flat.numpy()[:-1], lengths)
-    return keys, lengths
+    keys += target.flat.numpy()[targets]
+    return keys, (sources, targets)

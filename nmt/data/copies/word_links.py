@@ -11,7 +11,7 @@ import numpy as np
 
 from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
-from nmt.data.copies.lexicon import model_1
+from nmt.data.copies.lexicon import Lexicon
 from nmt.text.tokens import words
 
 Link = tuple[int, int]  # a source token and a target token that translate each other
@@ -30,12 +30,8 @@ class Aligner:
             sides.append(Sequences.of(ids))
             sizes.append(len(known))
         self.corpus, self.size = Pairs(*sides), sizes[1]
-        source, target, forward = model_1(self.corpus, *sizes)
-        back_target, back_source, backward = model_1(Pairs(*sides[::-1]), *sizes[::-1])
-        keys, back_keys = source * self.size + target, back_source * self.size + back_target
-        # Of a large corpus, parts are read, so that a link may be known in one direction alone.
-        self.keys, here, back = np.intersect1d(keys, back_keys, return_indices=True)
-        self.probability = forward[here] * backward[back]
+        lexicon = Lexicon(self.corpus, *sizes)
+        self.keys, self.probability = lexicon.keys, lexicon.probabilities(0) * lexicon.probabilities(1)
 
     def links(self, n: int) -> list[Link]:
         """The links of pair n, in the order of the source. A word that occurs twice on a side has none."""

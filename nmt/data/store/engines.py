@@ -3,6 +3,7 @@
 A task writes what it makes to the disk, so that nothing is lost if a process ends: see `nmt.data.store.shards`.
 """
 
+import gc
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -67,7 +68,7 @@ def usable_cores() -> int:
 
 def run_in_pool(task: Task, numbers: Sequence[int], name: str, workers: int) -> None:
     """In new processes: a fork of a process with threads may stop for ever."""
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=start_worker) as pool:
         try:
             for done, future in enumerate(as_completed([pool.submit(task, number) for number in numbers]), start=1):
                 future.result()
@@ -81,8 +82,10 @@ def run_in_pool(task: Task, numbers: Sequence[int], name: str, workers: int) -> 
             pool.shutdown(cancel_futures=True)
 
 
-def end_with_parent() -> None:
-    """Let this worker process end when the one that started it is killed: it may hold much memory."""
+def start_worker() -> None:
+    """Let this worker process end when the one that started it is killed: it may hold much memory. It makes millions of
+    small objects that stay, among which Python's garbage collector would look for others again and again."""
+    gc.set_threshold(1_000_000, 20, 100)
 
     def wait(parent: BaseProcess) -> None:
         parent.join()

@@ -6,7 +6,7 @@ import pytest
 
 from nmt.data.batches import Pairs, Sequences
 from nmt.data.copies import lexicon
-from nmt.data.copies.lexicon import ROUNDS, choose_pairs, model_1
+from nmt.data.copies.lexicon import ROUNDS, Lexicon, choose_pairs
 
 
 def pairs(*sentences: tuple[list[int], list[int]]) -> Pairs:
@@ -31,9 +31,12 @@ def plain_model_1(sentences: list[tuple[list[int], list[int]]]) -> dict[tuple[in
 
 def test_translations_are_those_of_ibm_model_1() -> None:
     sentences = [([4, 5], [7, 6, 7]), ([5, 6, 4], [8]), ([6], [9, 8]), ([], [4]), ([5], []), ([5, 5], [6])]
-    source, target, probability = model_1(pairs(*sentences), 10, 10)
-    found = dict(zip(zip(source.tolist(), target.tolist(), strict=True), probability.tolist(), strict=True))
-    assert found == pytest.approx(plain_model_1([(s, t) for s, t in sentences if s and t]))
+    lexicon, kept = Lexicon(pairs(*sentences), 10, 10), [(s, t) for s, t in sentences if s and t]
+    sides = [*zip(*(side.tolist() for side in lexicon.sides), strict=True)]
+    found = dict(zip(sides, lexicon.probabilities(0).tolist(), strict=True))
+    assert found == pytest.approx(plain_model_1(kept))
+    back = dict(zip(((t, s) for s, t in sides), lexicon.probabilities(1).tolist(), strict=True))
+    assert back == pytest.approx(plain_model_1([(t, s) for s, t in kept]))
 
 
 def test_of_a_large_corpus_the_pairs_with_rare_words_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
