@@ -13,13 +13,14 @@ from functools import partial
 
 from nmt.data.corpora.bilingual_xml import same_language
 from nmt.documents.base import Answer, Document, Options, Text, decode, text_unit
-from nmt.documents.plurals import SIGN, Leaf, leaf
+from nmt.documents.plurals import SIGN, Sample, leaf, samples_of
 from nmt.extras import package
 from nmt.fields import require
 from nmt.text.edits import Edit
 from nmt.text.po import ESCAPES, Entry, charset, read_entries
 
 RULE = re.compile(r"plural\s*=([^;\n]{1,999})")
+MOST_FORMS = 10  # of a plural
 PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
 WRITTEN = {meaning: f"\\{letter}" for letter, meaning in ESCAPES.items()} | {"\\": "\\\\", '"': '\\"'}
 ACCELERATOR = re.compile(r"(?<![&\w])&(?=\w)(?!\w+;)|(?<=\w)&(?=[^\W\d_])(?!\w+;)|(?<!_)_(?=[^\W\d_])")
@@ -29,10 +30,10 @@ MAGIC = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
 class Message:
     """A text of a catalogue. `core`: without its accelerator and outer blanks."""
 
-    def __init__(self, text: str, number: int = 0) -> None:
-        """`number`: what stands for the sign of a number, so that words agree with it."""
+    def __init__(self, text: str, sample: Sample | None = None) -> None:
+        """`sample`: what stands for the sign of a number, so that words agree with it."""
         self.text, self.core, sign = text, text.strip(), SIGN.search(text)
-        self.form = leaf(self.core, number, sign[0]) if number and sign else Leaf(self.core, self.core)
+        self.form = leaf(self.core, sample, sign[0] if sign else "")
         self.core = self.form.text
         self.accelerator = accelerator(self.core)
         if self.accelerator:
@@ -40,7 +41,7 @@ class Message:
 
     def restore(self, answer: str) -> str:
         """The answer with blanks and accelerator: at a word that begins with the same letter, else at the first."""
-        answer = self.form.write(answer.strip()) if self.form.number else answer.strip()
+        answer = self.form.write(answer.strip()) if self.form.sample else answer.strip()
         if self.accelerator:
             mark, letter = self.accelerator
             patterns = (rf"(?<!\w){re.escape(letter)}", re.escape(letter), r"[^\W_]")
@@ -127,18 +128,16 @@ def plural_rule(language: str) -> str:
     return str(plurals.get_plural(language.replace("-", "_")).plural_forms)
 
 
-def samples(rule: str) -> list[int]:
-    """A number for each form: 1, if it has that, else the least one from 2 on. None if the rule isn't one."""
-    found = RULE.search(rule)
+def samples(rule: str) -> list[Sample]:
+    """A number for each form: 1, if it has that, else the least one from 2 on; for a form of millions alone, as French
+    has it, the number of the last form. None if the rule isn't one."""
+    match = RULE.search(rule)
     try:
-        form_of = gettext.c2py(found[1]) if found else None
-    except (ValueError, RecursionError):
-        form_of = None
-    if not form_of:
+        found = samples_of(gettext.c2py(match[1])) if match else {}
+    except (ValueError, RecursionError, ZeroDivisionError):
         return []
-    numbers = {form_of(number): number for number in (0, *range(200, 0, -1))}
-    numbers |= {form_of(number): number for number in range(100, 1, -1) if form_of(number) != form_of(1)}
-    return [numbers[n] for n in range(len(numbers))] if [*sorted(numbers)] == [*range(len(numbers))] else []
+    last = max(found, default=0)
+    return [found.get(form, found[last]) for form in range(last + 1)] if 0 < last < MOST_FORMS else []
 
 
 def messages_of(entry: Entry, n_plurals: int, rule: str) -> list[Message]:
@@ -148,7 +147,7 @@ def messages_of(entry: Entry, n_plurals: int, rule: str) -> list[Message]:
         return [Message(single)]
     numbers = samples(f"plural={rule};") if n_plurals > 2 else []
     if len(numbers) == n_plurals and SIGN.search(plural):
-        return [Message(single) if number == 1 else Message(plural, number) for number in numbers]
+        return [Message(single if sample.number == 1 else plural, sample) for sample in numbers]
     return [Message(single), Message(plural)] if n_plurals > 1 else [Message(plural)]
 
 

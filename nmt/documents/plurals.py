@@ -6,11 +6,13 @@ Sources: Unicode CLDR, "Language Plural Rules"; ICU, "Formatting Messages".
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import NamedTuple, TypeVar
 
-from nmt.documents.base import Answer, Document, Options, Unit, has_words
+from nmt.documents.base import Answer, Document, Options, Unit, has_words, splice
 from nmt.documents.codes import insert_after
 from nmt.documents.office import Slot
 from nmt.documents.paragraphs import Paragraph
@@ -19,6 +21,7 @@ from nmt.extras import MissingPackageError, package
 from nmt.fields import require
 from nmt.text.items import closing_braces
 
+T = TypeVar("T")
 CLASSES = ("zero", "one", "two", "few", "many", "other")
 MOST = 64  # forms of a message, and choices around them
 HEAD = re.compile(r"\{\s*+[\w.]++\s*+,\s*+(plural|selectordinal|select)\s*+,\s*+(?:offset:\d++\s*+)?")
@@ -27,8 +30,22 @@ END = re.compile(r"\s*+\}")
 SIGN = re.compile(r"%(?:\d\$)?(?:l{0,2}|h{1,2}|q|z)[diu]|%n|%@")  # of the number, in programs
 
 
+class Sample(NamedTuple):
+    """A number of a class."""
+
+    number: int
+    is_alone: bool = False
+    """Whether the class has no other number: a translation may then say it in words, as Arabic says "two"."""
+
+
+def samples_of(class_of: Callable[[int], T]) -> dict[T, Sample]:
+    """Each class that a number up to 200 has, and its least number from 1 on."""
+    n_of = Counter(map(class_of, range(201)))
+    return {class_of(number): Sample(number, n_of[class_of(number)] == 1) for number in (0, *range(200, 0, -1))}
+
+
 @cache
-def numbers(language: str, ordinal: bool = False) -> dict[str, int]:
+def numbers(language: str, ordinal: bool = False) -> dict[str, Sample]:
     """The classes of a language, with a number of each; those of English if CLDR doesn't know it."""
     babel = package("babel", "documents")
     try:
@@ -36,8 +53,8 @@ def numbers(language: str, ordinal: bool = False) -> dict[str, int]:
     except (ValueError, babel.UnknownLocaleError):
         locale = babel.Locale("en")
     rule = locale.ordinal_form if ordinal else locale.plural_form
-    found = {rule(number): number for number in (0, *range(200, 0, -1))}
-    found |= {"other": next((number for number in range(2, 200) if rule(number) == "other"), 2)}
+    found = samples_of(rule)
+    found |= {"other": Sample(next((number for number in range(2, 200) if rule(number) == "other"), 2))}
     return {name: found[name] for name in CLASSES if name in found}
 
 
@@ -48,15 +65,18 @@ class Leaf:
     source: str
     text: str
     """With a number in place of the sign."""
-    number: str = ""
+    sample: Sample | None = None
     sign: str = "#"
 
     def write(self, answer: str) -> str:
-        """An answer as it is written in the message; ValueError if a number or a placeholder is lost."""
-        if self.number:
-            parts = re.split(rf"(?<!\d){self.number}(?!\d)", answer)
-            require(len(parts) == 2, f"the translation of a plural form hasn't the number {self.number} once")
-            answer = self.sign.join(parts)
+        """An answer as it is written in the message; ValueError if a number or a placeholder is lost. A form for one
+        number alone may say it in words."""
+        if self.sample:
+            number, is_alone = self.sample
+            found = [match for match in re.finditer(r"\d+", answer) if int(match[0]) == number]
+            in_words = is_alone and not found
+            require(len(found) == 1 or in_words, f"the translation of a plural form hasn't the number {number} once")
+            answer = splice(answer, [(*match.span(), self.sign) for match in found])
         same = all(answer.count(brace) == self.source.count(brace) for brace in "{}")
         require(same and bool(answer.strip()), "the translation of a plural form hasn't the placeholders of the text")
         return answer if "'" in self.source else re.sub("'(?=[{}#])", "’", answer)  # which would begin a quotation
@@ -69,20 +89,21 @@ class Choice:
     forms: "Mapping[str, Choice | Leaf]"
 
 
-def leaf(text: str, number: int | str, sign: str) -> Leaf:
-    """A form with this number, if it has the sign once and the number not yet."""
-    is_fit = bool(sign and number != "") and text.count(sign) == 1 and str(number) not in text
-    return Leaf(text, text.replace(sign, str(number)), str(number), sign) if is_fit else Leaf(text, text)
+def leaf(text: str, sample: Sample | None, sign: str) -> Leaf:
+    """A form with the number of this sample, if it has the sign once and the number not yet."""
+    if not sample or not sign or text.count(sign) != 1 or str(sample.number) in text:
+        return Leaf(text, text)
+    return Leaf(text, text.replace(sign, str(sample.number)), sample, sign)
 
 
-def read_message(text: str, language: str, left: list[int], number: int | str = "") -> Choice | Leaf:
+def read_message(text: str, language: str, left: list[int], sample: Sample | None = None) -> Choice | Leaf:
     """A message with the forms of the target language. Text around a choice goes into each form. `left`: how many forms
     the message may still have; ValueError if it has more, or is no message."""
     head = HEAD.search(text)
     left[0] -= 1
     require(left[0] >= 0, "too many forms")
     if not head:
-        return leaf(text, number, "#" if "'#" not in text else "")
+        return leaf(text, sample, "#" if "'#" not in text else "")
     forms, position, ends = dict[str, str](), head.end(), closing_braces(text)
     while key := KEY.match(text, position):
         position = ends.get(key.end() - 1, 0)
@@ -93,9 +114,9 @@ def read_message(text: str, language: str, left: list[int], number: int | str = 
     assert end
     before, after = text[: head.start()], text[end.end() :]
     require(before.count("{") == before.count("}") and (head[1] == "select" or "#" not in before + after), "cut off")
-    wanted: dict[str, int | str] = {name: name[1:] if name[0] == "=" else number for name in forms}
+    wanted = {name: Sample(int(name[1:]), True) if name[0] == "=" else sample for name in forms}
     if head[1] != "select":
-        known = numbers(language, head[1] == "selectordinal") if language else dict.fromkeys(forms, "")
+        known = numbers(language, head[1] == "selectordinal") if language else dict.fromkeys(forms)
         wanted = {**{name: value for name, value in wanted.items() if name[0] == "="}, **known}
     whole = {name: before + forms.get(name, forms["other"]) + after for name in wanted}
     return Choice(head[0], {name: read_message(whole[name], language, left, wanted[name]) for name in wanted})
@@ -174,10 +195,10 @@ def added_forms(items: Mapping[str, tuple[Element, Paragraph]], language: str, s
     if not other or not other.unit or other.unit.markup or not language:
         return
     *_, (last, _) = items.values()
-    for name, number in reversed(numbers(language).items()):
+    for name, sample in reversed(numbers(language).items()):
         if name not in items:
             sign = SIGN.search(other.unit.text)
-            form = leaf(other.unit.text, number, sign[0] if sign else "")
+            form = leaf(other.unit.text, sample, sign[0] if sign else "")
             unit = replace(other.unit, text=form.text, place=f"{other.unit.place}, {name}")
             yield Slot(last.end, unit, partial(put_form, other, last, form, shape.replace("NAME", name)))
 

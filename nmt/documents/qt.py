@@ -40,8 +40,8 @@ def slots_of(xml: Xml, message: Element, options: Options) -> Iterator[Slot]:
         return
     numbers = samples(plural_rule(options.target)) if options.target else []
     for n, element in enumerate(forms or [target]):
-        number = numbers[n] if len(numbers) == len(forms) else ""
-        form = leaf(paragraph.unit.text, number, "%n" if forms else "")
+        sample = numbers[n] if len(numbers) == len(forms) else None
+        form = leaf(paragraph.unit.text, sample, "%n" if forms else "")
         place = f"message {paragraph.unit.text[:SHOWN]!r}"
         unit = Paragraph(xml, [Piece("words", spans, form.text)], place).unit
         yield Slot(element.start, unit, partial(put, xml, element, form))

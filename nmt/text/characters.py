@@ -45,6 +45,7 @@ SIMILAR = {
     **dict.fromkeys("–‒", "–-—"),
     **dict.fromkeys("—―﹘⸺", "—–-"),
     "-": "‐‑–",
+    **dict(zip("şŞţŢșȘțȚ", "șȘțȚşŞţŢ", strict=True)),
     **dict.fromkeys("。｡।۔", "."),
     **dict.fromkeys("、､،", ","),
     "؟": "?",
@@ -86,6 +87,8 @@ class Characters:
 
     def replaced(self, text: str) -> str:
         visible = INVISIBLE.sub(lambda match: match[0] if match[0] in self.known else "", text)
+        if "\u0329" not in self.known:  # a line below, as some write the dot below of Yorùbá
+            visible = visible.replace("\u0329", "\u0323")
         result: list[str] = []
         before = ""
         for character in unicodedata.normalize("NFC", visible):
@@ -151,6 +154,18 @@ def respellings(line: str, readable: str) -> dict[str, str]:
     return {plain: word for plain, word in spellings.items() if plain not in known and unaccented(word) == plain}
 
 
-def unaccented(word: str) -> str:
-    """The word without combining marks: accents and the vowel marks of Arabic, but not the vowel signs of India."""
-    return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+def unaccented(text: str) -> str:
+    """The text without accents, and without the vowel marks of Hebrew and Arabic. Marks that make another letter stay:
+    those of kana, India and Thai, and of й, ў and ї."""
+    parts = re.split("([йўїЙЎЇ])", unicodedata.normalize("NFC", text))
+    parts[::2] = ("".join(filter(is_no_accent, unicodedata.normalize("NFD", part))) for part in parts[::2])
+    return unicodedata.normalize("NFC", "".join(parts))
+
+
+def is_no_accent(character: str) -> bool:
+    kind = unicodedata.combining(character)  # Unicode's class of combining marks
+    return kind < 10 or 36 < kind < 200
+
+
+def is_unaccented(text: str) -> bool:
+    return text.isascii() or unaccented(text) == text

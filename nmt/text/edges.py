@@ -33,7 +33,7 @@ LEAD = re.compile(
     rf"[ \u00a0]*+(?:(?:>[ \u00a0]?)++|\#{{1,6}} |{BULLET}[ \u00a0]+(?:\[[ xX]\] )?|\(?[a-zA-Z]\) |\(?\d{{1,3}}\) "
     rf"|[・※①-⑳][ \u00a0\u3000]*+|[(（]?\d{{1,3}}[)）.．、]\u3000?(?=[{HAN_AND_KANA}])"
     rf"|(?:(?:{EMOJI})[ \u00a0]*+)++"
-    r"|(?P<number>(?:\d{1,3}\.){1,4}|\d{1,3}(?:\.\d{1,3}){1,3}) |\[\d{1,3}\] ?)"
+    r"|(?P<number>(?:\d{1,3}\.){1,4}|\d{1,3}(?:\.\d{1,3}){2,3}) |\[\d{1,3}\] ?)"
 )
 FOOTNOTE = r"(?:\[\d{1,3}\])++"
 SMILEY = r"(?:[:;=8][-'^o]?[)(\]\[DPpOo3*|/\\]++|[xX]D+|\^_?\^|<3)"
@@ -107,7 +107,7 @@ def take_off(
     found = STOPS.search(text, max(0, len(text) - LONGEST))
     if found and not knows(found[0].strip()):
         stop = found[0]
-        text = text[: found.start()] + (stop.strip()[0] if stop.strip()[0] in "!?" else ".")
+        text = text[: found.start()] + (stop.strip()[0] if stop.strip()[0] in "!?" else final or ".")
     if not any(map(str.isalpha, text)):
         return Edges("", line, "")
     lacks_mark = final and (text[-1].isalpha() or is_combining(text[-1]))

@@ -36,7 +36,7 @@ JOINERS = "_\u00ad\u200c\u200d"  # in words, though no letters: low line, soft h
 NOT_LETTER = re.compile(rf"[{UNSPACED}\ufe00-\ufe0f]")  # variation selectors are marks, but follow emoji
 LETTERS_END = 0x40000  # from here on, planes are unassigned or private, except for tags and variation selectors
 WORD = re.compile(
-    r"[^\s!-/:-@\[-`{-~¡§«¶·»¿،؛؟।\u2010-\u205e\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40"
+    r"[^\s!-/:-@\[-`{-~¡§«¶·»¿։،؛؟۔।॥၊။།༎፡-፨។៕\u2010-\u205e\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40"
     r"\uff5b-\uff65]+"
 )
 
@@ -53,6 +53,13 @@ def without_signs(text: str) -> str:
     if text.isascii():
         return text
     return SIGNS.sub(lambda run: "".join(filter(is_combining, run[0])), text)
+
+
+def is_uncased(text: str) -> bool:
+    """Whether a text has letters of a script without capitals, or of one of ONE_CASE. "ª" and "º" are Spanish."""
+    if text.isascii():
+        return False
+    return bool(ONE_CASE.search(text)) or any(unicodedata.category(c) == "Lo" for c in text if c not in "ªº")
 
 
 def is_combining(character: str) -> bool:

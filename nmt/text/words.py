@@ -1,8 +1,8 @@
 """Words that a model has learned: the sources of its training flow in; lines spelled with known words flow out.
 
 A word that the training text never had is a row of small pieces for a model, and mostly ruins the translation of its
-line. Often it is a known word in another form. `Words.respelled` reads an unknown word as a known one that has other
-accents, and in German ä, ö, ü and ß for ae, oe, ue and ss.
+line. Often it is a known word in another form. `Words.respelled` reads an unknown word as a known one that has accents,
+in a line without any, and in German ä, ö, ü and ß for ae, oe, ue and ss.
 
 `Words.recased` reads lines in CAPITALS, in Title Case and without capitals in the usual case of their words.
 
@@ -17,10 +17,11 @@ from functools import cached_property
 from itertools import chain, product
 
 from nmt.fields import require
-from nmt.text.characters import unaccented
+from nmt.text.characters import is_unaccented, unaccented
 from nmt.text.items import NO_USER_ITEMS, outside_items
 from nmt.text.languages import short_code
-from nmt.text.scripts import ONE_CASE, UNSPACED, WORD, is_combining
+from nmt.text.scripts import UNSPACED, WORD, is_combining, is_uncased
+from nmt.text.sentences import MARKS
 from nmt.text.suspicions import prose
 from nmt.text.user_items import UserItems
 
@@ -31,12 +32,15 @@ MOST = 100_000  # words, the most frequent ones
 UNSPACED_SIGN = re.compile(f"[{UNSPACED}]")
 PAIR = re.compile(f"[{UNSPACED}]{{1,2}}")
 WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")  # of a word, or after a mark
-BEFORE_WORD = re.escape(" \"'„“‚‘«»([–—-")  # between a word and the word or mark before it
+BEFORE_WORD = re.escape(" \"'„“‚‘«»([¿¡–—-")  # between a word and the word or mark before it
 # At the beginning of a sentence; a word after eight signs in a row counts as one there too.
-FIRST_WORD = re.compile(rf"(?:(?:\A|[.!?…:])[{BEFORE_WORD}]{{0,7}}+|[{BEFORE_WORD}]{{8}})({WORD.pattern})")
+FIRST_WORD = re.compile(rf"(?:(?:\A|[{MARKS}:])[{BEFORE_WORD}]{{0,7}}+|[{BEFORE_WORD}]{{8}})({WORD.pattern})")
 FREE_SIGN = re.compile(r"(?<!\S)[^\w\s]")  # at the start of a word, or alone
-# By language: what is written for letters that a keyboard lacks.
-SPELLINGS = {"de": {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "Ö", "Ue": "Ü"}}
+# By language: what is written for other letters, which a keyboard may lack.
+SPELLINGS = {
+    "de": {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "Ö", "Ue": "Ü"},
+    "ru": {"ё": "е", "Ё": "Е"},
+}
 MOST_PLACES = 6  # of a word that are changed: each doubles the number of forms
 
 Spellings = Mapping[str, str]
@@ -110,16 +114,17 @@ class Words:
 
     def respelled(self, line: str, spellings: Spellings, user_items: UserItems = NO_USER_ITEMS) -> str:
         """The line, where unknown words that are known in another spelling have that."""
-        spelled = {word: self.spelling(word, spellings) for word in set(self.unknown(line)[0])}
+        accents = self.accents if is_unaccented(line) else {}
+        spelled = {word: self.spelling(word, spellings, accents) for word in set(self.unknown(line)[0])}
         known = {word: form for word, form in spelled.items() if form}
         return with_words(line, known, user_items) if known else line
 
-    def spelling(self, word: str, spellings: Spellings) -> str | None:
-        """The known form of an unknown word: with other letters, or with other accents; None if there is none."""
-        plain = unaccented(word)
-        small = self.accents.get(plain.lower(), "")
+    def spelling(self, word: str, spellings: Spellings, accents: Mapping[str, str]) -> str | None:
+        """The known form of an unknown word: with other letters, or with accents; None if there is none. `accents`:
+        words with accents, by their forms without them."""
+        small = accents.get(word.lower(), "")
         accented = small.capitalize() if word.istitle() else small
-        return self.best(forms_of(word, spellings)) or self.accents.get(plain) or accented or self.best([plain])
+        return self.best(forms_of(word, spellings)) or accents.get(word) or accented or None
 
     @cached_property
     def accents(self) -> dict[str, str]:
@@ -139,7 +144,8 @@ class Words:
         if casing is None:
             return line
         found = cased_words(line)
-        cased = {word: self.usual_case(word, casing, spellings) for word in set(found)}
+        accents = self.accents if is_unaccented(line) else {}
+        cased = {word: self.usual_case(word, casing, spellings, accents) for word in set(found)}
         judged = found[casing is str.title :]  # any first word may have a capital
         if all(word in self.usual_set or cased[word] == word for word in judged):
             return line
@@ -148,14 +154,24 @@ class Words:
         assert start
         return recased[: start.start()] + start[0][:1].upper() + recased[start.start() + 1 :]
 
-    def usual_case(self, word: str, casing: Callable[[str], str], spellings: Spellings) -> str:
-        """The most frequent case of a word; an unknown one in capitals is likely a name, or a noun in German."""
+    @cached_property
+    def rare_have_capitals(self) -> bool:
+        """Whether most rare words have capitals inside a sentence, as in German."""
+        rare = self.usual[len(self.usual) // 2 :]
+        return 2 * sum(word[:1].isupper() for word in rare) > len(rare)
+
+    def usual_case(
+        self, word: str, casing: Callable[[str], str], spellings: Spellings, accents: Mapping[str, str]
+    ) -> str:
+        """The most frequent case of a word; that of an unknown one in capitals is the case of most rare words."""
         forms = dict.fromkeys((word, word.lower(), word.capitalize()))
         usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
         if usual:
             return word if casing is str.lower and word in usual else usual[0]
-        other = next((known for form in forms if (known := self.spelling(form, spellings))), None)
-        return other or (word.capitalize() if casing is str.upper else word)
+        other = next((known for form in forms if (known := self.spelling(form, spellings, accents))), None)
+        return other or (
+            (word.capitalize() if self.rare_have_capitals else word.lower()) if casing is str.upper else word
+        )
 
 
 def spellings_of(language: str) -> Spellings:
@@ -180,7 +196,9 @@ def initials(text: str) -> str:
 
 
 def cased_words(line: str) -> list[str]:
-    return [word for word in WORD.findall(ONE_CASE.sub("", prose(line))) if word.upper() != word.lower()]
+    """The words that have a case; none of a line that also has letters without one."""
+    text = prose(line)
+    return [word for word in WORD.findall(text) if word.upper() != word.lower()] if not is_uncased(text) else []
 
 
 def casing_of(line: str) -> Callable[[str], str] | None:

@@ -25,7 +25,7 @@ from nmt.reading.request import Lists, Translation
 from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
-from nmt.text.scripts import ONE_CASE
+from nmt.text.scripts import is_uncased
 from nmt.text.sentences import split_clauses, split_sentences
 from nmt.text.suspicions import Flag, prose, suspicions
 from nmt.translation.constraints import ConstraintCompiler
@@ -176,8 +176,8 @@ class Line:
 
 def in_capitals(text: str, line: Reading) -> bool:
     """Whether a line of several words is in capitals; `text`: as a reader sees it."""
-    text = ONE_CASE.sub("", prose(text, line.user_items))
-    return text.upper() == text != text.lower() and len(text.split()) > 1
+    text = prose(text, line.user_items)
+    return text.upper() == text != text.lower() and len(text.split()) > 1 and not is_uncased(text)
 
 
 def gravity(flags: Sequence[Flag]) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import polib
 import pytest
 
 from nmt.documents.base import Answer, Options, read_document
-from nmt.documents.gettext import Message
+from nmt.documents.gettext import Message, samples
 from tests.documents.samples import PO, SAMPLES
 
 ANSWERS = [Answer("Open the file %s"), Answer("Dog", ("unsure",)), Answer("The dogs"), Answer('A "line"\n\\x')]
@@ -62,6 +62,31 @@ def test_languages_with_three_plurals_and_other_bytes() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             read_document(bad.encode(), "po", Options())
+
+
+@pytest.mark.parametrize("rule", ["n%0", "n*1000000000", "-n", "n!=1", "(n"])
+def test_rules_that_make_no_sense_are_none(rule: str) -> None:
+    assert len(samples(f"plural={rule};")) in (0, 2)
+
+
+def test_a_plural_of_french_or_arabic_needs_no_look() -> None:
+    template = 'msgid ""\nmsgstr "Language: \\n"\n"Plural-Forms: \\n"\n\nmsgid "%d file"\nmsgid_plural "%d files"\n'
+    template += 'msgstr[0] ""\nmsgstr[1] ""\n'
+    french = read_document(template.encode(), "po", Options(target="fr"))
+    assert [unit.text for unit in french.units] == ["1 file", "2 files", "2 files"]
+    arabic = read_document(template.encode(), "po", Options(target="ar"))
+    answers = {"0 files": "بلا ملفات", "1 file": "ملف واحد", "2 files": "ملفان", "3 files": "٣ ملفات"}
+    written = polib.pofile(
+        arabic.join(
+            [Answer(answers.get(unit.text, unit.text.replace("files", "ملف"))) for unit in arabic.units]
+        ).decode()
+    )
+    [entry] = written
+    assert [*entry.msgstr_plural.values()][:4] == ["بلا ملفات", "ملف واحد", "ملفان", "%d ملفات"]
+    assert not entry.fuzzy
+    [entry] = polib.pofile(french.join([Answer(f"{unit.text} x") for unit in french.units]).decode())
+    assert entry.msgstr_plural == {0: "%d file x", 1: "%d files x", 2: "%d files x"}
+    assert not entry.fuzzy
 
 
 def test_compiled_catalogues_get_their_texts_at_the_end(tmp_path: Path) -> None:

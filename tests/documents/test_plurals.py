@@ -32,8 +32,9 @@ def in_json(text: str, options: Options = TO_POLISH) -> Document:
 
 def test_classes_are_those_of_cldr() -> None:
     assert [*numbers("pl")] == ["one", "few", "many", "other"]
-    assert numbers("pl")["few"] == 2
-    assert numbers("ja") == {"other": 2}
+    assert numbers("pl")["few"] == (2, False)
+    assert numbers("ja") == {"other": (2, False)}
+    assert [name for name, (_, is_alone) in numbers("ar").items() if is_alone] == ["zero", "one", "two"]
     assert [*numbers("ar-EG")] == ["zero", "one", "two", "few", "many", "other"]
     assert [*numbers("en", ordinal=True)] == ["one", "two", "few", "other"]
     assert [*numbers("xx")] == ["one", "other"]

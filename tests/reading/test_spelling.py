@@ -28,7 +28,7 @@ WORDS = Words.learn([f"{source} Und {source[0].lower()}{source[1:]}" for source,
         ("Der Kleine Hund Laeuft", "Der kleine Hund läuft", "Der Kleine Hund Läuft"),
         ("der kleine hund läuft {name}", "Der kleine Hund läuft {name}", "Der kleine Hund läuft {name}"),
         ("Der kleine Hund laeuft {NAME}", "Der kleine Hund läuft {NAME}", "Der kleine Hund läuft {NAME}"),
-        ("DER KLEINE HUND {name} IST WEG", "Der kleine Hund {name} ist Weg", "DER KLEINE HUND {name} IST WEG"),
+        ("DER KLEINE HUND {name} IST WEG", "Der kleine Hund {name} ist weg", "DER KLEINE HUND {name} IST WEG"),
         ("Der kleine\tHund laeuft.", "Der kleine\tHund laeuft.", "Der kleine\tHund laeuft."),
     ],
 )

@@ -263,7 +263,13 @@ def test_placeholders_addresses_tags_and_emoji_survive(translator: Translator, i
         assert "items" not in best.flags
 
 
-def test_cherokee_is_not_in_capitals() -> None:
-    """Its usual letters are capitals for Unicode."""
-    for line, expected in (("ᏉᎳ ᎠᎴ ᏌᏱᎳ", False), ("DER HUND", True), ("ПРИВЕТ МИР", True), ("ᏉᎳ DER HUND", True)):
+def test_scripts_without_capitals_are_not_in_capitals() -> None:
+    """The usual letters of Cherokee are capitals for Unicode."""
+    for line, expected in (
+        ("ᏉᎳ ᎠᎴ ᏌᏱᎳ", False),
+        ("DER HUND", True),
+        ("ПРИВЕТ МИР", True),
+        ("ᏉᎳ DER HUND", False),
+        ("NHKのニュース JRの電車", False),
+    ):
         assert in_capitals(line, Reading.of(Request(line))) == expected
