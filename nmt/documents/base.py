@@ -19,7 +19,7 @@ from nmt.config import SearchConfig
 from nmt.documents.archive import Limits
 from nmt.fields import require
 from nmt.text.edits import Edit, apply
-from nmt.text.languages import short_code
+from nmt.text.languages import encodings_of
 from nmt.text.markup import is_markup
 from nmt.text.normalise import with_blanks
 from nmt.text.suspicions import prose
@@ -254,20 +254,6 @@ BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.
 ODD = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")  # codecs that aren't for files
 
 
-# By language, those that files have which aren't in UTF-8; others are in cp1252.
-PAGES = {
-    **dict.fromkeys(("bs", "cs", "hr", "hu", "pl", "ro", "sk", "sl", "sq"), ("cp1250",)),
-    **dict.fromkeys(("be", "bg", "mk", "ru", "sr", "uk"), ("cp1251", "koi8-r")),
-    "el": ("cp1253",),
-    "tr": ("cp1254",),
-    "he": ("cp1255",),
-    **dict.fromkeys(("ar", "fa"), ("cp1256",)),
-    **dict.fromkeys(("et", "lt", "lv"), ("cp1257",)),
-    "vi": ("cp1258",),
-    "ja": ("cp932", "euc-jp"),
-    "ko": ("cp949",),
-    "zh": ("gb18030", "big5"),
-}
 ODD_CASE = re.compile("[^\\W\\d_a-zA-Z]{2}")
 
 
@@ -275,7 +261,7 @@ def guess(data: bytes, language: str) -> str:
     """The encoding of a file that names none and isn't UTF-8, by the language that it is in; UTF-8 if none fits."""
     pages = ("utf-16-le",) if data[1:2] == b"\0" else ("utf-16-be",) if data[:1] == b"\0" else ()
     found = list[tuple[int, str]]()
-    for page in pages or PAGES.get(short_code(language), ("cp1252",)):
+    for page in pages or encodings_of(language):
         try:
             text = data.decode(page)
         except UnicodeDecodeError:

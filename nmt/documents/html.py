@@ -10,6 +10,7 @@ from html import escape
 from nmt.documents.base import Document, Options, Slot, Unit, decode, text_document
 from nmt.fields import require
 from nmt.text.edits import Edit
+from nmt.text.languages import is_from_right
 from nmt.text.markup import Segment, Tag, parse, parse_inner, read_names, read_tags, without
 
 # Where the encoding stands, by the standard: in the first 1,024 bytes.
@@ -18,6 +19,7 @@ CHARSET = re.compile(
 )
 
 LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'>]++)", re.IGNORECASE)
+DIRECTION = re.compile(r"\sdir\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'<>]++)", re.IGNORECASE)
 REFERENCES = "xmlcharrefreplace"  # what characters become that the encoding lacks
 CONTROLS = re.compile("[\x80-\x9f]")  # as references, browsers read them as other characters
 VALUE = re.compile(r"([\s/]([a-z-]++)\s*+=\s*+)(?:\"[^\"]*+\"|'[^']*+')", re.IGNORECASE)
@@ -29,10 +31,17 @@ def read(data: bytes, options: Options) -> Document:
 
 
 def language_edits(text: str, language: str) -> list[Edit]:
-    """The file states another language, if it states one."""
+    """The file states another language and, if it is written from the right, this, if it states one."""
     root = re.search(r"<html\b[^<>]*>", text, re.IGNORECASE) if language else None
-    found = LANGUAGE.finditer(text, *root.span()) if root else ()
-    return [(*match.span(1), f'"{escape(language)}"') for match in found]
+    found = [*LANGUAGE.finditer(text, *root.span())] if root else []
+    code = f'"{escape(language.replace("_", "-"))}"'
+    edits = [(*match.span(1), code) for match in found]
+    if root and found and (is_from_right(language) or DIRECTION.search(root[0])):
+        direction = DIRECTION.search(text, *root.span())
+        span = direction.span(1) if direction else (root.start() + len("<html"),) * 2
+        value = '"rtl"' if is_from_right(language) else '"ltr"'
+        edits.append((*span, value if direction else f" dir={value}"))
+    return edits
 
 
 def declared(data: bytes) -> str:

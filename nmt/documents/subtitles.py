@@ -17,6 +17,8 @@ from nmt.documents.html import same_tags
 from nmt.documents.txt import one_line
 from nmt.fields import require
 from nmt.text.markup import is_markup
+from nmt.text.scripts import UNSPACED, is_combining
+from nmt.text.sentences import MARKS
 
 WIDTH = 42  # characters of a line that most guidelines for subtitles allow; longer lines of the source are allowed too
 MOST_CUES = 4  # of a sentence
@@ -27,9 +29,11 @@ TIMES = re.compile(rf"\s*{TIME}[ \t]*-->[ \t]*{TIME}(?:\s|\Z)")
 STAMP = re.compile(r"<(?:\d+:)?\d\d:\d\d\.\d{3}>")  # the time of a word, in WebVTT
 POSITION = re.compile(r"(?:\{\\[^{}]{0,200}\})*")  # before the text, in SRT
 SPEAKER = re.compile(r"\s*[-–—]")  # each line is somebody else's
-SENTENCE_END = re.compile(r"[.!?…:;♪。！？)\]]['\"”’»“]*$")
+SENTENCE_END = re.compile(rf"[{MARKS}:;♪)\]]['\"”’»“]*$")
 WORDS = re.compile(r"(?:<[^<>]*>|[^\s<]|<)+")
-UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\uff00-\uffef]")
+IS_UNSPACED = re.compile(rf"[{UNSPACED}\uff00-\uffef]")
+# A character of Thai or Lao with the vowel before it, or any other one; or a tag.
+CHARACTER = re.compile(r"<[^<>]*>|[\u0e40-\u0e44\u0ec0-\u0ec4]?. ?")
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,15 @@ class Writer:
 def split(text: str) -> list[str]:
     """The words of a text, each with the blank after it; of a text without blanks, its characters."""
     words = [f"{word} " for word in WORDS.findall(text)]
-    return words if not UNSPACED.search(text) else [c for word in words for c in re.findall("<[^<>]*>|. ?", word)]
+    if not IS_UNSPACED.search(text):
+        return words
+    characters = list[str]()
+    for character in (found for word in words for found in CHARACTER.findall(word)):
+        if characters and (is_combining(character[0]) or character[0] in "ำຳ"):
+            characters[-1] += character
+        else:
+            characters.append(character)
+    return characters
 
 
 def share(words: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:

@@ -148,6 +148,8 @@ class Context:
     """The mark that lines without one get."""
     mode: Mode = "none"
     """Which texts are mark-up."""
+    language: str = ""
+    """Of the translation."""
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ from nmt.text.items import NO_USER_ITEMS, outside_items
 from nmt.text.normalise import tidy
 from nmt.text.scripts import ONE_CASE, WORD
 from nmt.text.user_items import UserItems
-from nmt.text.words import casing_of, initials
+from nmt.text.words import casing_of, initials, upper
 
-CASINGS: dict[Callable[[str], str] | None, Callable[[str], str]] = {str.upper: str.upper, str.title: initials}
+# How a translation gets the case of its line; both take its language too.
+CASINGS: dict[Callable[[str], str] | None, Callable[..., str]] = {str.upper: upper, str.title: initials}
 STOPS = (".", "?", "!", "")  # what a model may have written at the end of a text whose last mark is replaced
 MOST_COPIED = 4  # words of a translation in capitals that may have been copied: each doubles the number of its texts
 
@@ -155,7 +156,8 @@ def known_words(reading: Reading, context: Context) -> Recased | None:
     recased, text = words.recased(reading.text, context.spellings, items), read(reading.text)
     if text == reading.text:
         return None
-    casing = CASINGS.get(casing_of(reading.text), str) if recased != reading.text else str
+    cased = CASINGS.get(casing_of(reading.text)) if recased != reading.text else None
+    casing: Callable[[str], str] = partial(cased, language=context.language) if cased else str
     # A term's source is sought in the line as it is read.
     must = tuple(replace(term, source=read(term.source)) for term in constraints.must)
     inner = replace(reading.respelled(text), constraints=with_case(replace(constraints, must=must), casing))
@@ -199,4 +201,4 @@ class Lowered(Recased):
 
 def lowered(reading: Reading, context: Context) -> Lowered:
     lower = outside_items(reading.text, str.lower, reading.user_items)
-    return Lowered((reading.respelled(lower),), str.upper, reading.user_items)
+    return Lowered((reading.respelled(lower),), partial(upper, language=context.language), reading.user_items)

@@ -41,12 +41,15 @@ TRAIL = re.compile(rf"[ \u00a0]*+(?:{FOOTNOTE}|(?:{EMOJI}))|[ \u00a0]++{SMILEY}"
 # The last dot of "U.S." stays. Marks begin where there is none before them, so that each is looked at once.
 LAST_MARKS = re.compile(rf"(?:(?<!\.\w)\s?(?<![{MARKS}])|(?<=\.\w[{MARKS}]))[{MARKS}]++\Z")
 STOPS = re.compile(r"(?<![.!?…\s])[ \u00a0]*+(?:…|\.{3,}|[!?]{2,})\Z")
-QUOTES = {  # by language; others have those of English
-    **dict.fromkeys(("de", "cs", "sk", "sl", "hr", "et", "lt", "bg", "is"), ("„", "“")),
-    **dict.fromkeys(("fr", "ru", "uk", "it", "es", "pt", "el", "no", "nb", "nn"), ("«", "»")),
+QUOTES = {  # by language, perhaps with its script or region; others have those of English
+    **dict.fromkeys(["de", "cs", "sk", "sl", "hr", "sr", "mk", "et", "lt", "bg", "is", "ka", "lb", "sq"], ("„", "“")),
+    **dict.fromkeys(
+        ["fr", "ru", "uk", "be", "it", "es", "ca", "eu", "pt", "el", "hy", "fa", "no", "nb", "nn"], ("«", "»")
+    ),
     **dict.fromkeys(("pl", "hu", "ro"), ("„", "”")),
     **dict.fromkeys(("sv", "fi"), ("”", "”")),
-    **dict.fromkeys(("ja",), ("「", "」")),
+    **dict.fromkeys(("ja", "zh-hant", "zh-tw", "zh-hk"), ("「", "」")),
+    "pt-br": ("“", "”"),
 }
 PAIRS = "() [] {} „“ “” ”” «» »« ‹› ›‹ ‚‘ ‘’ 「」 『』 《》 【】 \"\" '' ** __ ~~ ``"
 AROUND = {pair[0]: pair[1] for pair in PAIRS.split()}
@@ -76,7 +79,8 @@ class Edges:
 
 def quotes_of(language: str) -> tuple[str, str]:
     """The usual opening and closing quote of a language."""
-    return QUOTES.get(short_code(language), ("“", "”"))
+    found = QUOTES.get(language.lower().replace("_", "-")) or QUOTES.get(short_code(language))
+    return found or ("“", "”")
 
 
 def take_off(

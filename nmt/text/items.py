@@ -106,6 +106,8 @@ PATTERN = re.compile(
 )
 # Every item contains one of these. Most sentences contain none, and needn't be searched with the slower PATTERN.
 SIGN_OF_ITEM = re.compile(r"[@<&{$%\d\u00a9\u00ae\u2000-\U0010ffff]|:[/a-z0-9_+-]|(?i:www)\.|__|\[\[")
+# Signs of Qt are numbered from 1 on; in Turkish and Basque, %5 is a percentage.
+FIRST_SIGN, LATER_SIGN = re.compile(r"%L?1(?!\d)"), re.compile("%L?[2-9]")
 TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9_:.-]*|\d+)")
 OPENING_TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9_:.-]*+)>")
 CLOSING_QUOTES = frozenset("\"'“”‘’»«›‹」』")
@@ -230,12 +232,18 @@ class Reader:
     def braces(self) -> dict[int, int]:
         return closing_braces(self.text)
 
+    @cached_property
+    def has_first_sign(self) -> bool:
+        return bool(FIRST_SIGN.search(self.text))
+
     def end_of(self, match: re.Match[str]) -> int:
         """Where the item ends that PATTERN has found; 0 if it is none."""
         if match.lastgroup == "url":
             return url_end(self.text, match.end())
         if match.lastgroup == "icu":
             return self.braces.get(match.start(), 0)
+        if LATER_SIGN.fullmatch(match[0]) and not self.has_first_sign:
+            return 0
         if match[0][0] == "&":
             return match.end() if match[0][1] == "#" or match[0][1:] in html5 else 0
         opening = OPENING_TAG.fullmatch(match[0]) if match.lastgroup == "tag" else None

@@ -39,7 +39,7 @@ SCRIPTS = {
     "BENGALI": "as bn bpy mni",
     "CANADIAN LATIN": "cr iu oj",
     "CYRILLIC": "ab av ba be bg ce cu cv kk kv ky mk mn os ru sah tg tt tyv udm uk",
-    "CYRILLIC LATIN": "az crh kaa sr sh tk uz",
+    "CYRILLIC LATIN": "az bs crh kaa sr sh tk uz",
     "DEVANAGARI": "awa bh bho brx doi gom hi mai mr ne new sa",
     "ETHIOPIC": "am ti",
     "GEORGIAN": "ka xmf",
@@ -49,7 +49,8 @@ SCRIPTS = {
     "HANGUL CJK": "ko",
     "HEBREW": "he iw yi",
     "HIRAGANA KATAKANA CJK": "ja",
-    "CJK BOPOMOFO": "zh yue wuu nan lzh",
+    "CJK BOPOMOFO": "zh yue wuu lzh",
+    "CJK BOPOMOFO LATIN": "nan",
     "KANNADA": "kn tcy",
     "KHMER": "km",
     "LAO": "lo",
@@ -70,6 +71,27 @@ LATIN = frozenset(("LATIN",))
 BY_TAG = {"Latn": "LATIN", "Cyrl": "CYRILLIC", "Arab": "ARABIC", "Deva": "DEVANAGARI", "Hans": "CJK", "Hant": "CJK"}
 
 
+# By language, the encodings of files that aren't in UTF-8; those of others are in cp1252.
+ENCODINGS = {
+    **dict.fromkeys(("bs", "cs", "hr", "hu", "pl", "ro", "sk", "sl", "sq"), ("cp1250",)),
+    **dict.fromkeys(("be", "bg", "mk", "ru", "sr", "uk"), ("cp1251", "koi8-r")),
+    "el": ("cp1253",),
+    "tr": ("cp1254",),
+    "he": ("cp1255",),
+    **dict.fromkeys(("ar", "fa"), ("cp1256",)),
+    **dict.fromkeys(("et", "lt", "lv"), ("cp1257",)),
+    "vi": ("cp1258",),
+    "th": ("cp874",),
+    "ja": ("cp932", "euc-jp"),
+    "ko": ("cp949",),
+    "zh": ("gb18030", "big5"),
+}
+
+
+def encodings_of(language: str) -> tuple[str, ...]:
+    return ENCODINGS.get(short_code(language), ("cp1252",))
+
+
 def short_code(code: str) -> str:
     """The code of a language without its script or region, in small letters, of two letters if there is such a one: de
     for deu, ger and de-AT."""
@@ -81,8 +103,14 @@ def scripts_of(code: str) -> frozenset[str]:
     """The scripts of a language, by the first words of the names of their letters in Unicode; none if they are not
     known. `code`: of the language, perhaps with its script (sr-Latn)."""
     language, (_, *tags) = short_code(code), code.replace("_", "-").split("-")
-    named = {BY_TAG[tag] for tag in tags if tag in BY_TAG}
-    return frozenset(named) or BY_LANGUAGE.get(language, LATIN if language in KNOWN else frozenset())
+    if named := [tag for tag in tags if len(tag) == 4 and tag.isalpha()]:
+        return frozenset(BY_TAG[tag] for tag in named if tag in BY_TAG)
+    return BY_LANGUAGE.get(language, LATIN if language in KNOWN else frozenset())
+
+
+def is_from_right(code: str) -> bool:
+    """Whether a language is written from right to left."""
+    return bool(scripts_of(code) & {"ARABIC", "HEBREW", "THAANA"})
 
 
 @lru_cache(maxsize=1 << 16)

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nmt.text.normalise import SOUTH_EAST_ASIAN
-from nmt.text.scripts import HAN_AND_KANA
+from nmt.text.scripts import HAN_AND_KANA, ONE_CASE
 
 CJK = rf"{HAN_AND_KANA}\uff00-\uff9f"  # with full-width punctuation; without Hangul: Korean puts blanks after sentences
 MARKS, UNSPACED_MARKS = ".!?…。！？｡．؟۔।॥։።፧។။", "。！？｡．।॥។။"
@@ -60,6 +60,7 @@ FILES = frozenset(
 CLAUSE_MARK, DASH = re.compile(r";\s|\s[—–-]\s"), re.compile(r"\s[—–-]\s")
 CLAUSE_WORDS = 3  # fewest words of a clause
 UNSPACED = re.compile(f"[{CJK}{SOUTH_EAST_ASIAN}]")
+USES_NO_STOP = re.compile(f"[{SOUTH_EAST_ASIAN}]")  # there, a full stop marks an abbreviation
 PUNCTUATION = "\"'“”‘’«»„()[].,!?:;…–—-"  # of many scripts: does not tell whether a text has blanks after its sentences
 LONGEST_WORD, LONG_WORD = 24, 5  # letters that are looked at; letters of a word that is no abbreviation
 
@@ -75,7 +76,8 @@ ABBREVIATED = """
     apod cca čes inž judr kpt mgr mudr např násl nám obr odst okr phdr popř příp resp rndr stol tis tř tzn tzv ul úř
     dott sig sigg sra srta dña lic pág exmo mevr bijv godz św
     акад англ доп доц ед изд им инж лат напр нем обл пер пос просп проф рис руб тел тыс ул чел экз
-    डॉ प्रो श्री श्रीमती पं सं هـ
+    doç yrd alh tp pgs ths δρ αγ св פרופ
+    डॉ प्रो श्री श्रीमती पं सं के पी सी डी बी टी वी जे एल एम एन एस आर एफ मो মো ডা ড মোঃ எம் ஜி கே எஸ் ஆர் எல் என் هـ
 """
 ABBREVIATED_BEFORE_NUMBERS = """
     art cap item jan feb mar mär apr jun jul aug sep sept oct okt nov dec dez max min no pos tab vol
@@ -174,13 +176,18 @@ def is_end(text: str, match: re.Match[str], has_capitals: bool) -> bool:
         return following in QUOTES if closers else not (marks == "．" and following.isdigit())
     opening = BEFORE_WORD.match(text, match.end())
     following = text[opening.end() : opening.end() + 1] if opening else ""
-    if not (following.isalnum() or following == "{") or (following.islower() and has_capitals):
+    if not (following.isalnum() or following == "{") or (is_small(following) and has_capitals):
         return False
     if marks.strip(".…．"):
         return True
     if len(marks) > 1 or marks == "…":
-        return match.start() > 0 and not text[match.start() - 1].isspace() and not following.islower()
+        return match.start() > 0 and not text[match.start() - 1].isspace() and not is_small(following)
     return ends_at_stop(text[max(0, match.start() - LONGEST_WORD) : match.start()], following)
+
+
+def is_small(character: str) -> bool:
+    """Whether a character is a small letter of a script with capitals: Georgian hardly uses its own."""
+    return character.islower() and not ONE_CASE.match(character)
 
 
 def touches(text: str, match: re.Match[str]) -> bool:
@@ -196,6 +203,8 @@ def touches(text: str, match: re.Match[str]) -> bool:
 
 def ends_at_stop(before: str, following: str) -> bool:
     """Whether a sentence ends at a full stop, given the text before it and the first character of the next word."""
+    if USES_NO_STOP.match(before[-1:]):
+        return False
     found = LAST_WORD.search(before)
     word = found[0].strip("'”’“»)]}") if found else ""
     part = PARTS.split(word)[-1]
@@ -203,7 +212,7 @@ def ends_at_stop(before: str, following: str) -> bool:
     is_initial = INITIALS.fullmatch(word) and not IS_UNCASED_SYLLABLE.match(word)
     if ORDINAL.fullmatch(part) or ((is_abbreviation or is_initial) and not UNIT.search(before)):
         return False
-    is_unsure = following.isdigit() or following.islower()
+    is_unsure = following.isdigit() or is_small(following)
     return not is_unsure or (len(word) >= LONG_WORD and word.lower() not in BEFORE_NUMBERS)
 
 

@@ -10,6 +10,7 @@ A word in the middle of a sentence shows its usual case, at the beginning it doe
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ USUAL_TEXTS, USUAL_SHARE = 2000, 1 / 50
 MOST = 100_000  # words, the most frequent ones
 UNSPACED_SIGN = re.compile(f"[{UNSPACED}]")
 PAIR = re.compile(f"[{UNSPACED}]{{1,2}}")
-WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")  # of a word, or after a mark
+WORD_START = re.compile(r"(?<![\w'’·])[^\W\d_]")  # of a word, or after a mark
 BEFORE_WORD = re.escape(" \"'„“‚‘«»([¿¡–—-")  # between a word and the word or mark before it
 # At the beginning of a sentence; a word after eight signs in a row counts as one there too.
 FIRST_WORD = re.compile(rf"(?:(?:\A|[{MARKS}:])[{BEFORE_WORD}]{{0,7}}+|[{BEFORE_WORD}]{{8}})({WORD.pattern})")
@@ -155,6 +156,14 @@ class Words:
         return recased[: start.start()] + start[0][:1].upper() + recased[start.start() + 1 :]
 
     @cached_property
+    def has_dotless_i(self) -> bool:
+        return any("ı" in word for word in self.usual)
+
+    def lower(self, word: str) -> str:
+        """A word in small letters; those of I and İ are ı and i in languages that have these, such as Turkish."""
+        return (word.replace("I", "ı").replace("İ", "i") if self.has_dotless_i else word).lower()
+
+    @cached_property
     def rare_have_capitals(self) -> bool:
         """Whether most rare words have capitals inside a sentence, as in German."""
         rare = self.usual[len(self.usual) // 2 :]
@@ -164,14 +173,15 @@ class Words:
         self, word: str, casing: Callable[[str], str], spellings: Spellings, accents: Mapping[str, str]
     ) -> str:
         """The most frequent case of a word; that of an unknown one in capitals is the case of most rare words."""
-        forms = dict.fromkeys((word, word.lower(), word.capitalize()))
+        small = self.lower(word)
+        forms = dict.fromkeys((word, small, word[:1].upper() + small[1:]))
         usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
         if usual:
             return word if casing is str.lower and word in usual else usual[0]
         other = next((known for form in forms if (known := self.spelling(form, spellings, accents))), None)
-        return other or (
-            (word.capitalize() if self.rare_have_capitals else word.lower()) if casing is str.upper else word
-        )
+        if other or casing is not str.upper:
+            return other or word
+        return word[:1] + small[1:] if self.rare_have_capitals else small
 
 
 def spellings_of(language: str) -> Spellings:
@@ -187,10 +197,24 @@ def with_words(line: str, words: Mapping[str, str], user_items: UserItems) -> st
     return outside_items(line, change, user_items, numbers=True)
 
 
-def initials(text: str) -> str:
+def upper(text: str, language: str) -> str:
+    """The text in capitals, as this language writes them: those of Greek have no accents."""
+    language = short_code(language)
+    if language in ("tr", "az"):
+        text = text.replace("i", "İ")
+    elif language == "hy":
+        text = text.replace("և", "ԵՎ")
+    elif language == "el":
+        text = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).replace("\u0301", ""))
+    return text.upper()
+
+
+def initials(text: str, language: str) -> str:
     """The text with a capital at the start of each word."""
     return WORD_START.sub(
-        lambda letter: letter[0] if is_combining(text[letter.start() - 1]) and letter.start() else letter[0].upper(),
+        lambda letter: (
+            letter[0] if letter.start() and is_combining(text[letter.start() - 1]) else upper(letter[0], language)
+        ),
         text,
     )
 

@@ -313,7 +313,7 @@ class Translator:
         usual = (search.split_above,) if search.split_above else (self.facts.longest_source, self.facts.usual_sentences)
         limits = Limits(min(search.span_pieces, self.engine.longest_source or search.span_pieces), *usual)
         tokenizer, links, mark = self.tokenizer, self.aligner.links, self.facts.final_mark
-        return Context(tokenizer, search, limits, links, self.quotes, self.spellings, mark, markup)
+        return Context(tokenizer, search, limits, links, self.quotes, self.spellings, mark, markup, self.language)
 
     def align(self, line: str, translation: Translation) -> list[tuple[int, int]]:
         """Pairs (word of the line, word of its translation) of numbers from 0. Words are what stands between blanks,

@@ -22,6 +22,7 @@ def shouted(data: bytes, form: str, options: Options) -> tuple[str, Document]:
         ("yaml", "de:\n  a: Hund\n", 'no:\n  a: HUND\n'.replace("no", '"no"')),
         ("yaml", "'de':\n  a: Hund\n", "'no':\n  a: HUND\n"),
         ("yaml", "de: Hund\nen: Hut\n", "de: HUND\nen: HUT\n"),
+        ("html", '<html lang="ar" dir="rtl"><p>Hund', '<html lang="no" dir="ltr"><p>HUND'),
         ("html", '<html class=x lang="de"><p>Hund', '<html class=x lang="no"><p>HUND'),
         ("html", "<html lang=de xml:lang='de'><p lang=de>Hund", '<html lang="no" xml:lang="no"><p lang=de>HUND'),
         ("html", '<meta name="description" content="Hund">', '<meta name="description" content="HUND">'),

@@ -3,7 +3,8 @@
 import pytest
 
 from nmt.documents.base import Answer, Options, read_document
-from nmt.documents.subtitles import share, wrap
+from nmt.documents.subtitles import share, split, wrap
+from nmt.text.scripts import is_combining
 from tests.documents.samples import SAMPLES
 
 
@@ -35,6 +36,23 @@ def test_a_sentence_has_at_most_four_cues_with_at_most_one_and_a_half_seconds_be
     times = [f"00:{start:06.3f} --> 00:{start + 1:06.3f}" for start in starts]
     cues = [f"{time}\nWort{'.' * (n == n_cues)}\n\n" for n, time in enumerate(times, 1)]
     assert len(read_document("".join(cues).encode(), "srt", Options()).units) == n_units
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "n_units"),
+    [("كيف حالك؟", "أنا بخير.", 2), ("你好。", "我是", 2), ("तुम कौन हो।", "मैं", 2), ("Ein", "Hund.", 1)],
+)
+def test_sentences_end_at_the_marks_of_all_scripts(first: str, second: str, n_units: int) -> None:
+    cues = f"00:00:01.000 --> 00:00:02.000\n{first}\n\n00:00:02.000 --> 00:00:03.000\n{second}\n"
+    assert len(read_document(cues.encode(), "srt", Options()).units) == n_units
+
+
+@pytest.mark.parametrize("text", ["ที่นี่มีน้ำดื่ม", "ខ្ញុំទៅផ្ទះហើយ", "ကျွန်တော်အိမ်ပြန်မယ်", "がっこう"])
+def test_scripts_without_blanks_are_split_between_letters(text: str) -> None:
+    parts = split(text)
+    assert "".join(parts).strip() == text
+    assert len(parts) > 2
+    assert not any(is_combining(part[0]) or part[0] in "ำ" for part in parts)
 
 
 def test_lines_are_balanced_and_long_ones_noted() -> None:

@@ -22,6 +22,8 @@ VOCABULARIES = {
     "fa": ASCII + "ابپتثجچحخدذرزژسشصضطظعغفقکگلمنوهی،؟\u200c",
     "zh": string.ascii_letters + string.digits + "我们在北京的大学学习，。？！《》",
     "ja": string.ascii_letters + string.digits + "駅はどこですかカメラガパトドーアイウ、。「」",
+    "ro": ASCII + "ăâîșțĂÂÎȘȚ",
+    "yo": ASCII + "ẹọṣàáèéìíòóùúẸỌṢ\u0301\u0300",
     "chr": string.punctuation + "ᎠᏂᏴᏫᏯ",
     "ka": string.punctuation + "საქართველო",
     "hi": ASCII + "स्टेशनकहाँहै।मंेिीाुूो०१२३",
@@ -62,6 +64,8 @@ known = {language: Characters(characters) for language, characters in VOCABULARI
         # Accents, decomposed ones too, and letters with a stroke
         ("de", "Dvořák, Łódź, São Paulo, STRAẞE", "Dvorak, Lodz, Sao Paulo, STRASSE"),
         ("cs", "Dvor\u030ca\u0301k", "Dvořák"),
+        ("ro", "peşte, ȘI ţară", "pește, ȘI țară"),
+        ("yo", "e̩ja, ìs̩ẹ́", "ẹja, ìṣẹ́"),
         # Combining marks: after a character with a piece, without a base, after a character without a piece
         ("ar", "سَلَامٌ", "سلام"),
         ("de", "a\u0332b\u0332 \u0301x", "ab x"),

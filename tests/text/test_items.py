@@ -82,7 +82,7 @@ def test_each_item_is_found_whole_wherever_it_stands(kind: str, item: str) -> No
         "", "Ein Satz, und noch einer.", "B2B, A380, MP3, 3D und CO2", "5 Hunde, 3 Katzen",
         "a < b > c, d <- e, I <3 U", "x@y, @name, a@b", "AT&T; Q&A", "{siehe unten}", "{",
         "eine 5 %ige Lösung, 5 %-ig", "__fett__", "Ke$ha, A$AP", "%%s", "www. http:// https://", "© 1 ™", "%",
-        "5 l'un", "file_2024", "<Ihr Name>, <Strg> und <E-Mail>", "a <b und c> d, x <3 und y> 5",
+        "5 l'un", "file_2024", "Enflasyon %5 arttı", "<Ihr Name>, <Strg> und <E-Mail>", "a <b und c> d, x <3 und y> 5",
         "Müller &Co; Söhne", "5 $US, $CA und $five", "5 %er und 5 %nahe",
         "Attention : danger, Achtung:wichtig, 5:name, ::x, :)",
         "{siehe, unten} {n, plural, one {# file}",
@@ -110,6 +110,7 @@ def test_other_text_has_no_items(text: str) -> None:
         ("ꦲ25ꦲ https://x.deꦲ", ["25", "https://x.de"]),
         (":name, (:id) und :smile: 12:30", [":name", ":id", ":smile:", "12:30"]),
         ("<x>Wort</x> <y>", ["<x>", "</x>"]),
+        ("%1 und %2, %L3", ["%1", "%2", "%L3"]),
         ("%s%d und %ld%d, %s%%, 10 %er", ["%s", "%d", "%ld", "%d", "%s", "10"]),
     ],
 )

@@ -33,6 +33,9 @@ from nmt.text.languages import KNOWN, TWO_LETTERS, base_code, identifier, script
         ("Доброе утро", "ceb", 0),
         ("Доброе утро", "xyz", 1),
         ("Good morning", "src", 1),
+        ("ꯃꯤꯇꯩꯂꯣꯟ", "mni-Mtei", 1),
+        ("Добро", "bs", 1),
+        ("Tâi-oân-lâng", "nan", 1),
     ],
 )
 def test_the_share_of_letters_in_the_scripts_of_a_language(text: str, language: str, share: float) -> None:

@@ -10,6 +10,16 @@ from nmt.text.sentences import count_ends, joint, possible_ends, split_clauses, 
 
 # Each | is a right cut. The cut after "fig. 4." is missed, as after any short number: it may be an ordinal.
 RIGHT_CUTS = [
+    # ka, hi, ta, th, vi, tr, el, sr, he
+    "NATO-ს შტაბი ბრიუსელშია. |საქართველო კავკასიაშია. |ეს კარგია.",
+    "के. एल. राहुल ने शतक बनाया। |वह गया।",
+    "எம். ஜி. ராமச்சந்திரன் நடிகர். |அவர் நல்லவர்.",
+    "ดร. สมชาย มาแล้ว",
+    "Ở TP. Hồ Chí Minh có PGS. Nam Phương. |Anh ấy đến.",
+    "Doç. Ali ve Yrd. Ayşe geldi. |Kedi uyudu.",
+    "Ο Δρ. Παπάς ήρθε. |Πού είναι;",
+    "Манастир Св. Јована је стар. |Он је ту.",
+    "פרופ. כהן הגיע. |הוא כאן.",
     # de
     "Das Rathaus öffnet am Freitag. |Das Museum schließt am Montag.",
     "Wir treffen uns am 3. Mai im Park. |Komm nicht zu spät!",

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from nmt.text.words import Words, casing_of, forms_of, initials, spellings_of
+from nmt.text.words import Words, casing_of, forms_of, initials, spellings_of, upper
 
 TEXTS = [
     "Der Großvater hat heute eine blaue Mütze gekauft, weil er müde war.",
@@ -146,4 +146,13 @@ def test_scripts_of_one_case_are_not_in_capitals_nor_without_them(line: str) -> 
 
 
 def test_a_letter_after_a_combining_accent_is_no_initial() -> None:
-    assert initials("ọ̀rọ̀ ẹ̀kọ́ don't") == "Ọ̀rọ̀ Ẹ̀kọ́ Don't"
+    assert initials("ọ̀rọ̀ ẹ̀kọ́ don't", "yo") == "Ọ̀rọ̀ Ẹ̀kọ́ Don't"
+    assert initials("il·lusió istanbul", "ca") == "Il·lusió Istanbul"
+
+
+def test_capitals_are_those_of_the_language() -> None:
+    assert [upper(*pair) for pair in (("kişi", "tr"), ("kişi", "de"), ("άνθρωπος ϊ", "el"), ("Երևան", "hy"))] == [
+        *("KİŞİ", "KIŞI", "ΑΝΘΡΩΠΟΣ Ϊ", "ԵՐԵՎԱՆ")
+    ]
+    words = Words.learn(["kız bir sınırda durdu, kız bir kişi"])
+    assert words.recased("BİR KIZ SINIRDA DURDU", {}) == "Bir kız sınırda durdu"

@@ -18,14 +18,15 @@ from nmt.extras import install
 from nmt.text.items import find_items
 from nmt.text.languages import Identifier, identifier, scripts_of, share_in
 from nmt.text.scripts import UNSPACED, without_signs
-from nmt.text.suspicions import is_copy, loops
+from nmt.text.suspicions import MULTIPLIED, is_copy, loops
 
 IsBad = Callable[[str, str], bool]  # of a source and a target
 WINDOW = 13  # words in a row that training text must not share with val and test (Brown et al. 2020, appendix C)
 LANGUAGE_LETTERS = 12  # a shorter text is in no language for sure
 
 NUMBER = re.compile(r"\d+")
-THOUSANDS = re.compile(r"(?<=\d)[.,'’\u00a0\u202f ](?=\d{3}(?!\d))")
+# Also of two digits, as in India: 1,00,000.
+THOUSANDS = re.compile(r"(?<=\d)(?:[.'’\u00a0\u202f ](?=\d{3}(?!\d))|[,٬](?=(?:\d\d[,٬]){0,3}\d{3}(?!\d)))")
 UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 ADDRESS = re.compile(r"@|://|www\.", re.IGNORECASE)
 
@@ -59,8 +60,9 @@ def numbers(text: str) -> Counter[str]:
 
 
 def numbers_differ(source: str, target: str, least: float) -> bool:
-    """Whether less than this share of all numbers have their equal on the other side."""
-    if not (NUMBER.search(source) or NUMBER.search(target)):
+    """Whether less than this share of all numbers have their equal on the other side. Unknown if one is multiplied by
+    a word: 15万 is 150,000."""
+    if not (NUMBER.search(source) or NUMBER.search(target)) or MULTIPLIED.search(source) or MULTIPLIED.search(target):
         return False
     first, second = numbers(source), numbers(target)
     if least < 1 and not (first and second) and all(len(number) < 3 for number in first + second):

@@ -8,22 +8,12 @@ from pathlib import Path
 from nmt.data.cleaning.cleaner import Ledger, Pair
 from nmt.fields import require
 from nmt.files import iterate_lines
-from nmt.text.languages import short_code
+from nmt.text.languages import encodings_of
 from nmt.text.normalise import INVALID
 
 SAMPLE, FAR = 1000, 0.8  # held-out pairs that are compared; the sides are swapped below so much in common
 MASS = 0.05  # share of the lines from which a cause is told as a warning
 UNPACK = {".gz": "gzip -dc", ".zst": "zstd -dc"}  # commands, by the endings of compressed files
-ENCODINGS = {  # older encodings by language; of all others the first one is likely
-    "WINDOWS-1252": "",
-    "WINDOWS-1250": "cs hr hu pl ro sk sl",
-    "WINDOWS-1251": "be bg mk ru sr uk",
-    "WINDOWS-1253": "el",
-    "WINDOWS-1254": "tr",
-    "GB18030": "zh",
-    "CP932": "ja",
-    "CP949": "ko",
-}
 
 
 def describe_losses(ledgers: Mapping[str, Ledger], files: Mapping[str, Sequence[Path]]) -> Iterator[str]:
@@ -78,10 +68,10 @@ def advise(file: Path) -> str:
 
 def guess_encoding(file: Path, line: bytes) -> str | None:
     """The likely encoding of this line of a file whose ending names a language; None if the line can't have it."""
-    language = short_code((file.stem if file.suffix in UNPACK else file.name).rpartition(".")[2])
-    encoding = next((name for name, languages in ENCODINGS.items() if language in languages.split()), "WINDOWS-1252")
-    try:
-        line.decode(encoding)
-    except UnicodeDecodeError:
-        return None
-    return encoding
+    for encoding in encodings_of((file.stem if file.suffix in UNPACK else file.name).rpartition(".")[2]):
+        try:
+            line.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return encoding.upper().replace("CP125", "WINDOWS-125")
+    return None

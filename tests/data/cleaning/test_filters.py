@@ -34,6 +34,9 @@ texts = st.text(st.characters(codec="utf-8"), max_size=40)
         ("在１９９８年", "In 1998", 1, False),
         ("वर्ष १९९८ में", "in 1999", 0.5, True),
         ("عام ١٩٩٨ و ٢٥ شخصا", "in 1998 and 25 people", 1, False),
+        ("15万人", "150,000 people", 1, False),
+        ("140 करोड़ लोग", "1.4 billion people", 1, False),
+        ("۱۲٬۳۴۵ نفر و 1,00,000", "12,345 people and 100,000", 1, False),
     ],
 )
 def test_numbers(source: str, target: str, least: float, differ: bool) -> None:

@@ -32,6 +32,8 @@ def write(path: Path, lines: list[str], encoding: str) -> Path:
         ("all.ru", "привет, мир", "cp1251"),
         ("all.ces", "šílený žlutý", "cp1250"),
         ("all.ja", "こんにちは世界", "cp932"),
+        ("all.ar", "مرحبا بالعالم", "cp1256"),
+        ("all.zh", "你好，世界", "gb18030"),
     ],
 )
 def test_a_file_in_an_older_encoding_is_named_with_the_command_that_converts_it(
