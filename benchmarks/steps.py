@@ -62,7 +62,7 @@ def without_forms(self: Characters, character: str, before: str) -> str:
         self.forms = known
 
 
-def only_letters(self: Words, word: str, spellings: words.Spellings) -> str | None:
+def only_letters(self: Words, word: str, spellings: words.Spellings, accents: object) -> str | None:
     return self.best(words.forms_of(word, spellings))
 
 
