@@ -83,9 +83,14 @@ class SpanSearch:
         if not phrased:
             return self.search_each(distinct, compiled, search, stop)
         free = compiled | {s: replace(c, phrases=None, spelled=()) for s, c in phrased.items()}
+        # With many terms, no search follows that leaves out forbidden phrases: the first one does.
+        for s, c in phrased.items():
+            if s.constraints.must_not and c.phrases and c.phrases.all_met.bit_count() > MOST_TERMS:
+                free[s] = self.compiler.compile(replace(s.constraints, must=()), len(s.ids), search)
         results: Found = {}
         if single:
-            results |= {s: known[Span(s.ids)] for s in distinct if Span(s.ids) in known and not s.constraints.prefix}
+            bare = (s for s in distinct if not s.constraints.prefix and not free.get(s, FREE).phrases)
+            results |= {s: known[Span(s.ids)] for s in bare if Span(s.ids) in known}
         results |= self.search_each([s for s in distinct if s not in results], free, search, stop)
         drafts = {s: [Draft(s.ids, c, c.phrases, h) for h in results[s]] for s, c in phrased.items() if c.phrases}
         all_drafts = [*chain(*drafts.values())]

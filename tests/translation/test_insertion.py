@@ -180,3 +180,15 @@ def test_forbidden_phrases_hold_beside_terms(translator: Translator) -> None:
     automaton = translator.automata.find(constraints)
     assert automaton
     assert all(automaton.lacking(best.ids) == [] for best, *_ in found.values())
+
+
+def test_many_terms_are_put_in_beside_a_forbidden_phrase_that_is_usual(translator: Translator) -> None:
+    texts = (translator.translate([line], SHORT)[0] for line in LINES)
+    usual = next(word for text in texts for word in re.findall("[A-Za-z]+", text))
+    must = tuple(Term((word,)) for word in WORDS[: MOST_TERMS + 1] if word != usual)
+    assert len(must) == MOST_TERMS + 1
+    requests = [Request(line, Constraints(must=must, must_not=(usual,))) for line in LINES]
+    for best, *_ in translator.translate_n_best(requests, replace(SHORT, guard=False)):
+        assert "constraints" not in best.flags
+        assert all(term.targets[0] in best.text for term in must)
+        assert usual not in best.text.split()
