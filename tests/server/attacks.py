@@ -36,9 +36,9 @@ def json_body(path: str, body: object, method: str = "POST") -> bytes:
     return http(method, path, json.dumps(body).encode())
 
 
-def file(name: str, data: bytes, path: str = "/v1/documents") -> bytes:
+def file(name: str, data: bytes, path: str = "/v1/documents", **more: str) -> bytes:
     deepl = {"target_lang": "EN-GB", "source_lang": "DE"}
-    fields = deepl if path.startswith("/v2") else {"source": "de", "target": "en"}
+    fields = (deepl if path.startswith("/v2") else {"source": "de", "target": "en"}) | more
     parts = [f'--b\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n' for n, v in fields.items()]
     part = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
     body = "".join([*parts, part]).encode() + data + b"\r\n--b--\r\n"
@@ -134,6 +134,8 @@ def bodies() -> Iterator[Attack]:
     yield "many heads", http("GET", "/health", head="".join(f"a{n}: b\r\n" for n in range(6_000)))
     yield "an endless head", b"GET /health HTTP/1.1\r\nA: " + b"a" * 20_000_000
     yield "an endless line", b"GET /" + b"a" * 20_000_000
+    yield "20 MiB of columns", file("a.csv", b"a", columns="a," * 10_000_000)
+    yield "20 MiB of a name", file("a.txt", b"a", "/v2/document", filename="a/" * 10_000_000)
 
 
 def files(paths: tuple[str, ...] = ("/v1/documents", "/translate_file", "/v2/document")) -> Iterator[Attack]:

@@ -81,6 +81,15 @@ def test_uploads_are_multipart_forms(client: TestClient) -> None:
         assert (answer.status_code, "file" in answer.text) == (400, True)
 
 
+@pytest.mark.parametrize("name", ["columns", "source", "filename", "other"])
+def test_the_form_around_a_file_is_small(client: TestClient, name: str) -> None:
+    """Its texts were split in the event loop, and some kept as long as the file."""
+    known = GOOD | {"target_lang": "EN-GB", name: "a," * 40_000}
+    for path in ("/v1/documents", "/translate_file", "/v2/document"):
+        answer = client.post(path, data=known, files={"file": ("a.csv", b"a")})
+        assert (answer.status_code, "beside the file" in answer.text) == (413, True), path
+
+
 OTHERS = [
     {"origin": "https://evil.example"},
     {"origin": "null"},

@@ -181,7 +181,7 @@ def known(charset: str) -> str:
 def clean(value: Any) -> Any:
     """A value without lone surrogates in its texts, those inside it too."""
     if isinstance(value, str):
-        return SURROGATE.sub("\ufffd", value)
+        return value if value.isascii() else SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
         return [clean(item) for item in value]
     if isinstance(value, dict):

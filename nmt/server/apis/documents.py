@@ -49,7 +49,7 @@ class Documents:
         """Of the body of an upload."""
 
     def upload(self, call: Call) -> Upload:
-        """The file of a request. Refused if there is none, if there are several, or if it is too large."""
+        """The file of a request. Refused if there is none, if there are several, or if it or its form is too large."""
         upload, most = call.fields.file("file"), self.config.file_bytes
         if upload is None:
             raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
@@ -58,6 +58,9 @@ class Documents:
             raise Refused(f"the form has {n:,} files: send each in a request of its own", code="too_many")
         if len(upload.data) > most:
             problem = f"the file has {len(upload.data):,} bytes: at most {most:,} are allowed"
+            raise Refused(problem, status=413, code="too_large")
+        if (n := call.size - len(upload.data)) > FORM_BYTES:
+            problem = f"the form has {n:,} bytes beside the file: at most {FORM_BYTES:,} are allowed"
             raise Refused(problem, status=413, code="too_large")
         return upload
 

@@ -203,9 +203,9 @@ class Own:
         return send(v1.Words([*words.values()]))
 
     async def upload(self, call: Call) -> Response:
+        upload = self.documents.upload(call)
         given = [name for name in call.fields if name not in KEY_FIELDS]
         require_known(given, FIELDS, "the form has no field")
-        upload = self.documents.upload(call)
         source, target = call.fields.text("source"), call.fields.text("target")
         if not target:
             raise Refused("target is missing: it must be the code of a language", code="missing")
