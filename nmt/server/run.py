@@ -12,6 +12,7 @@ import sys
 import time
 from types import FrameType
 
+import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -49,6 +50,26 @@ def set_up() -> None:
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # its warnings have parts of bodies
 
 
+class Parser(httptools.HttpRequestParser):
+    """Reads requests. One that offers another protocol, as Java's client and curl offer h2c, is read again without the
+    offer (RFC 9110, section 7.8): httptools would end it before its body."""
+
+    def __init__(self, connection: "Bounded") -> None:
+        super().__init__(connection)
+        self.connection = connection
+        self.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn's
+
+    def feed_data(self, data: bytes) -> None:  # type: ignore[override]
+        try:
+            super().feed_data(data)
+        except httptools.HttpParserUpgrade as offer:  # with the length of what was read, up to the end of the head
+            headers = [header for header in self.connection.headers if header[0] != b"upgrade"]
+            first = b"%s %s HTTP/%s" % (self.get_method(), self.connection.url, self.get_http_version().encode())
+            head = b"\r\n".join([first, *map(b": ".join, headers), b"\r\n"])
+            self.connection.parser = Parser(self.connection)  # this one has ended if the connection isn't kept alive
+            self.connection.parser.feed_data(head + data[offer.args[0] :])
+
+
 class Bounded(HttpToolsProtocol):
     """The connection of a client, which ends if what surrounds a body is too large, or a head takes too long."""
 
@@ -57,6 +78,7 @@ class Bounded(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.parser = Parser(self)
         self.begin_head()
 
     def begin_head(self) -> None:
@@ -104,7 +126,14 @@ class Bounded(HttpToolsProtocol):
         hosts = [value for name, value in self.headers if name == b"host"]
         if len(hosts) > 1 or not all(map(HOST.fullmatch, hosts)):  # RFC 9112, section 3.2
             raise ValueError("the request must name one host")
-        super().on_headers_complete()
+        if not self.parser.should_upgrade():  # else the head comes again
+            super().on_headers_complete()
+        elif self.parser.get_method() == b"CONNECT":
+            raise ValueError("the service is no proxy")
+
+    def on_message_complete(self) -> None:
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
         if self.service.engine.draining:  # requests sent before this answer get none, and are sent again

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import FrameType
@@ -137,6 +137,50 @@ async def test_a_file_that_comes_when_the_service_ends_is_not_called_broken(mode
         server.service.engine.draining = True
         answer = await send(port, file("a.txt", b"Hund", "/translate_file"))
         assert await status(answer) == 503
+
+
+async def answers(port: int, parts: Iterable[bytes]) -> bytes:
+    """All that is answered to a request that comes in these parts."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for part in parts:
+        writer.write(part)
+        await asyncio.sleep(0.002)
+    found = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    return found
+
+
+async def test_an_offer_of_another_protocol_is_ignored(model_folder: Path, slow: Slow) -> None:
+    """As Java's client and curl make it, for HTTP/2: the request is answered as without it."""
+    offers = [b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"]
+    offers += [b"UPGRADE: websocket\r\nX: y\r\nConnection: keep-alive, upgrade\r\n"]
+    chunked = ASK.replace(b"Content-Length: %d" % len(BODY), b"Transfer-Encoding: chunked")
+    chunked = chunked.replace(BODY, b"6\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n" % (BODY[:6], len(BODY) - 6, BODY[6:]))
+    last = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    async with serving(model_folder, slow) as (_, port):
+        for n, ask in enumerate([ASK, ASK, ASK.replace(b"HTTP/1.1", b"HTTP/1.0"), HEALTH, chunked]):
+            offered = ask.replace(b"\r\n", b"\r\n" + offers[n % 2], 1)
+            is_last = b"HTTP/1.0" in ask
+            whole = offered if is_last else offered + offered + ask + last
+            for size in (len(whole), len(offered) - 3, 7):
+                found = await answers(port, (whole[i : i + size] for i in range(0, len(whole), size)))
+                assert found.count(b"HTTP/1.1 200 ") == (1 if is_last else 4), (offered, size, found)
+                assert found.count(b"HUND") == (0 if ask == HEALTH else 1 if is_last else 3)
+
+
+async def test_what_offers_another_protocol_is_bounded_too(model_folder: Path, slow: Slow) -> None:
+    offer = b"Connection: Upgrade\r\nUpgrade: h2c\r\n"
+    async with serving(model_folder, slow) as (_, port):
+        for request in (
+            b"GET /health HTTP/1.1\r\nHost: a\r\n%s%s\r\n" % (offer, b"X: b\r\n" * (MOST_HEADERS + 1)),
+            b"GET /health HTTP/1.1\r\n%sHost: a\r\nHost: b\r\n\r\n" % offer,
+            b"POST /detect HTTP/1.1\r\nHost: a\r\n%sContent-Length: 1\r\nContent-Length: 2\r\n\r\nab" % offer,
+            b"GET /health HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n" % (b"a" * 100_000),
+            b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n",
+        ):
+            assert b"HTTP/1.1 400 " in await answers(port, [request])
+        many = HEALTH.replace(b"\r\n", b"\r\n" + offer, 1) * 100
+        assert b"HTTP/1.1 400 " in await answers(port, [many])
 
 
 async def test_a_slow_body_is_given_up(model_folder: Path, slow: Slow) -> None:
