@@ -1,5 +1,6 @@
 """Stored glossaries: whole files, which only their owner sees, and entries that can be used."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -50,6 +51,11 @@ def test_the_last_glossary_with_a_name_counts(tmp_path: Path) -> None:
     second = store.create("me", "x", [TERMS])
     newest = max((first, second), key=lambda one: (one.created, one.id))
     assert store.named("me", "x") == newest
+    empty = store.create("me", "x", [])  # as version 3 of DeepL's API may make it
+    assert store.named("me", "x") == newest
+    store.delete(first)
+    store.delete(second)
+    assert store.named("me", "x") == empty
 
 
 @pytest.mark.parametrize(
@@ -101,6 +107,20 @@ def test_parallel_changes_lose_nothing(tmp_path: Path) -> None:
         [*pool.map(add, range(12)), *pool.map(put, range(12))]
     assert len(stores[0].named("me", "x").dictionaries[0].entries) == 13  # type: ignore[union-attr]
     assert [stored.name for stored in stores[1].all("me")] == ["x", "new"]
+
+
+def test_what_is_deleted_while_it_is_changed_stays_deleted(tmp_path: Path) -> None:
+    stores = [Glossaries(tmp_path), Glossaries(tmp_path)]
+    made = stores[0].create("me", "x", [TERMS])
+    with ThreadPoolExecutor(1) as pool:
+
+        def change() -> Stored:
+            pool.submit(stores[1].delete, made)
+            time.sleep(0.3)
+            return made
+
+        stores[0].change(change)
+    assert stores[0].all("me") == []
 
 
 def test_an_owner_has_so_many_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from nmt.reading.request import Constraints, Request, Term
 from nmt.server.apis.native.answers import FLAG_TEXTS
 from nmt.server.app import make_app
 from nmt.server.service import Service
+from nmt.server.store.glossaries import Dictionary
 from nmt.server.store.keys import make_key, remove_key
 from nmt.text.suspicions import Flag
 from nmt.translation.adapter import save_adapter
@@ -119,6 +120,19 @@ def test_glossaries_are_stored_by_name(client: TestClient) -> None:
     assert client.delete(path).status_code == 204
     assert client.get(path).json()["error"]["code"] == "no_glossary"
     assert client.post("/v1/translate", json={"text": "a", "target": "en", "glossary": "My terms"}).status_code == 404
+
+
+def test_a_glossary_loses_the_direction_that_is_named(client: TestClient, service: Service) -> None:
+    there, back = Dictionary("de", "en", {"Hund": "dog"}), Dictionary("en", "de", {"dog": "Hund"})
+    service.glossaries.create("", "both", [there, back])
+    path = "/v1/glossaries/both"
+    assert client.delete(f"{path}?source=de&target=fr").status_code == 404
+    assert client.delete(f"{path}?source=de&target=en").status_code == 204
+    assert client.delete(f"{path}?source=de&target=en").json()["error"]["code"] == "no_glossary"
+    assert client.get(path).json()["entries"] == back.entries
+    assert client.delete(f"{path}?source=en&target=de").status_code == 204
+    assert client.get(path).status_code == 404
+    assert not service.glossaries.named("", "both")
 
 
 def test_details_are_told_where_they_are_asked_for(client: TestClient, translator: Translator) -> None:

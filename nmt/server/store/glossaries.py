@@ -33,6 +33,10 @@ class Dictionary:
     target: str
     entries: dict[str, str]
 
+    @property
+    def direction(self) -> Direction:
+        return self.source, self.target
+
     def compile(self) -> Glossary:
         """ValueError for an entry that is none."""
         return compile_entries(tuple(self.entries.items()))
@@ -50,13 +54,15 @@ class Stored:
     dictionaries: tuple[Dictionary, ...]
 
     def find(self, direction: Direction) -> Dictionary | None:
-        return next((d for d in self.dictionaries if (d.source, d.target) == direction), None)
+        return next((d for d in self.dictionaries if d.direction == direction), None)
+
+    def without(self, direction: Direction) -> "Stored":
+        """The same glossary without its dictionary for a direction."""
+        return replace(self, dictionaries=tuple(d for d in self.dictionaries if d.direction != direction))
 
     def with_dictionary(self, new: Dictionary) -> "Stored":
         """The same glossary with a dictionary in place of the one for its direction."""
-        direction = new.source, new.target
-        others = tuple(d for d in self.dictionaries if (d.source, d.target) != direction)
-        return replace(self, dictionaries=(*others, new))
+        return replace(self, dictionaries=(*self.without(new.direction).dictionaries, new))
 
 
 class Glossaries:
@@ -95,8 +101,9 @@ class Glossaries:
         return stored if stored and stored.owner == owner else None
 
     def named(self, owner: str, name: str) -> Stored | None:
-        """The newest glossary of an owner with this name."""
-        return next((stored for stored in reversed(self.all(owner)) if stored.name == name), None)
+        """The newest glossary of an owner with this name; one without dictionaries only if there is no other."""
+        found = [stored for stored in reversed(self.all(owner)) if stored.name == name]
+        return max(found, key=lambda stored: bool(stored.dictionaries), default=None)
 
     def path(self, identity: str) -> Path | None:
         """The file of a glossary; None if the text is no id, which could lead out of the folder."""
@@ -131,10 +138,18 @@ class Glossaries:
         write_json(path, asdict(glossary))
         return glossary
 
-    def delete(self, glossary: Stored) -> None:
-        if path := self.path(glossary.id):
-            path.unlink(missing_ok=True)
-            self.known.pop(path, None)
+    def delete(self, glossary: Stored, direction: Direction | None = None) -> None:
+        """Delete a glossary; with a direction, only its dictionary for that, unless it has no other one."""
+        path = self.path(glossary.id)
+        assert path
+        with self.writing, locked(self.folder, wait=True):  # a change that is under way would bring it back
+            now = self.load(path)
+            rest = now.without(direction) if now and direction else None
+            if rest and rest.dictionaries:
+                self.store(rest)
+            else:
+                path.unlink(missing_ok=True)
+                self.known.pop(path, None)
 
 
 def new(owner: str, name: str, dictionaries: Sequence[Dictionary]) -> Stored:

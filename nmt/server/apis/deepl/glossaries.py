@@ -86,7 +86,7 @@ class DeepLGlossaries:
 
         def more(stored: Stored) -> Stored:
             for new in added:
-                old = stored.find((new.source, new.target))
+                old = stored.find(new.direction)
                 entries = {**(old.entries if old else {}), **new.entries}
                 stored = stored.with_dictionary(Dictionary(new.source, new.target, entries))
             return replace(stored, name=name or stored.name)
@@ -118,11 +118,7 @@ class DeepLGlossaries:
         return JSONResponse(counted(dictionary))
 
     async def drop(self, call: Call) -> Response:
-        def less(stored: Stored) -> Stored:
-            unwanted = self.chosen(stored, call.fields)
-            return replace(stored, dictionaries=tuple(kept for kept in stored.dictionaries if kept != unwanted))
-
-        await self.store_changed(call, less)
+        await self.store_changed(call, lambda stored: stored.without(self.chosen(stored, call.fields).direction))
         return Response(status_code=204)
 
     async def find(self, call: Call) -> Stored:
@@ -144,10 +140,14 @@ class DeepLGlossaries:
         return found
 
     def dictionaries(self, fields: Fields) -> "Sequence[Dictionary]":
+        """Dictionaries, as clients write them. Refused, or ValueError, if one is none, or if two have one direction."""
         given = fields.listed("dictionaries")
         if len(given) > MOST_DICTIONARIES:
             raise Refused(f"dictionaries has {len(given):,} items: at most {MOST_DICTIONARIES} are allowed")
-        return [self.dictionary(item) for item in given]
+        found = [self.dictionary(item) for item in given]
+        if len({dictionary.direction for dictionary in found}) < len(found):
+            raise Refused("dictionaries has two items for the same languages: send one for each direction")
+        return found
 
     def dictionary(self, given: Any) -> Dictionary:
         """A dictionary, as clients write it. Refused, or ValueError, if it is none."""

@@ -22,7 +22,7 @@ def glossary_operations(models: Models, engine: Engine, store: Glossaries) -> li
         at("GET", path, api.list, "The stored glossaries.", v1.GlossaryList),
         at("GET", name, api.get, "A glossary.", v1.GlossaryEntries, query=query),
         at("PUT", name, api.put, "Store a glossary.", v1.GlossaryInfo, body=v1.PutGlossary),
-        at("DELETE", name, api.delete, "Delete a glossary.", None, status=204),
+        at("DELETE", name, api.delete, "Delete a glossary, or its entries of a direction.", status=204, query=query),
     ]
 
 
@@ -55,12 +55,7 @@ class OwnGlossaries:
     async def get(self, call: Call) -> Response:
         """The entries of the direction that the query names; without one, of the first."""
         stored = await self.find(call)
-        source, target = call.fields.text("source"), call.fields.text("target")
-        dictionary = stored.find((source, target)) if source or target else stored.dictionaries[0]
-        if dictionary is None:
-            has = ", ".join(f"{known.source} to {known.target}" for known in stored.dictionaries)
-            problem = f"the glossary has no entries for {source[:20]!r} to {target[:20]!r}; it has {has}"
-            raise Refused(problem, status=404, code="no_glossary")
+        dictionary = chosen(call, stored) or stored.dictionaries[0]
         return JSONResponse(
             as_json(v1.GlossaryEntries(dictionary.source, dictionary.target, dictionary.entries, stored.name))
         )
@@ -78,9 +73,10 @@ class OwnGlossaries:
         return JSONResponse(as_json(v1.GlossaryInfo(*direction, name, len(body.entries))))
 
     async def delete(self, call: Call) -> Response:
-        """Delete a glossary with its entries of all directions."""
+        """Delete the entries of the direction that the query names; without one, those of all."""
         stored = await self.find(call)
-        await self.run(call.work, self.store.delete, stored)
+        dictionary = chosen(call, stored)
+        await self.run(call.work, self.store.delete, stored, dictionary and dictionary.direction)
         return Response(status_code=204)
 
     async def find(self, call: Call) -> Stored:
@@ -90,3 +86,14 @@ class OwnGlossaries:
         if stored is None or not stored.dictionaries:
             raise Refused(f"there is no glossary {name[:60]!r}", status=404, code="no_glossary")
         return stored
+
+
+def chosen(call: Call, stored: Stored) -> Dictionary | None:
+    """The entries of the direction that the query names; None if it names none. Refused if there are none."""
+    source, target = call.fields.text("source"), call.fields.text("target")
+    dictionary = stored.find((source, target))
+    if dictionary is None and (source or target):
+        has = ", ".join(f"{known.source} to {known.target}" for known in stored.dictionaries)
+        problem = f"the glossary has no entries for {source[:20]!r} to {target[:20]!r}; it has {has}"
+        raise Refused(problem, status=404, code="no_glossary")
+    return dictionary
