@@ -77,9 +77,13 @@ def texts() -> Iterator[Attack]:
     for name, path in (("deepl", "/v2/translate"), ("libretranslate", "/translate")):
         body = {"text": [long] * 100, "target_lang": "EN-GB", "q": [long] * 100, "source": "de", "target": "en"}
         yield name, json_body(path, body)
-    tags = ",".join(f"t{n}" for n in range(9_000))
+    tags = ",".join(f"t{n}" for n in range(900))
     body = {"text": ["<t" * 5_000] * 50, "target_lang": "EN-GB", "tag_handling": "xml", "ignore_tags": tags}
     yield "ignored tags", json_body("/v2/translate", body)
+    body |= {"text": ["<t>" * 3_000] * 100, "ignore_tags": "t"}
+    yield "an ignored tag", json_body("/v2/translate", body)
+    for name in ("ignore_tags", "glossary_ids"):
+        yield f"many {name}", json_body("/v2/translate", body | {"text": ["a"], name: "a," * 500_000})
     yield "detect", json_body("/detect", {"q": [long] * 100})
     yield "other words", v1("word_alternatives", text=long[:900], translation=long[:900], word=9)
     yield "other words of breaks", v1("word_alternatives", text="\n" * 9_999, translation="a\n" * 4_999, word=4_998)

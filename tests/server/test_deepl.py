@@ -2,7 +2,7 @@
 
 import io
 import time
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import deepl
@@ -16,6 +16,8 @@ from nmt.server.app import make_app
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
 from tests.server.conftest import GERMAN, know, make_service
+
+DICTIONARY = {"source_lang": "de", "target_lang": "en", "entries": "a\tb"}
 
 
 @pytest.fixture
@@ -197,6 +199,14 @@ def test_what_is_inside_ignored_tags_stays(client: TestClient) -> None:
             400,
             "At most 5",
         ),
+        (
+            "translate",
+            {"text": ["a"], "target_lang": "EN", "tag_handling": "xml", "ignore_tags": "a," * 1_000},
+            400,
+            "too many",
+        ),
+        ("translate", {"text": ["a"], "target_lang": "EN", "glossary_ids": ["a"] * 1_001}, 400, "too many"),
+        ("/v3/glossaries", {"name": "x", "dictionaries": [DICTIONARY, DICTIONARY | {"entries": "c\td"}]}, 400, "two"),
         ("translate", {"text": ["a"] * 129, "target_lang": "EN"}, 413, "129 texts"),
         ("glossaries", {"name": "x", "source_lang": "de", "target_lang": "en"}, 400, "'entries' not specified"),
         ("glossaries", {"name": "x", "source_lang": "de", "target_lang": "en", "entries": "Hund"}, 400, "line 1"),
@@ -206,7 +216,7 @@ def test_what_is_inside_ignored_tags_stays(client: TestClient) -> None:
 def test_errors_are_told_as_deepl_does(
     client: TestClient, service: Service, path: str, body: dict[str, Any], status: int, words: str
 ) -> None:
-    answer = client.post(f"/v2/{path}", json=body)
+    answer = client.post(str(PurePosixPath("/v2", path)), json=body)
     assert answer.status_code == status
     assert set(answer.json()) == {"message"}
     assert words in answer.json()["message"]

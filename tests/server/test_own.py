@@ -211,6 +211,8 @@ def test_other_words_are_told_with_the_rest_decoded_anew(client: TestClient, tra
         ({"text": "a", "target": "en", "search": {"lm_weight": 1}}, 400, "invalid", "no member 'lm_weight'"),
         ({"text": "a", "target": "en", "search": {"n_best": 3, "beam_size": 2}}, 400, "invalid", "n_best is 3"),
         ({"text": "a", "target": "en", "must": [""]}, 400, "constraints", "empty"),
+        ({"text": "a", "target": "en", "must": [[]] * 33}, 400, "constraints", "too many"),
+        ({"text": "a", "target": "en", "must": ["a"] * 33}, 400, "constraints", "too many"),
         ({"text": "a", "target": "en", "must": ["a"], "search": {"samples": 2}}, 400, "constraints", "samples"),
         ({"text": "a", "target": "en", "quality": True}, 400, "no_scorer", "leave quality out"),
         ({"text": "a", "target": "en", "glossary": {"": "a"}}, 400, "invalid", "no entry"),

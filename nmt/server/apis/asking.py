@@ -40,7 +40,8 @@ class Asked:
         the constraints can't be met."""
         must = [phrase for term in self.constraints.must for phrase in term.targets]
         letters = sum(map(len, (self.constraints.prefix, *must, *self.constraints.must_not)))
-        if len(must) > MOST_PHRASES or len(self.constraints.must_not) > MOST_FORBIDDEN or letters > MOST_LETTERS:
+        n = max(len(must), len(self.constraints.must))  # a term may have no phrase
+        if n > MOST_PHRASES or len(self.constraints.must_not) > MOST_FORBIDDEN or letters > MOST_LETTERS:
             most = f"{MOST_PHRASES} phrases in must, {MOST_FORBIDDEN} in must_not, {MOST_LETTERS:,} characters"
             raise Refused(f"there are too many constraints: at most {most}", code="constraints")
         if problem := self.translator.compiler.problem(self.constraints, self.search):

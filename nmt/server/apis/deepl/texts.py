@@ -30,7 +30,7 @@ from nmt.translation.glossary import Glossary
 
 NO_LIMIT = 10**12  # characters: what DeepL says where there is none
 VARIANTS = {"en": ("EN-GB", "EN-US"), "pt": ("PT-BR", "PT-PT")}  # its clients refuse EN and PT as targets
-MOST_GLOSSARIES = 5  # of a request
+MOST_GLOSSARIES, MOST_NAMES = 5, 1_000  # of a request; of a list
 FORMALITIES = ("default", "more", "less", "prefer_more", "prefer_less")
 SPLITS = ("0", "1", "nonewlines")
 NOT_HERE = ("style_id", "custom_instructions", "translation_memory_id", "output_format")
@@ -85,7 +85,9 @@ class DeepL:
         asked = {source: await self.ask(call.work, call.fields, source) for source in given_in}
         for source, wanted in asked.items():
             places = [n for n, other in enumerate(sources) if other == source]
-            given = [protect(fold(texts[n], call.fields), ignored) for n in places]
+            given = [fold(texts[n], call.fields) for n in places]
+            if ignored:
+                given = await self.engine.places.run(call.work, protect, given, ignored)
             markup: Mode = "html" if tags else "none"
             lists = await replace(wanted, markup=markup).translate(given)
             for n, (best, *_) in zip(places, lists, strict=True):
@@ -242,8 +244,11 @@ def choice(fields: Fields, name: str, values: Sequence[str]) -> str:
 
 
 def names_in(fields: Fields, name: str) -> list[str]:
-    """The values of a field that is a list, or texts with commas."""
-    return [part.strip() for text in fields.texts(name) or [] for part in text.split(",") if part.strip()]
+    """The values of a field that is a list, or texts with commas. Refused if there are too many."""
+    given = fields.texts(name) or []
+    if len(given) + sum(text.count(",") for text in given[:MOST_NAMES]) > MOST_NAMES:
+        raise Refused(f"Parameter '{name}' has too many values: at most {MOST_NAMES:,} are allowed.")
+    return [part.strip() for text in given for part in text.split(",") if part.strip()]
 
 
 def fold(text: str, fields: Fields) -> str:
@@ -252,9 +257,9 @@ def fold(text: str, fields: Fields) -> str:
     return BREAK.sub(" ", text) if folds else text
 
 
-def protect(text: str, names: Collection[str]) -> str:
-    """Mark elements with these names as not to be translated; `unprotect` takes the marks away again."""
-    return OPENING.sub(lambda found: found[0] + KEEP * (found[1] in names), text) if names else text
+def protect(texts: Sequence[str], names: Collection[str]) -> list[str]:
+    """Mark elements with these names as not to be translated; `unprotect` takes the marks away again. Takes time."""
+    return [OPENING.sub(lambda found: found[0] + KEEP * (found[1] in names), text) for text in texts]
 
 
 def unprotect(text: str, names: Collection[str]) -> str:

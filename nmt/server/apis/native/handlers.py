@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from nmt.fields import require_known
 from nmt.reading.request import Constraints, Term, Translation
 from nmt.reading.request import Request as Line
-from nmt.server.apis.asking import Asked, find_direction
+from nmt.server.apis.asking import MOST_PHRASES, Asked, find_direction
 from nmt.server.apis.documents import Documents
 from nmt.server.apis.native import bodies as v1
 from nmt.server.apis.native.answers import answer_text
@@ -174,7 +174,8 @@ class Own:
         translator = await self.known.wait_for(direction, body.model)
         search = v1.make_search(body.search, self.known.translator(direction).search)
         translator.check(search)
-        must = tuple(Term((words,) if isinstance(words, str) else tuple(words)) for words in body.must)
+        few = body.must[: MOST_PHRASES + 1]  # one too many is refused
+        must = tuple(Term((words,) if isinstance(words, str) else tuple(words)) for words in few)
         constraints = Constraints(body.prefix, must, tuple(body.must_not))
         markup: Mode = "html" if body.format == "html" else "none"
         return Asked(self.engine, work, direction, translator, search, markup, constraints, glossary)
