@@ -195,6 +195,16 @@ def test_a_file_is_translated_and_fetched(client: TestClient, translator: Transl
     assert client.get(address.replace("/brief", "x/brief")).status_code == 404
 
 
+def test_a_file_has_texts_of_many_lines(model_folder: Path) -> None:
+    service = make_service(model_folder, queue_sentences=100)  # of which a request may have half
+    with TestClient(make_app(service)) as client:
+        for n, status in ((20, 200), (60, 400)):
+            data = json.dumps(["a\n" * n] * 9).encode()
+            response = client.post("/translate_file", data=ASKED, files={"file": ("a.json", data)})
+            assert response.status_code == status, response.text
+        assert "a text of the file has 61 lines: at most 50" in response.json()["error"]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

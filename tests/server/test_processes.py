@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from nmt.decode.stop import Stop, Stopped
-from nmt.documents.base import Options
-from nmt.server.work.file_texts import MOST_NOTES, read_texts, write_result
+from nmt.documents.base import Options, Unit
+from nmt.server.work.file_texts import MOST_NOTES, groups, read_texts, write_result
 from nmt.server.work.processes import SPARE, in_process
 from tests.server.jobs import compute, fail, fill, has_torch, sleep
 
@@ -59,9 +59,9 @@ def test_the_memory_of_a_process_is_bounded_by_its_file() -> None:
 
 def test_the_answers_of_a_document_are_written_into_it(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(b"Hund\r\n\r\nMann")
-    assert in_process(Stop(), 60, read_texts, tmp_path, "txt", Options()) == [2, 8, "Hund Mann"]
+    assert in_process(Stop(), 60, read_texts, tmp_path, "txt", Options(), 9) == [2, 8, "Hund Mann"]
     texts = [json.loads(line) for line in (tmp_path / "texts").read_text().splitlines()]
-    assert texts == [["Hund", False], ["Mann", False]]
+    assert texts == [[["Hund", False], ["Mann", False]]]
     (tmp_path / "answers").write_text('["dog", []]\n["\\ud83d\\ude00", ["copy"]]\n')
     assert in_process(Stop(), 60, write_result, tmp_path, "txt", Options()) == []
     assert (tmp_path / "result").read_bytes().decode() == "dog\r\n\r\n😀"
@@ -69,4 +69,15 @@ def test_the_answers_of_a_document_are_written_into_it(tmp_path: Path) -> None:
     assert "cp1252 has no 😀" in note
     (tmp_path / "source").write_bytes(b"a" * 100_001)
     with pytest.raises(ValueError, match="a text of the file has 100,001 characters"):
-        in_process(Stop(), 60, read_texts, tmp_path, "txt", Options())
+        in_process(Stop(), 60, read_texts, tmp_path, "txt", Options(), 9)
+
+
+def test_groups_of_texts_find_room_in_the_queue() -> None:
+    long, lines = "a" * 60_000, "a\n" * 3
+    for texts, sizes in (([], []), (["a"] * 130, [64, 64, 2]), ([long] * 3, [1, 1, 1]), ([lines, "a", "b"], [2, 1])):
+        found = [*groups([Unit(text) for text in texts], 5 if lines in texts else 99)]
+        assert [len(group) for group in found] == sizes
+        assert [text for group in found for text, _ in group] == texts
+    assert [*groups([Unit(lines, markup=True)], 1)]  # is read as a whole
+    with pytest.raises(ValueError, match="a text of the file has 4 lines: at most 3"):
+        [*groups([Unit("a"), Unit(lines)], 3)]

@@ -8,7 +8,6 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import PurePath
 from typing import Any, TextIO
 from urllib.parse import quote
@@ -29,7 +28,6 @@ from nmt.server.work.file_texts import read_texts, write_result
 from nmt.server.work.owners import Places
 from nmt.server.work.processes import in_process
 
-AT_ONCE = 64  # texts of a document that are in the queue at once
 FORM_BYTES = 2**16  # of an upload, beside the file
 PATIENCE = 20  # times that a document waits because the engine is busy
 PROCESSES = 2  # files that are read or written at the same time
@@ -95,7 +93,7 @@ class Documents:
 
     async def translate(self, file: File, asked: Asked, form: str, options: Options, by_text: ByText | None) -> None:
         parts = file.folder, form, options
-        file.of, characters, beginning = await self.apart(file, read_texts, *parts)
+        file.of, characters, beginning = await self.apart(file, read_texts, *parts, asked.engine.most_lines)
         asked = replace(await by_text(beginning) if by_text else asked, work=file.work)
         file.state, file.work.characters = "translating", characters
         self.keys.charge(file.work.owner, file.work.key, characters)
@@ -121,9 +119,9 @@ class Documents:
 
 
 def go_on(texts: TextIO, answers: TextIO, found: Sequence[Answer]) -> list[Unit]:
-    """Write answers to a file, and read the next texts from another one."""
+    """Write answers to a file, and read the next group of texts from another one; empty at its end."""
     answers.writelines(f"{json.dumps([answer.text, answer.flags])}\n" for answer in found)
-    return [Unit(*json.loads(line)) for line in islice(texts, AT_ONCE)]
+    return [Unit(*parts) for parts in json.loads(texts.readline() or "[]")]
 
 
 async def translate_units(asked: Asked, units: Sequence[Unit]) -> list[Answer]:

@@ -5,26 +5,44 @@ What goes between these processes and the service are files in a folder: the upl
 """
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nmt.documents.archive import Archive
-from nmt.documents.base import Answer, Document, Options, read_document
+from nmt.documents.base import Answer, Document, Options, Unit, read_document
 from nmt.fields import require
 from nmt.server.work.processes import allow_memory
 
-LONGEST, BEGINNING = 100_000, 2_000  # characters of a text; of those by which a language is guessed
+LONGEST, BEGINNING = 100_000, 2_000  # characters of a text, or of a group; of those by which a language is guessed
+AT_ONCE = 64  # texts of a group
 MOST_NOTES, LONGEST_NOTE = 50, 300  # characters
 
 
-def read_texts(folder: Path, form: str, options: Options) -> tuple[int, int, str]:
-    """Write the texts of a document to a file; the numbers of texts and of characters, and the beginning."""
+def read_texts(folder: Path, form: str, options: Options, most_lines: int) -> tuple[int, int, str]:
+    """Write the texts of a document to a file, a group a line; the numbers of texts and of characters, and the
+    beginning. `most_lines`: of a group. ValueError if a text alone is too long."""
     document = read(folder, form, options)
     longest = max((len(unit.text) for unit in document.units), default=0)
     require(longest <= LONGEST, f"a text of the file has {longest:,} characters: at most {LONGEST:,} are allowed")
     with (folder / "texts").open("w", encoding="ascii") as file:
-        file.writelines(f"{json.dumps([unit.text, unit.markup])}\n" for unit in document.units)
+        file.writelines(f"{json.dumps(group)}\n" for group in groups(document.units, most_lines))
     beginning = " ".join(unit.text[:BEGINNING] for unit in document.units[:BEGINNING])[:BEGINNING]
     return len(document.units), sum(len(unit.text) for unit in document.units), beginning
+
+
+def groups(units: Sequence[Unit], most_lines: int) -> Iterator[list[tuple[str, bool]]]:
+    """The text of each unit, and whether it has mark-up, in groups that find room in the queue."""
+    group, lines, characters = list[tuple[str, bool]](), 0, 0
+    for unit in units:
+        n = 1 if unit.markup else len(f"{unit.text}.".splitlines())  # what follows the last break is a line too
+        require(n <= most_lines, f"a text of the file has {n:,} lines: at most {most_lines:,} are allowed")
+        lines, characters = lines + n, characters + len(unit.text)
+        if group and (len(group) == AT_ONCE or lines > most_lines or characters > LONGEST):
+            yield group
+            group, lines, characters = [], n, len(unit.text)
+        group.append((unit.text, unit.markup))
+    if group:
+        yield group
 
 
 def write_result(folder: Path, form: str, options: Options) -> list[str]:
