@@ -10,6 +10,7 @@ import pytest
 from deepl.api_data import MultilingualGlossaryDictionaryEntries
 from starlette.testclient import TestClient
 
+from nmt.server import codes
 from nmt.server.apis import libretranslate
 from nmt.server.apis.deepl import texts as texts_of_deepl
 from nmt.server.app import make_app
@@ -109,6 +110,21 @@ def test_a_document_of_the_official_client_comes_back_translated(
 def test_a_text_in_the_target_language_stays(official: deepl.DeepLClient) -> None:
     found = official.translate_text("The <b>dog</b> runs.", source_lang="EN", target_lang="EN-GB", tag_handling="html")
     assert (found.text, found.detected_source_lang) == ("The <b>dog</b> runs.", "EN")
+
+
+def test_of_equally_probable_languages_one_that_is_translated_to_the_target_is_the_source(
+    model_folder: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As without a package that tells languages: the first one was the target itself."""
+    service, texts = make_service(model_folder), {"de": "Hallo", "en": "Hello"}
+    know(service, translator, texts)
+    monkeypatch.setattr(codes, "identifier", lambda: None)
+    with TestClient(make_app(service)) as client:
+        for target, text in (("de", "Hello"), ("en", "Hallo")):
+            found = client.post("/translate", json={"q": text, "source": "auto", "target": target}).json()
+            assert found["translatedText"] == texts[target]
+            found = client.post("/v2/translate", json={"text": [text], "target_lang": target}).json()
+            assert found["translations"][0]["text"] == texts[target]
 
 
 def test_the_language_of_a_document_is_guessed_by_its_text(

@@ -160,7 +160,7 @@ class LibreTranslate:
             raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
         if texts:
             self.check_texts(call, texts)
-        sources, guesses = await self.sources(call.work, texts, source)
+        sources, guesses = await self.sources(call.work, texts, source, target)
         target = self.find(target)
         markup: Mode = "html" if form == "html" else "none"
         found = await self.translate_texts(call.work, texts, sources, target, markup, alternatives)
@@ -178,11 +178,15 @@ class LibreTranslate:
             raise Refused(f"{code[:20]} is not supported", code="unknown_language")
         return known
 
-    async def sources(self, work: Work, texts: Sequence[str], source: str) -> tuple[list[str], list[tuple[str, float]]]:
-        """The source language of each text, and what was guessed for auto."""
+    async def sources(
+        self, work: Work, texts: Sequence[str], source: str, target: str
+    ) -> tuple[list[str], list[tuple[str, float]]]:
+        """The source language of each text, and what was guessed for auto: of languages that are equally probable, one
+        that is translated to the target."""
         if source != "auto":
             return [self.find(source)] * len(texts), []
-        known = [*self.models.languages]
+        languages = self.models.languages
+        known = sorted(languages, key=lambda code: find_code(target, languages[code]) is None)
         guesses = [await self.engine.places.run(work, likeliest, text, known) for text in texts]
         return [code for code, _ in guesses], guesses
 
@@ -224,7 +228,7 @@ class LibreTranslate:
             return Asked(self.engine, call.work, direction, translator, translator.search)
 
         async def by_text(beginning: str) -> Asked:
-            [code], _ = await self.sources(call.work, [beginning], "auto")
+            [code], _ = await self.sources(call.work, [beginning], "auto", target)
             return await ask(code)
 
         known = [code for code, targets in self.models.languages.items() if find_code(target, targets)]
