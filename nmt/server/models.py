@@ -104,8 +104,6 @@ class Models:
             require(taken not in adapters, f"an adapter is called {taken!r}, as the model is: give it another name")
             self.all[0].adapters = adapters
         self.load, self.lazy = load, lazy
-        self.on_replaced: Callable[[], None] = lambda: None
-        """Called when a model was loaded anew."""
         self.by_direction: dict[Direction, Served] = {}
         for served in self.all:
             new = [direction for direction in served.directions if direction not in self.by_direction]
@@ -143,15 +141,13 @@ class Models:
             translator = await asyncio.to_thread(self.load, served.folder)
             folders = served.folder, served.adapters
             adapted = await asyncio.to_thread(translator.with_adapters, *folders) if served.adapters else {}
-        except (ValueError, OSError) as error:
-            served.problem, served.stamp = str(error), stamp
-            LOG.error("model not loaded", extra={"fields": {"model": served.name, "problem": str(error)}})
+        except Exception as error:  # also those of libraries, such as a full memory
+            kind = "" if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: "
+            served.problem, served.stamp = f"{kind}{error}", stamp
+            LOG.error("model not loaded", extra={"fields": {"model": served.name, "problem": served.problem}})
             return
-        is_new = served.translator is None
         served.translator, served.adapted, served.between = translator, adapted, {}
         served.problem, served.stamp = "", stamp
-        if not is_new:
-            self.on_replaced()
         seconds = round(time.perf_counter() - started, 2)
         LOG.info("model loaded", extra={"fields": {"model": served.name, "seconds": seconds}})
 

@@ -29,7 +29,6 @@ class Service:
         self.models, self.config, self.metrics = models, config, Metrics()
         self.places = Places(OTHERS, "other")
         self.engine = Engine(config, self.metrics, self.places)
-        models.on_replaced = self.engine.cache.clear  # its entries would keep the old model in memory
         anyone = Key(name="", hash="", requests=config.client_requests, characters=config.client_characters)
         self.keys = Keys(Path(config.keys) if config.keys else None, anyone)
         self.gate = Gate(config, self.keys, self.places)

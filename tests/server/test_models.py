@@ -88,8 +88,7 @@ async def test_a_replaced_folder_is_loaded_and_the_old_translator_stays_usable(
     folder: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nmt.server.models.LOOK_AGAIN", -LOOK_AGAIN)
-    models, replaced = Models([folder], load, lazy=True), []
-    models.on_replaced = lambda: replaced.append("replaced")
+    models = Models([folder], load, lazy=True)
     old = await models.wait_for(DIRECTION)
     before = old.translate(["Der kleine Hund"])
     save_tiny(folder, make_model(tokenizer, seed=2), tokenizer)
@@ -99,7 +98,6 @@ async def test_a_replaced_folder_is_loaded_and_the_old_translator_stays_usable(
     await loading
     new = models.translator(DIRECTION)
     assert new is not old
-    assert replaced == ["replaced"]
     assert old.translate(["Der kleine Hund"]) == before
     (folder / "model.safetensors").write_bytes(b"broken")
     (folder / "SHA256SUMS").touch()
@@ -114,6 +112,21 @@ async def test_a_model_that_can_t_be_loaded_is_said_so(folder: Path) -> None:
     models = Models([folder], load, lazy=True)
     with pytest.raises(Draining, match="could not be loaded, and the log says why"):
         await models.wait_for(DIRECTION)
+
+
+async def test_an_error_of_a_library_is_told_and_not_repeated(folder: Path) -> None:
+    loads: list[Path] = []
+
+    def fail(path: Path) -> Translator:
+        loads.append(path)
+        raise RuntimeError("out of memory")
+
+    models = Models([folder], fail, lazy=True)
+    for _ in range(2):
+        with pytest.raises(Draining, match="could not be loaded, and the log says why"):
+            await models.wait_for(DIRECTION)
+    assert models.all[0].problem == "RuntimeError: out of memory"
+    assert loads == [folder]
 
 
 def test_a_folder_must_fit_what_runs_it(model_folder: Path, tmp_path: Path) -> None:

@@ -1,21 +1,21 @@
 """The queue: what is translated together, whose turn it is, and who is refused."""
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import replace
 from typing import Any
+from weakref import ref
 
 import pytest
-from starlette.testclient import TestClient
 
 from nmt.config.serve import ServeConfig
 from nmt.decode.stop import Stop
 from nmt.reading.request import Constraints, Request, Term
 from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
-from nmt.server.service import Service
 from nmt.server.work.owners import Places, Work
 from nmt.server.work.queue import Cache, Engine, Group, Item
 from nmt.translation.translator import Translator
@@ -145,18 +145,26 @@ async def test_a_recent_line_is_not_translated_again(engine: Engine, ask: Ask, s
     assert slow.batches[-1] == ["one"]
 
 
-def test_a_new_model_has_translations_of_its_own_and_the_old_one_is_freed(service: Service, client: TestClient) -> None:
-    client.post("/v1/translate", json={"text": GERMAN, "target": "en"})
-    assert service.engine.cache.entries
-    service.models.on_replaced()
-    assert (service.engine.cache.size, len(service.engine.cache.entries)) == (0, 0)
+async def test_a_new_model_has_translations_of_its_own_and_the_old_one_is_freed(
+    engine: Engine, translator: Translator
+) -> None:
+    """Also if its last batch ends after the new one was loaded."""
+    for _ in range(2):
+        model = Slow(translator)
+        await engine.translate(Work(""), model, [Request("one")], SHORT)
+        assert model.batches == [["one"]]
+        old = ref(model)
+        del model
+        gc.collect()
+        assert old() is None
+    assert len(engine.cache.entries) == 2
 
 
 @pytest.mark.parametrize("settings", [{"cache_tokens": 5}])
 async def test_the_cache_is_bounded_and_keeps_what_was_used_last(engine: Engine, ask: Ask) -> None:
     for text in ("one", "two", "one", "three"):
         await ask(text)
-    kept = [request.text for _, request in engine.cache.entries]
+    kept = [request.text for *_, request in engine.cache.entries]
     assert kept == ["one", "three"]
     assert engine.cache.size <= 5
 

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, zip_longest
+from weakref import ref
 
 import torch
 
@@ -92,31 +93,36 @@ class Unwanted(Stop):
             raise Stopped("nobody waits for the answers")
 
 
+Key = tuple["ref[Translator]", SearchConfig, Mode, Request]
+
+
+def key_of(group: Group, request: Request) -> Key:
+    """What a translation is found by; it keeps no model in memory that is replaced."""
+    return ref(group.translator), group.search, group.markup, request
+
+
 @dataclass
 class Cache:
     """The translations of recent lines, up to a size in pieces of both sides; those used last stay."""
 
     most: int
     size: int = 0
-    entries: "OrderedDict[tuple[Group, Request], tuple[int, list[Translation]]]" = field(default_factory=OrderedDict)
+    entries: OrderedDict[Key, tuple[int, list[Translation]]] = field(default_factory=OrderedDict)
 
     def get(self, group: Group, request: Request) -> list[Translation] | None:
-        found = self.entries.get((group, request))
+        found = self.entries.get(key := key_of(group, request))
         if found is None:
             return None
-        self.entries.move_to_end((group, request))
+        self.entries.move_to_end(key)
         return found[1]
-
-    def clear(self) -> None:
-        self.entries.clear()
-        self.size = 0
 
     def put(self, group: Group, request: Request, translations: list[Translation]) -> None:
         parts = [part for translation in translations for part in translation.parts]
         size = estimate(request) + sum(len(part.source) + len(part.hypothesis.ids) + PER_PART for part in parts)
-        if size > self.most or (group, request) in self.entries:
+        key = key_of(group, request)
+        if size > self.most or key in self.entries:
             return
-        self.entries[group, request] = size, translations
+        self.entries[key] = size, translations
         self.size += size
         while self.size > self.most:
             _, (old, _) = self.entries.popitem(last=False)
