@@ -102,7 +102,7 @@ class Keys:
         use = self.use(owner, key)
         if key.characters and use.characters <= 0:
             raise self.limit_reached("characters", key.characters, -use.characters)
-        use.characters -= characters
+        use.characters -= characters if key.characters else 0  # else it would never be forgotten
         use.used += characters
 
     def limit_reached(self, name: str, limit: int, missing: float) -> Refused:
