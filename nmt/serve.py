@@ -80,10 +80,15 @@ def command(options: Options) -> int:
     if config.scorer:
         add_scorer(service, options)
     listener = listen(config.host, config.port)
-    shown = "127.0.0.1" if config.host == "0.0.0.0" else config.host
-    say(f"http://{shown}:{listener.getsockname()[1]} from now on, until Ctrl-C")
+    say(f"{address(config.host, listener.getsockname()[1])} from now on, until Ctrl-C")
     serve(service, listener)
     return 0
+
+
+def address(host: str, port: int) -> str:
+    """Where a browser on this machine finds the page."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def read_adapters(given: Sequence[str]) -> dict[str, Path]:

@@ -251,6 +251,14 @@ async def test_a_request_ends_at_its_deadline_and_frees_its_place(model_folder: 
         assert server.service.gate.bodies.used == 0
 
 
+async def test_a_stream_has_nearly_all_the_time_of_a_request(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow, request_seconds=1) as (_, port):
+        body = b'{"text": "Hund", "target": "en", "stream": true}'
+        reader, writer = await send(port, http("POST", "/v1/translate", body))
+        assert b"HUND" in await asyncio.wait_for(reader.readuntil(b"event: done"), 10)
+        writer.close()
+
+
 async def test_bodies_that_arrive_have_a_room_in_memory(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow, file_bytes=100_000, body_bytes=100_000) as (server, port):
         streams = [await send(port, file("a.txt", b"a" * 90_000)[:-10]) for _ in range(8)]

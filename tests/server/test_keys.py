@@ -1,6 +1,7 @@
 """Keys: only hashes are stored, a wrong key is refused, and each key has its share of a minute."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ def test_the_command_makes_lists_and_removes_keys(tmp_path: Path, capsys: pytest
     assert command.main(["remove", str(file), "website"]) == 0
     assert json.loads(file.read_text()) == []
     assert command.main(["remove", str(file), "website"]) == 2
+
+
+def test_keys_that_are_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        texts = [*pool.map(lambda n: make_key(tmp_path / "keys.json", f"k{n}"), range(8))]
+    assert all(map(Keys(tmp_path / "keys.json").find, texts))
 
 
 def test_keys_are_found_by_their_text_alone(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from types import FrameType
 
 import pytest
 
+from nmt.serve import address
 from nmt.server.run import MOST_HEADERS, Lines, Server, listen, set_up
 from tests.server.attacks import file
 from tests.server.conftest import Slow, make_service
@@ -192,6 +193,17 @@ def test_the_log_is_json_lines() -> None:
     record = logging.makeLogRecord({"msg": "request", "fields": {"status": 200, "key": "ü"}})
     line = json.loads(Lines().format(record))
     assert (line["event"], line["status"], line["key"]) == ("request", 200, "ü")
+
+
+def test_the_address_of_the_page_is_one_that_browsers_take() -> None:
+    known = {
+        "127.0.0.1": "127.0.0.1",
+        "0.0.0.0": "127.0.0.1",
+        "::1": "[::1]",
+        "::": "[::1]",
+        "our.example": "our.example",
+    }
+    assert {host: address(host, 80) for host in known} == {host: f"http://{name}:80" for host, name in known.items()}
 
 
 def test_a_port_that_is_taken_is_told() -> None:

@@ -19,7 +19,7 @@ from typing import Annotated
 
 from nmt.extras import typed
 from nmt.fields import Range, check_bounds, read_value, require
-from nmt.files import write_json
+from nmt.files import locked, write_json
 from nmt.server.errors import Refused
 
 LOG = logging.getLogger("nmt.server")
@@ -140,20 +140,22 @@ def read_keys(file: Path) -> list[Key]:
 def make_key(file: Path, name: str, requests: int = 0, characters: int = 0) -> str:
     """Add a key to a file, which is made if it is missing. The text of the key is returned, and stored nowhere.
     ValueError if there is a key with this name."""
-    keys = read_keys(file) if file.exists() else []
     require(bool(name.strip()), "the key has no name: give one, such as the name of who gets it")
-    require(all(key.name != name for key in keys), f"{file} has a key named {name!r}: choose another name")
     text = PREFIX + secrets.token_urlsafe(32)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     key = Key(name=name, hash=hash_of(text), created=created, requests=requests, characters=characters)
-    write_json(file, [*map(asdict, keys), asdict(key)])
-    file.chmod(0o600)
+    with locked(file.parent, wait=True):  # who adds another key at the same time
+        keys = read_keys(file) if file.exists() else []
+        require(all(known.name != name for known in keys), f"{file} has a key named {name!r}: choose another name")
+        write_json(file, [*map(asdict, keys), asdict(key)])
+        file.chmod(0o600)
     return text
 
 
 def remove_key(file: Path, name: str) -> None:
     """Take a key out of a file; ValueError if there is none with this name."""
-    keys = read_keys(file)
-    known = ", ".join(key.name for key in keys) or "none"
-    require(any(key.name == name for key in keys), f"{file} has no key named {name!r}; it has: {known}")
-    write_json(file, [asdict(key) for key in keys if key.name != name])
+    with locked(file.parent, wait=True):
+        keys = read_keys(file)
+        known = ", ".join(key.name for key in keys) or "none"
+        require(any(key.name == name for key in keys), f"{file} has no key named {name!r}; it has: {known}")
+        write_json(file, [asdict(key) for key in keys if key.name != name])

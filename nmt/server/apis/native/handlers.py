@@ -160,7 +160,8 @@ class Own:
         async def finish(lists: list[list[Translation]]) -> dict[str, Any]:
             return await self.run(call.work, lambda: answers(put_back(trees, lists)))
 
-        seconds = self.engine.config.request_seconds - (time.perf_counter() - started) - 1
+        most = self.engine.config.request_seconds
+        seconds = most - (time.perf_counter() - started) - min(1, most / 10)  # in which an error can be told
         sent = events(pieces, asked.translate_requests, finish, seconds)
         return StreamingResponse(sent, headers=AT_ONCE, media_type="text/event-stream")
 
