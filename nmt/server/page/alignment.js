@@ -16,7 +16,7 @@ export class Alignment {
   /** Shows the links of {side, line, word}; null hides them. */
   show(place) {
     this.shown = place;
-    for (const marked of document.querySelectorAll(".linked, .pointed")) marked.classList.remove("linked", "pointed");
+    for (const marked of document.querySelectorAll(".linked")) marked.classList.remove("linked");
     byId("threads").replaceChildren();
     const line = place && this.lines.lines[place.line];
     byId("reading").replaceChildren(...(line ? this.describe(line, place) : []));
@@ -28,7 +28,6 @@ export class Alignment {
       spans[side] = new Map(found.filter(([, span]) => span));
       spans[side].forEach((span) => span.classList.add("linked"));
     }
-    spans[place.side].get(place.word)?.classList.add("pointed");
     if (!words.source.size || !words.target.size) return;
     const own = line.view.links.filter(([from, to]) => words.source.has(from) && words.target.has(to));
     for (const [from, to] of own) this.thread(spans.source.get(from), spans.target.get(to));

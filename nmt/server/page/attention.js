@@ -9,10 +9,10 @@ const MOST_PIECES = 80;
 
 const label = (piece) => piece.replaceAll("▁", "") || "·";
 
-export function showAttention(panel, maps) {
-  const found = [maps ?? []].flat().filter((map) => map?.weights?.length);
-  const content = found.length
-    ? [...found.map((map) => make("div", { class: "map" }, drawMap(map))), make("p", { class: "note" }, NOTE)]
+/** `map`: the attention of a translation, or null. */
+export function showAttention(panel, map) {
+  const content = map?.weights.length
+    ? [make("div", { class: "map" }, drawMap(map)), make("p", { class: "note" }, NOTE)]
     : [make("p", { class: "empty" }, "The attention of the line at the cursor appears here.")];
   panel.replaceChildren(...content);
 }

@@ -1,5 +1,5 @@
 // What the page knows of the translation of a line, as values that are never changed in place. In: answers of the
-// server and edits of the user. Out: views {text, links, measured, score, confidence, flags, flagTexts, alternatives}:
+// server and edits of the user. Out: views {text, links, measured, score, confidence, flagTexts, alternatives}:
 // `links` are pairs (word of the source, word of the text), `measured` has an entry for each word (see measureWords).
 
 import { measureWords, sameWords, splitWords } from "./words.js";
@@ -10,7 +10,6 @@ export const EMPTY = Object.freeze({
   measured: [],
   score: 0,
   confidence: 1,
-  flags: [],
   flagTexts: [],
   alternatives: [],
 });
@@ -23,9 +22,8 @@ export function viewOf(translation) {
     measured: measureWords(translation.text, translation.tokens ?? []),
     score: translation.score,
     confidence: translation.confidence,
-    flags: translation.flags ?? [],
-    flagTexts: translation.flag_texts ?? translation.flags ?? [],
-    alternatives: translation.alternatives ?? [],
+    flagTexts: translation.flag_texts,
+    alternatives: translation.alternatives,
   };
 }
 
