@@ -81,7 +81,7 @@ class Page {
   connect() {
     this.source.addEventListener("input", () => {
       this.drawSource();
-      save("text", this.source.value);
+      this.history.hold(this.source.value);
       this.translateLater();
     });
     byId("clear").addEventListener("click", () => this.putText(""));
@@ -162,7 +162,7 @@ class Page {
 
   putText(text) {
     this.source.value = text;
-    save("text", text);
+    this.history.hold(text);
     this.drawSource();
     this.source.focus();
     void this.translateLater.now();

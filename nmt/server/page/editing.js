@@ -5,6 +5,7 @@
 
 import { debounce } from "./dom.js";
 import { say } from "./notices.js";
+import { fitted } from "./lines.js";
 import { viewOf, withPart, withText } from "./view.js";
 import { endsInWord, isBeforeWord, isInsideWord, scopeAt } from "./words.js";
 
@@ -17,7 +18,7 @@ export class Editing {
    * `ask(text, options, signal)` gives the server's answer for a sentence; `changed()` draws; `failed(error)` tells.
    */
   constructor(pane, lines, ask, changed, failed) {
-    Object.assign(this, { pane, lines, ask, changed, failed, proposal: null, past: [], undone: [], running: null });
+    Object.assign(this, { pane, lines, ask, changed, failed, proposal: null, past: [], running: null });
     this.later = debounce(() => this.propose(), PAUSE);
     const { area } = pane;
     area.addEventListener("beforeinput", (event) => this.before(event));
@@ -50,9 +51,10 @@ export class Editing {
     this.running?.abort();
     this.remember();
     const { lines } = this.lines;
-    const texts = this.fitted(this.pane.area.value.split("\n"), lines.length);
-    const end = { line: lines.length - 1, place: texts.at(-1).length };
-    const caret = this.pane.caret?.line < lines.length ? this.pane.caret : end;
+    const written = this.pane.area.value.split("\n");
+    const old = lines.map((line) => line.view.text);
+    const end = { line: written.length - 1, place: written.at(-1).length };
+    const { texts, caret } = fitted(written, old, this.pane.caret ?? end);
     const before = this.proposal;
     const isProposed = before?.line === caret.line && before.start === caret.place - typed.length;
     const kept = isProposed ? before.kept : texts[caret.line].slice(caret.place);
@@ -67,6 +69,7 @@ export class Editing {
     this.proposal = asks && isOver ? { line: caret.line, start: caret.place, end: until, kept } : null;
     this.waiting = asks ? { ...caret, kept } : null;
     this.changed();
+    if (written.length !== texts.length) this.pane.caret = caret;
     if (asks) this.later();
     else this.later.cancel();
   }
@@ -76,12 +79,6 @@ export class Editing {
    */
   withoutNextWord(text, place, typed) {
     return LETTERS.test(typed) ? text.slice(0, place) + text.slice(place).replace(LETTERS, "") : text;
-  }
-
-  /** As many texts as lines: what a deletion or a paste joined or split is put right. */
-  fitted(texts, n) {
-    if (texts.length <= n) return [...texts, ...new Array(n - texts.length).fill("")];
-    return [...texts.slice(0, n - 1), texts.slice(n - 1).join(" ")];
   }
 
   /** Decodes the rest of the sentence anew from what stands before the cursor. */

@@ -6,6 +6,13 @@ import { deleteGlossary, glossaries, glossary, saveGlossary } from "./api.js";
 import { load, save } from "./state.js";
 import { say } from "./notices.js";
 
+/** The name itself or, if it is taken, the name with the first number that is free. */
+export function freeName(name, taken) {
+  let free = name;
+  for (let n = 2; taken.includes(free); n += 1) free = `${name} ${n}`;
+  return free;
+}
+
 export class GlossaryEditor {
   /** `changed()` is called when other terms hold. */
   constructor(panel, languages, changed) {
@@ -16,13 +23,18 @@ export class GlossaryEditor {
     return `${this.languages().source}-${this.languages().target}`;
   }
 
+  /** The names of the glossaries for the chosen languages. */
+  async known() {
+    const { source, target } = this.languages();
+    const all = await glossaries();
+    return all.filter((one) => one.source === source && one.target === target).map((one) => one.name);
+  }
+
   /** Reads the glossaries for the chosen languages, and takes the one of the last visit. */
   async renew() {
-    const { source, target } = this.languages();
     this.problem = "";
     try {
-      const all = await glossaries();
-      this.names = all.filter((one) => one.source === source && one.target === target).map((one) => one.name);
+      this.names = await this.known();
     } catch (error) {
       this.names = [];
       this.problem = error.message;
@@ -46,15 +58,16 @@ export class GlossaryEditor {
 
   async store() {
     const { source, target } = this.languages();
-    const name = this.name || byId("glossary-name").value.trim() || this.pair;
+    const written = byId("glossary-name")?.value.trim() || this.pair;
     const entries = Object.fromEntries(
       this.rows.map((row) => row.map((cell) => cell.trim())).filter((row) => row[0] && row[1]),
     );
     await this.attempt(async () => {
+      const name = this.name || freeName(written, await this.known()); // a new one replaces no other
       await saveGlossary(name, { source, target, entries });
       this.names = [...new Set([...this.names, name])];
       await this.choose(name);
-      say("The glossary is saved.");
+      say(`The glossary is saved as ${name}.`);
     });
   }
 

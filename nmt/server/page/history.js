@@ -28,6 +28,17 @@ export class History {
     );
   }
 
+  /** Keeps the text that is translated now, unless nothing may be remembered. */
+  hold(text) {
+    save("text", this.isOn ? text : "");
+  }
+
+  turn(isOn) {
+    this.isOn = isOn;
+    save("history.on", isOn);
+    if (!isOn) this.hold("");
+  }
+
   put(entries) {
     this.entries = entries;
     save("history", entries);
@@ -35,10 +46,6 @@ export class History {
   }
 
   draw() {
-    const turn = (event) => {
-      this.isOn = event.target.checked;
-      save("history.on", this.isOn);
-    };
     const items = this.entries.map((entry) =>
       make(
         "li",
@@ -63,7 +70,11 @@ export class History {
         make(
           "label",
           {},
-          make("input", { type: "checkbox", checked: this.isOn, change: turn }),
+          make("input", {
+            type: "checkbox",
+            checked: this.isOn,
+            change: (event) => this.turn(event.target.checked),
+          }),
           " Remember what I translate, on this device only",
         ),
         items.length ? make("button", { class: "plain", click: () => this.put([]) }, "Remove all") : null,

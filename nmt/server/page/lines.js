@@ -3,6 +3,7 @@
 // shown. Only lines that changed are asked for, in groups; the newest text wins, and older requests are aborted.
 
 import { EMPTY, viewOf } from "./view.js";
+import { sharedEnds } from "./words.js";
 
 const GROUP = 16; // lines in a request
 
@@ -15,6 +16,24 @@ export function renewLines(old, texts) {
     const view = source.trim() ? (old[i]?.view ?? EMPTY) : EMPTY;
     return { source, view, machine: view, fresh: !source.trim() };
   });
+}
+
+/**
+ * As many texts as before a deletion or a paste that joined or split lines, and the place of the caret in them: lines
+ * that it left as they were stay at their places, and too many lines become one, with blanks between them.
+ */
+export function fitted(texts, old, { line, place }) {
+  let [head, tail] = sharedEnds(old, texts);
+  if (head + tail === old.length && texts.length > old.length) [head, tail] = head ? [head - 1, tail] : [0, tail - 1];
+  const last = old.length - tail - 1; // of the lines that changed
+  const end = texts.length - tail;
+  const joined = texts.slice(last, end);
+  const made = Array.from({ length: last + 1 }, (_, i) => (i < end ? texts[i] : ""));
+  if (joined.length) made[last] = joined.join(" ");
+  made.push(...texts.slice(end));
+  if (line >= end) return { texts: made, caret: { line: line - texts.length + old.length, place } };
+  const before = texts.slice(last, line).reduce((sum, text) => sum + text.length + 1, 0);
+  return { texts: made, caret: { line: Math.min(line, last), place: before + place } };
 }
 
 export class Lines {

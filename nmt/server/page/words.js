@@ -47,7 +47,7 @@ export function measureWords(text, tokens) {
   let current = 0;
   for (const { piece, text: written, log_probability: logProbability } of tokens) {
     if (piece === "</s>") continue;
-    const surface = (written ?? piece).replaceAll("▁", " ").trim();
+    const surface = written.replaceAll("▁", " ").trim();
     const found = surface ? text.indexOf(surface, place) : -1;
     if (surface && (found < 0 || found > place + LOOK_AHEAD)) continue;
     if (surface) {
@@ -83,14 +83,20 @@ export function scopeAt(source, target, place) {
   return number < 0 ? whole : { source: from[number], target: to[number] };
 }
 
-/** For each word of the new text the number of the same word in the old one, or -1: equal beginnings and ends count. */
-export function sameWords(before, after) {
-  const [old, now] = [before, after].map((text) => splitWords(text).map((word) => word.text));
+/** How many items two lists share at their beginnings, and how many of the others at their ends. */
+export function sharedEnds(old, now) {
   const shorter = Math.min(old.length, now.length);
   let head = 0;
   while (head < shorter && old[head] === now[head]) head += 1;
   let tail = 0;
   while (tail < shorter - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
+  return [head, tail];
+}
+
+/** For each word of the new text the number of the same word in the old one, or -1: equal beginnings and ends count. */
+export function sameWords(before, after) {
+  const [old, now] = [before, after].map((text) => splitWords(text).map((word) => word.text));
+  const [head, tail] = sharedEnds(old, now);
   return now.map((_, i) => (i < head ? i : i >= now.length - tail ? i - now.length + old.length : -1));
 }
 

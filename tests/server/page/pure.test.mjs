@@ -5,7 +5,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { Lines, renewLines } from "../../../nmt/server/page/lines.js";
+import { freeName } from "../../../nmt/server/page/glossary.js";
+import { History } from "../../../nmt/server/page/history.js";
+import { Lines, fitted, renewLines } from "../../../nmt/server/page/lines.js";
 import { toTmx, toTsv } from "../../../nmt/server/page/tmx.js";
 import { EMPTY, group, partners, viewOf, withPart, withText } from "../../../nmt/server/page/view.js";
 import * as words from "../../../nmt/server/page/words.js";
@@ -186,6 +188,44 @@ test("a line that waits shows the old translation of its place", () => {
   const old = [{ source: "on", view, machine: view, fresh: true }];
   const [line, blank] = renewLines(old, ["one", ""]);
   assert.deepEqual([line.view.text, line.fresh, blank.view.text, blank.fresh], ["a small dog", false, "", true]);
+});
+
+for (const [what, old, written, texts, caret] of [
+  ["a line that is joined with the next", "A/B/C", "A|B/C", "AB//C", [0, 1]],
+  ["two lines that are joined in the middle", "A/B/C/D", "A/B|C/D", "A/BC//D", [1, 1]],
+  ["a break that is pasted into the first line", "A/B/C", "Ax/y|/B/C", "Ax y/B/C", [0, 4]],
+  ["lines that are pasted over one", "A/B/C", "A/x/yy/z|/C", "A/x yy z/C", [1, 6]],
+  ["a line that is pasted between others", "A/B", "A/x|/B", "A x/B", [0, 3]],
+  ["a line that is pasted before all", "A/B", "x|/A/B", "x A/B", [0, 1]],
+  ["a line that is deleted", "A/B/C", "A|/C", "A//C", [0, 1]],
+  ["a line that is deleted, with the caret below", "A/B/C", "A/|C", "A//C", [2, 0]],
+  ["all lines pasted over", "A B/C D", "X/Y/Z|", "X/Y Z", [1, 3]],
+  ["all deleted", "A/B", "|", "/", [0, 0]],
+  ["no break more or less", "A/B/C", "A/x/y|", "A/x/y", [2, 1]],
+])
+  test(`as many lines stay: ${what}`, () => {
+    const before = written.split("|")[0].split("/");
+    const at = { line: before.length - 1, place: before.at(-1).length };
+    const found = fitted(written.replace("|", "").split("/"), old.split("/"), at);
+    assert.equal(found.texts.join("/"), texts);
+    assert.deepEqual([found.caret.line, found.caret.place], caret);
+  });
+
+test("a new glossary takes no name of another one", () => {
+  assert.equal(freeName("de-en", []), "de-en");
+  assert.equal(freeName("de-en", ["de-en", "de-en 2", "x"]), "de-en 3");
+});
+
+test("where nothing may be remembered, the text is not stored", () => {
+  const stored = {};
+  globalThis.localStorage = { setItem: (name, value) => (stored[name] = JSON.parse(value)) };
+  const history = Object.assign(Object.create(History.prototype), { isOn: true });
+  history.hold("secret");
+  assert.equal(stored["nmt.text"], "secret");
+  history.turn(false);
+  assert.deepEqual(stored, { "nmt.text": "", "nmt.history.on": false });
+  history.hold("secret");
+  assert.equal(stored["nmt.text"], "");
 });
 
 test("an answer without details is still a view", () => {
