@@ -3,6 +3,7 @@
 Two systems in: whether one is really better."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
@@ -23,7 +24,7 @@ from nmt.commands.options import (
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
 from nmt.fields import require
-from nmt.files import read_lines, write_lines
+from nmt.files import model_in, read_lines, write_lines
 from nmt.text.languages import short_code
 from nmt.version import __version__
 
@@ -81,6 +82,9 @@ def command(options: Options) -> int:
     for name, folder in to_write.items():  # not after hours of translating
         is_fine = folder.is_dir() or (name == "save" and not folder.exists())
         require(is_fine, f"--{name}: there is no folder {folder}")
+    if file not in (None, "-"):
+        place = Path(file) if Path(file).exists() else to_write["json"]
+        require(not Path(file).is_dir() and os.access(place, os.W_OK), f"--json: {file} can't be written to")
     metrics: list[Metric] = [*USUAL_METRICS, "ter"] if options.ter else [*USUAL_METRICS]
     if options.against:
         text, show = compare_systems(options, metrics)
@@ -104,14 +108,19 @@ def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evalu
     from nmt.scoring.metrics import score
 
     require(bool(options.reference), NO_REFERENCE)
-    usual = make_evaluate_parser().defaults
-    given = [name for name, value in options.items() if name not in FOR_FILES and value != usual.get(name)]
-    others = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-    require(not others, f"{others}: for a model, but --hypothesis has translations already; leave it out")
+    require_only(options, *FOR_FILES)
     file = Path(options.hypothesis[0])
     translations, references = read_lines(file), [read_lines(Path(name)) for name in options.reference]
     scores = score(translations, *references, metrics=metrics, language=options.get("target_language", ""))
     return {file.name: Evaluation(scores, translations, 0.0)}
+
+
+def require_only(options: Options, *names: str) -> None:
+    """Raise ValueError if options are given that are not in `names`: nothing is translated."""
+    usual = make_evaluate_parser().defaults
+    given = [name for name, value in options.items() if name not in names and value != usual.get(name)]
+    others = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    require(not others, f"{others}: for a model, but the translations are there already; leave it out")
 
 
 def evaluate_model(options: Options, metrics: "list[Metric]") -> "dict[str, Evaluation]":
@@ -147,26 +156,44 @@ def evaluate_folder(
     return {name: evaluate(translator.between(*directions[name]), *tests[name], **chosen) for name in wanted}
 
 
+def evaluate_systems(
+    names: list[str], tests: dict[str, list[list[str]]], options: Options
+) -> "dict[str, dict[str, Evaluation]]":
+    """The translations of each system, a file or a folder, by test sets. What is wrong with a system is told before
+    anything is translated."""
+    from nmt.scoring.evaluation import Evaluation
+    from nmt.translation.model_folder import require_model
+
+    folders = {name: model_in(Path(name)) for name in names if Path(name).is_dir()}
+    for name, folder in folders.items():
+        require("source" in options or not options.hypothesis, f"{name} is a folder, whose translations need --source")
+        if options.backend != "ctranslate2":
+            require_model(folder)
+    found = {name: read_lines(Path(name)) for name in names if name not in folders}
+    for name, lines in found.items():
+        require(len(tests) == 1, f"{name} is of one test set, but there are several: give --source and --reference")
+        n = len(next(iter(tests.values()))[0])
+        require(len(lines) == n, f"{name} has {len(lines):,} lines, but the test set {n:,}: each needs its own")
+    if not folders:
+        require_only(options, *FOR_FILES, "against", "source", "model")
+    seeds = {name: dict.fromkeys(tests, Evaluation([], lines, 0.0)) for name, lines in found.items()}
+    return seeds | {name: evaluate_folder(folder, tests, options, []) for name, folder in folders.items()}
+
+
 def compare_systems(options: Options, metrics: "list[Metric]") -> "tuple[str, Callable[[], None]]":
     """Compare --hypothesis or --model with --against: the comparisons as JSON, and what prints them."""
-    from nmt.scoring.evaluation import Evaluation, read_test_sets
+    from nmt.scoring.evaluation import read_test_sets
     from nmt.scoring.significance import compare, print_comparisons
     from nmt.translation.translator import find_model
 
     require("save" not in options, "--save is for one system, without --against")
+    require(not (options.hypothesis and options.model), "--hypothesis and --model are both system A: give one of them")
     systems = {"A": options.hypothesis or options.model or [str(find_model(None))], "B": options.against}
     require(bool(options.reference or not options.hypothesis), NO_REFERENCE)
     reads = "source" in options or not options.hypothesis  # else nothing is translated: references are enough
     source = options.get("source") if reads else next(iter(options.reference), None)
     tests = read_test_sets(find_model(systems["A"][0]), source, options.reference)
-    seeds: dict[str, dict[str, Evaluation]] = {}
-    for name in dict.fromkeys(systems["A"] + systems["B"]):
-        if Path(name).is_dir():
-            require(reads, f"{name} is a folder, whose translations need --source")
-            seeds[name] = evaluate_folder(find_model(name), tests, options, [])
-        else:
-            require(len(tests) == 1, f"{name} is of one test set, but there are several: give --source and --reference")
-            seeds[name] = dict.fromkeys(tests, Evaluation([], read_lines(Path(name)), 0.0))
+    seeds = evaluate_systems(systems["A"] + systems["B"], tests, options)
     found = {}
     for test in (test for test in tests if all(test in of for of in seeds.values())):
         codes = [code for of in seeds.values() if (code := of[test].settings.get("language"))]

@@ -118,6 +118,7 @@ def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refus
         (["--source", "missing", "--reference", "one"], "missing"),
         (["--model", "model"], "no run folder"),
         (["--source", "two", "--reference", "two", "--json", "none/x.json"], "--json: there is no folder none"),
+        (["--source", "two", "--reference", "two", "--json", "model"], "--json: model can't be written to"),
         (["--source", "two", "--reference", "two", "--save", "one"], "--save: there is no folder one"),
         (["--model", "model", "--model", "model"], "several systems are given, but one is scored at a time"),
         (["--hypothesis", "a", "b", "--reference", "a"], "several systems are given, but one is scored at a time"),
@@ -184,6 +185,24 @@ def test_models_and_files_are_compared_on_the_same_sentences(
         assert main([*systems, *files, *search, "--json", "-"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["tests"]["in"]["verdict"] == "There is no difference at all between A and B."
+
+
+def test_what_is_wrong_with_a_system_is_told_before_another_translates(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
+) -> None:
+    monkeypatch.setattr("nmt.evaluate.evaluate_folder", lambda *_: pytest.fail("something was translated"))
+    two, three = (write(tmp_path / f"{n}", SOURCES[:n]) for n in (2, 3))
+    (tmp_path / "folder").mkdir()
+    model, files = ["--model", str(run), "--source", three], ["--reference", three]
+    given = ["--hypothesis", three, *files, "--against"]
+    for options, message in (
+        ([*model, *files, "--against", two], "2 has 2 lines, but the test set 3: each needs its own"),
+        ([*model, *files, "--against", str(tmp_path / "none")], "none: No such file"),
+        ([*model, *files, "--against", str(tmp_path / "folder")], "folder is not a model folder"),
+        ([*given, str(run), *model], "--hypothesis and --model are both system A"),
+        ([*given, three, "--beam-size", "3", "--adapter", "x"], "--beam-size, --adapter: for a model, but the trans"),
+    ):
+        assert message in stderr_of(main, options)
 
 
 def test_what_cannot_be_compared_is_told(run: Path, tokenizer: Tokenizer, tmp_path: Path, stderr_of: Stderr) -> None:
