@@ -48,6 +48,9 @@ def command(options: Options) -> int:
 
     require(("sentence" in options) == ("picture" in options), "--sentence and --picture belong together: give both")
     require("sentence" in options or "translation" not in options, "--translation needs --sentence")
+    file = Path(options.get("picture", "x.png"))
+    fits = file.suffix.lower() == ".png" and file.parent.is_dir() and not file.is_dir()
+    require(fits, f"--picture is {file}: it must be a file with the ending .png, in a folder that exists")
     path = find_model(options.get("model"), None)
     if "sentence" in options:
         draw(path, options)

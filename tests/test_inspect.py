@@ -85,10 +85,21 @@ def test_the_attention_of_a_sentence_is_drawn(model_folder: Path, tmp_path: Path
         (["MODEL", "--translation", "Yes"], "--translation needs --sentence"),
         (["MODEL", "--sentence", " ", "--picture", "x.png"], "there is nothing to draw"),
         (["MODEL", "--sentence", "Ja", "--picture", "x.png", "--to", "fr"], "don't choose fr"),
-        (["EMPTY/adapter"], "adapter is an adapter: give it with --adapter"),
+        (["EMPTY/adapter"], "adapter is an adapter: nmt.translate, nmt.evaluate and nmt.serve take it with"),
         (["MODEL", "--sentence", "Ja", "--translation", "", "--picture", "x.png"], "there is nothing to draw"),
         (["MODEL", "--sentence", "Ja. " * 300, "--picture", "x.png"], "take a shorter one"),
-        (["MODEL", "--sentence", "Ja", "--picture", "no/such/x.png"], "No such file or directory"),
+        (
+            ["MODEL", "--sentence", "Ja", "--picture", "no/such/x.png"],
+            "no/such/x.png: it must be a file with the ending .png, in a folder that",
+        ),
+        (
+            ["no-such", "--sentence", "Ja", "--picture", "nothing"],
+            "--picture is nothing: it must be a file with the ending .png",
+        ),
+        (
+            ["no-such", "--sentence", "Ja", "--picture", "folder.png"],
+            "folder.png: it must be a file with the ending .png",
+        ),
         (["RECIPE", "--sentence", "Ja", "--picture", "x.png"], "is not a model folder"),
     ],
 )
@@ -104,6 +115,7 @@ def test_a_mistake_is_one_line(
     (tmp_path / "wrong.yaml").write_text("model: {d_modl: 3}\n")
     (tmp_path / "nothing").write_text("")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "folder.png").mkdir()
     (tmp_path / "adapter").mkdir()
     (tmp_path / "adapter" / "adapter_config.json").write_text("{}")
     places = {"MODEL": str(model_folder), "EMPTY": str(tmp_path), "RECIPE": str(ROOT / "recipes" / "multi30k.yaml")}

@@ -27,6 +27,7 @@ from nmt.upgrade import FORMAT, take_format, upgrade_model_info
 from nmt.version import __version__
 
 SHORTLIST = "shortlist.safetensors"
+TAKE = "nmt.translate, nmt.evaluate and nmt.serve take"  # other commands don't
 EXPORTED = "nmt.json"  # in a folder that was exported for another library: its config.json, with our contents
 
 
@@ -154,13 +155,13 @@ def require_model(folder: Path) -> Path:
     require(folder.is_dir(), f"{folder}: there is no such folder{hint}")
     unfinished = (folder / "checkpoints").is_dir()
     folder = model_in(folder)
-    problem = f"{folder} was exported for another library: --backend ctranslate2 reads it if that is CTranslate2"
+    problem = f"{folder} was exported for another library: if that is CTranslate2, {TAKE} it with --backend ctranslate2"
     require(not (folder / EXPORTED).is_file(), problem)
     hint = " (its training has not finished)" if unfinished else ""
     if not hint and "model_type" in read_config(folder / "config.json"):
         hint = f"; convert this model of transformers first: {typed('convert')} {folder} OUT"
     is_adapter = (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file()
-    require(not is_adapter, f"{folder} is an adapter: give it with --adapter")
+    require(not is_adapter, f"{folder} is an adapter: {TAKE} it with --adapter")
     require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     return folder
 

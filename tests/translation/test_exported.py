@@ -140,7 +140,7 @@ def test_folders_that_the_backend_cannot_take(
 ) -> None:
     with pytest.raises(ValueError, match=r"write one with \S*(python -m nmt\.| )?export MODEL OUT --to ctranslate2"):
         Translator.load(model_folder, "cpu", backend="ctranslate2")
-    with pytest.raises(ValueError, match="was exported for another library: --backend ctranslate2"):
+    with pytest.raises(ValueError, match=r"nmt\.evaluate and nmt\.serve take it with --backend ctranslate2"):
         Translator.load(exported, "cpu")
     with pytest.raises(ValueError, match="runs no ensembles"):
         Translator.load([exported, exported], "cpu", backend="ctranslate2")
