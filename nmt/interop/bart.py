@@ -19,7 +19,7 @@ from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.languages import Languages
 from nmt.data.tokenizer.mapped import mapped_models
-from nmt.fields import require
+from nmt.fields import annotations, require
 from nmt.interop.foreign import Foreign
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
@@ -107,13 +107,17 @@ def search_settings(foreign: Foreign, unk: int) -> SearchConfig:
     """Our settings of the search, by generation_config.json, or config.json in older folders."""
     given = foreign.config | {name: value for name, value in foreign.generation.items() if value is not None}
     never = [ids[0] for ids in given.get("bad_words_ids") or [] if len(ids) == 1] + (given.get("suppress_tokens") or [])
-    return SearchConfig(
-        beam_size=given.get("num_beams") or 1,
-        length_penalty=max(0.0, float(1.0 if given.get("length_penalty") is None else given["length_penalty"])),
-        no_repeat_ngram=given.get("no_repeat_ngram_size") or 0,
-        repetition_penalty=float(given.get("repetition_penalty") or 1.0),
-        allow_unk=unk not in never,
-    )
+    found: dict[str, Any] = {
+        "beam_size": given.get("num_beams") or 1,
+        "length_penalty": float(1.0 if given.get("length_penalty") is None else given["length_penalty"]),
+        "no_repeat_ngram": given.get("no_repeat_ngram_size") or 0,
+        "repetition_penalty": float(given.get("repetition_penalty") or 1.0),
+    }
+    for name, value in found.items():
+        if value not in (bounds := annotations(SearchConfig)[name][1]):
+            found[name] = max(bounds.least, min(value, bounds.most))
+            foreign.notes.append(f"search.{name} is {found[name]}, since {value} is not possible here.")
+    return SearchConfig(allow_unk=unk not in never, **found)
 
 
 class Weights:

@@ -82,7 +82,7 @@ def convert(
         licence=foreign.licence,
     )
     about = describe(info, tokenizer, sum(tensor.numel() for tensor in converted.weights.values()))
-    about += [f"{file.name} had the SHA-256 {sha256(file)}." for file in files]
+    about += [*foreign.notes, *(f"{file.name} had the SHA-256 {sha256(file)}." for file in files)]
     save_model(out, converted.weights, tokenizer, info, card(info, about))
     (out / RECIPE).write_text(recipe(info, out), encoding="utf8")
     return about

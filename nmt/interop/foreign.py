@@ -4,6 +4,7 @@ Weights are read from safetensors files, or from files of torch.save without run
 """
 
 import json
+import math
 import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ SAFE, SAFE_INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLED, PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 WEIGHTS = (SAFE, SAFE_INDEX, PICKLED, PICKLED_INDEX)
 SETTINGS = ("config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json", "README.md")
+MOST_YAML = 100_000  # values in a file of settings, with those that its aliases repeat
 
 # What reading damaged settings or weights raises, besides ValueError.
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError)
@@ -38,6 +40,8 @@ class Foreign:
     generation: dict[str, Any] = field(default_factory=dict)
     tokenizer: dict[str, Any] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Sentences for the user about settings that are not what they were."""
 
     @classmethod
     def open(cls, folder: Path, origin: str) -> "Foreign":
@@ -94,11 +98,27 @@ class Foreign:
     def settings(self, name: str, loader: Any = yaml.SafeLoader) -> dict[str, Any]:
         """The settings in a YAML file. ValueError if it is damaged."""
         try:
-            settings = yaml.load((self.folder / name).read_text(encoding="utf8"), Loader=loader)
+            settings = load_yaml((self.folder / name).read_text(encoding="utf8"), loader)
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise ValueError(f"the file {name} of {self.origin} can't be read: {error}") from error
         require(isinstance(settings, dict), f"the file {name} of {self.origin} holds no settings")
         return dict(settings)
+
+
+def load_yaml(text: str, loader: Any = yaml.SafeLoader) -> Any:
+    """A value of YAML; ValueError or YAMLError if it is damaged. Aliases (*name) are read, since PyYAML writes them for
+    Sockeye, but with them a short text may stand for a value without end: ValueError."""
+
+    def size(node: Any) -> float:
+        if id(node) not in sizes:
+            sizes[id(node)] = math.inf  # if it is inside itself
+            parts = node.value if isinstance(node.value, list) else ()
+            sizes[id(node)] = 1 + sum(sum(map(size, part)) if isinstance(part, tuple) else size(part) for part in parts)
+        return sizes[id(node)]
+
+    tree, sizes = yaml.compose(text, Loader=loader), dict[int, float]()
+    require(tree is None or size(tree) <= MOST_YAML, f"it stands for more than {MOST_YAML:,} values")
+    return yaml.load(text, Loader=loader)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -118,7 +138,7 @@ def licence_in(card: Path) -> str:
     text = card.read_text("utf8", "replace") if card.is_file() else ""
     parts = text.split("---")
     try:
-        header = yaml.safe_load(parts[1]) if text.startswith("---") and len(parts) > 2 else {}
+        header = load_yaml(parts[1]) if text.startswith("---") and len(parts) > 2 else {}
     except (yaml.YAMLError, ValueError, RecursionError):  # such as a date without such a day
         return ""
     named = header.get("license") if isinstance(header, dict) else None

@@ -187,6 +187,23 @@ def test_a_checkpoint_becomes_a_model_that_translates(folder: Path, write: Calla
         torch.testing.assert_close(dict(model.named_parameters())["output.weight"][-1], found[-1, order])
 
 
+@pytest.mark.parametrize(("write", "name"), [(joeynmt, "config.yaml"), (sockeye, "config")])
+def test_a_small_file_that_stands_for_endless_settings_is_refused_at_once(
+    folder: Path, write: Callable[..., Path], name: str
+) -> None:
+    plain = (write(folder) / name).read_text()
+    (folder / name).write_text(plain + "more: [&x {a: 1, b: 1}, *x, *x]\n")
+    convert(folder, folder.with_name("ours"), "a test", "de", "en")
+    merged = "{a: 1}", "{<<: [*x%d, *x%d, *x%d]}"
+    for first, members in (("{a: 1}", "{a: *x%d, b: *x%d, c: *x%d}"), ("{}", "{a: *x%d, b: *x%d, c: *x%d}"), merged):
+        bomb = "".join(f"x{n + 1}: &x{n + 1} {members % (n, n, n)}\n" for n in range(40))
+        (folder / name).write_text(f"{plain}x0: &x0 {first}\n{bomb}")
+        with pytest.raises(
+            ValueError, match=f"the file {name} of a test can't be read: it stands for more than 100,000"
+        ):
+            convert(folder, folder.with_name("bad"), "a test", "de", "en")
+
+
 def test_states_with_sines_first_are_those_of_alternating_columns() -> None:
     table = sinusoids(7, M)
     rates = torch.exp(torch.arange(0, M, 2) * (-torch.log(torch.tensor(10_000.0)) / M))

@@ -17,6 +17,7 @@ from tests.interop.foreign import m2m, marian
 
 transformers = pytest.importorskip("transformers")
 
+MERGED = "\n".join(f"m{n + 1}: &m{n + 1} {{<<: [*m{n}, *m{n}, *m{n}]}}" for n in range(40))
 FURTHER = (
     "--name further --training.max_steps 8 --training.validate_every 4 --training.log_every 4 --training.threads 1 "
     "--training.batch_tokens 400 --training.warmup_steps 2 --training.device cpu --training.precision fp32 "
@@ -127,6 +128,7 @@ def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, caps
         ("---\n", ""),
         ("---\nlicense: [mit, apache-2.0]\n---\n", "mit, apache-2.0"),
         ("---\na: &a [x, x]\nb: &b [*a, *a]\nlicense: [*b, *b]\n---\n", ""),
+        (f"---\nlicense: mit\nm0: &m0 {{x: 1}}\n{MERGED}\n---\n", ""),
         ("---\nreleased: 2024-13-45\nlicense: mit\n---\n", ""),
         (f"---\n{'[' * 5000}\n---\n", ""),
     ],

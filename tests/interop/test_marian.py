@@ -108,11 +108,12 @@ def test_a_target_language_is_a_piece_before_the_source(tmp_path: Path) -> None:
         assert (list(map(ours.tokenizer.target_pieces, ids)) == theirs) == is_same
 
 
-def test_an_empty_file_is_named(tmp_path: Path) -> None:
-    """SentencePiece reads it, and fails in the first translation."""
+@pytest.mark.parametrize(("content", "problem"), [(b"", "missing or empty"), (b"abc", "damaged, or no SentencePiece")])
+def test_an_empty_or_damaged_file_is_named(tmp_path: Path, content: bytes, problem: str) -> None:
+    """SentencePiece reads an empty one, and fails in the first translation."""
     marian(tmp_path / "marian")
-    (tmp_path / "marian" / "target.spm").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"target\.spm is missing or empty"):
+    (tmp_path / "marian" / "target.spm").write_bytes(content)
+    with pytest.raises(ValueError, match=rf"target\.spm is {problem}"):
         convert(tmp_path / "marian", tmp_path / "out", "marian")
 
 
@@ -144,3 +145,15 @@ def test_an_ensemble_knows_the_bias(trained: Twins) -> None:
 def test_settings_of_the_search_are_kept(trained: Twins) -> None:
     search = trained.ours.search
     assert (search.beam_size, search.length_penalty, search.allow_unk) == (4, 1.0, True)
+
+
+def test_settings_of_the_search_that_are_not_possible_here_are_the_nearest_ones_and_told(tmp_path: Path) -> None:
+    marian(tmp_path / "marian")
+    path = tmp_path / "marian" / "generation_config.json"
+    changes = {"num_beams": 500, "length_penalty": -1.0, "repetition_penalty": 0.9, "no_repeat_ngram_size": -2}
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    said = " ".join(convert(tmp_path / "marian", tmp_path / "out", "marian"))
+    search = load_translator(tmp_path / "out").search
+    found = (search.beam_size, search.length_penalty, search.repetition_penalty, search.no_repeat_ngram)
+    assert found == (200, 0.0, 1.0, 0)
+    assert "search.beam_size is 200, since 500 is not possible here. search.length_penalty is 0, since -1.0 is" in said

@@ -75,11 +75,14 @@ def mapped_models(
     protos: tuple[bytes, bytes], pieces: tuple[list[str], list[str]], languages: Languages
 ) -> MappedModels:
     """Raises ValueError if a list doesn't begin with our special pieces, or lacks a piece of a language."""
-    sides = []
+    sides = list[MappedModel]()
     both = {*languages.before_source.values(), *languages.before_target.values()}
-    for proto, listed in zip(protos, pieces, strict=True):
+    for name, proto, listed in zip((SOURCE, TARGET), protos, pieces, strict=True):
         require(listed[:FIRST_PIECE] == list(SPECIAL_PIECES), f"the pieces begin with {listed[:FIRST_PIECE]}")
-        sides.append(MappedModel(proto, listed, [*both, "<mask>"]))
+        try:
+            sides.append(MappedModel(proto, listed, [*both, "<mask>"]))
+        except RuntimeError as error:
+            raise ValueError(f"{name} is damaged, or no SentencePiece model: copy it again") from error
     for start, model in zip(languages.starts(), sides, strict=True):
         require(all(piece in model.ids for piece in start), f"there is no piece {' or '.join(start)}")
     return sides[0], sides[1], languages
