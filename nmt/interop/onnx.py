@@ -143,6 +143,7 @@ def quantise(folder: Path) -> None:
         finally:
             logging.disable(logging.NOTSET)
         large.unlink()
+        (folder / f"{name}.data").unlink(missing_ok=True)  # the weights of a large graph
 
 
 def write_encoder(model: Any, size: dict[str, Any], file: Path) -> None:

@@ -99,6 +99,7 @@ def test_eight_bits_are_smaller_and_near(
 ) -> None:
     small = tmp_path / "small"
     copytree(folder, small)
+    (small / f"{form.DECODER}.data").write_bytes(b"as large graphs have it")
     form.quantise(small)
     parity = form.check(Export(model, tokenizer, INFO, "int8"), small, [source for source, _ in PAIRS])
     assert 0 < parity.largest < 2
