@@ -6,20 +6,26 @@ The program is `translate_alone.py`, which needs neither nmt nor PyTorch; `trans
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from nmt.decode.ctranslate2 import POSITIONS, longest_sequence
+from nmt.decode.ctranslate2 import PATIENCE, POSITIONS, UNABLE, longest_sequence
+from nmt.decode.hypothesis import forbidden_ids
 from nmt.files import write_json, write_text
 from nmt.interop import ctranslate2
 from nmt.interop.ctranslate2 import check as check
 from nmt.interop.ctranslate2 import obstacles as obstacles
-from nmt.interop.export import About, Export
+from nmt.interop.export import About, Export, lost_settings
+from nmt.text.normalise import REPLACEMENTS
+from nmt.text.sentences import MARKS
 from nmt.translation.model_folder import ModelInfo, licence_sentence
+from nmt.vocabulary import SPECIAL_PIECES
 
 QUANTIZATIONS = ["int8", *(name for name in ctranslate2.QUANTIZATIONS if name != "int8")]
 LONGEST = POSITIONS - 1  # pieces of a line, where the model has no limit: memory and time grow with their square
 PROGRAM = "pip install ctranslate2 sentencepiece\npython translate.py < input > output"
+LACKS = "Its program translates line by line, without nmt's guard, terms, mark-up, placeholders, capitals and quotes."
+REMOVED = "|".join(pattern.pattern for pattern, replacement, _ in REPLACEMENTS[2:] if not replacement)
 LICENCE = """{program}: Apache License 2.0, https://www.apache.org/licenses/LICENSE-2.0
 
 The model learned from {corpus}. {licence}
@@ -31,22 +37,28 @@ def write(export: Export, folder: Path) -> None:
     ctranslate2.write(export, folder)
     info, search, most = export.info, export.info.search, longest_sequence(export.info.model)
     before, after = export.tokenizer.languages.starts()
-    about = {"source": info.source, "target": info.target, "beam_size": search.beam_size}
-    about |= {"length_penalty": search.length_penalty, "length_ratio": search.max_length_ratio}
-    about |= {"no_repeat_ngram": search.no_repeat_ngram}
-    about |= {
-        "longest": most - 1 if most else LONGEST,
-        "before_source": before,
-        "before_target": [after] if after else [],
+    longest, begin = most - 1 if most else LONGEST, [after] if after else []
+    least, room = min(search.min_length, longest - len(begin)), longest - len(begin)
+    about: dict[str, Any] = {"source": info.source, "target": info.target, "beam_size": search.beam_size}
+    about |= {"length_ratio": search.max_length_ratio, "min_length": least}
+    about |= {"max_length": min(search.max_length or room, room), "longest": longest}
+    about |= {"before_source": before, "before_target": begin, "final_mark": info.facts.final_mark, "marks": MARKS}
+    about |= {"removed": REMOVED, "tokenizers": ctranslate2.tokenizer_files(export.tokenizer)}
+    about["search"] = {  # as CTranslate2 calls the settings
+        "patience": PATIENCE,
+        "length_penalty": search.length_penalty,
+        "no_repeat_ngram_size": search.no_repeat_ngram,
+        "min_decoding_length": least + len(begin) if least else 0,
+        "suppress_sequences": [[SPECIAL_PIECES[i]] for i in forbidden_ids(search)],
     }
-    about |= {"tokenizers": ctranslate2.tokenizer_files(export.tokenizer)}
     write_json(folder / "translate.json", about)
     shutil.copyfile(Path(__file__).with_name("translate_alone.py"), folder / "translate.py")
     write_text(folder / "LICENCE.txt", licence_text("translate.py", info))
 
 
 def about(export: Export) -> About:
-    return replace(ctranslate2.about(export), usage=PROGRAM)
+    about, lost = ctranslate2.about(export), lost_settings(export.info.search, (*UNABLE, "mbr"))
+    return replace(about, usage=PROGRAM, notes=(*about.notes, *lost, LACKS))
 
 
 def licence_text(program: str, info: ModelInfo) -> str:

@@ -31,10 +31,11 @@ def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
 
 def about(export: Export) -> About:
     runtime, most = (f"CTranslate2 {version('ctranslate2')}", longest_sequence(export.info.model))
-    notes = (f"A source, or a translation, has at most {most - 1:,} pieces.",) if most else ()
+    notes = ["nmt runs this folder with --backend ctranslate2."]
+    notes += [f"A source, or a translation, has at most {most - 1:,} pieces."] if most else []
     before, after = export.tokenizer.languages.starts()
     first = f"{before} + " if before else "", f", target_prefix=[{after}]" if after else "", "[1:]" if after else ""
-    return About(runtime, USAGE.format(*tokenizer_files(export.tokenizer), *first), notes)
+    return About(runtime, USAGE.format(*tokenizer_files(export.tokenizer), *first), tuple(notes))
 
 
 def tokenizer_files(tokenizer: Tokenizer) -> tuple[str, str]:

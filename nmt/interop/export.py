@@ -7,6 +7,7 @@ module and name it in FORMATS. An exported folder has the files of the format, t
 
 import importlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -228,8 +229,16 @@ def compare(
     )
 
 
+def lost_settings(search: SearchConfig, names: Sequence[str]) -> tuple[str, ...]:
+    """A sentence for the card about those of these settings that the model has, and the format hasn't; or nothing."""
+    usual = SearchConfig()
+    lost = [f"{name} {getattr(search, name)}" for name in names if getattr(search, name) != getattr(usual, name)]
+    return (f"The search there doesn't follow {', '.join(lost)}.",) if lost else ()
+
+
 def exported_card(card: str, about: About, export: Export, parity: Parity) -> str:
-    """The model card with a section about the export."""
+    """The model card with a section about the export, without commands of nmt, which are for the model folder."""
+    card = re.sub(r"(?m)(?:^To train it further.*\n\n)?^    python -m nmt\..*\n*", "", card)
     usage = "\n".join(f"    {line}".rstrip() for line in about.usage.strip().splitlines())
     text = [
         f"Written by nmt {__version__} for {about.runtime}, with {export.quantization} weights.",

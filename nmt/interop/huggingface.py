@@ -16,7 +16,7 @@ from nmt.config.yaml12 import write_yaml
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.files import write_json
-from nmt.interop.export import About, Export, Parity
+from nmt.interop.export import About, Export, Parity, lost_settings
 from nmt.interop.fast_tokenizer import CONTENT, read_pieces, write_fast_tokenizer
 from nmt.interop.huggingface_check import compare
 from nmt.interop.huggingface_layouts import SHARED, Layout, choose_layout, config_json
@@ -66,7 +66,9 @@ def generation_json(layout: Layout, info: ModelInfo) -> dict[str, Any]:
     if layout.family == "encoder-decoder":
         common |= {"decoder_start_token_id": BOS, "forced_eos_token_id": None}
     search = info.search
-    common |= {"num_beams": search.beam_size, "max_new_tokens": 256, "no_repeat_ngram_size": search.no_repeat_ngram}
+    common |= {"num_beams": search.beam_size, "no_repeat_ngram_size": search.no_repeat_ngram}
+    common |= {"repetition_penalty": search.repetition_penalty, "min_new_tokens": search.min_length}
+    common |= {"max_new_tokens": search.max_length or 256}  # `generate` knows no share of the source
     # With length_norm average both divide by the length to this power; transformers has no other norm.
     beams = {"early_stopping": False, "length_penalty": search.length_penalty}
     return common | (beams if search.beam_size > 1 else {})
@@ -117,6 +119,10 @@ def about(export: Export) -> About:
     if layout.family == "encoder-decoder":
         longest = layout.settings(export.model.config)["max_position_embeddings"]
         notes.append(f"A text may have at most {longest:,} pieces.")
+    if export.info.objective != "lm":
+        most = generation_json(layout, export.info)["max_new_tokens"]
+        notes.append(f"`generate` writes at most {most:,} pieces, however long the source is.")
+        notes += lost_settings(export.info.search, ("length_norm", "samples", "mbr"))
     if not export.tokenizer.joint or export.tokenizer.mapped:
         notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
     new = "[:, batch['input_ids'].size(1) :]" if layout.family == "decoder-only" else ""  # without the prompt

@@ -62,7 +62,8 @@ class TransformersModel:
         for start in range(0, len(inputs), BATCH):
             batch = self.padded(inputs[start : start + BATCH])
             options = {"num_beams": beams, "do_sample": False, "no_repeat_ngram_size": 0}
-            output = self.model.generate(**batch, **options, max_new_tokens=most)
+            plain = {"repetition_penalty": 1.0, "min_new_tokens": 0}
+            output = self.model.generate(**batch, **options, **plain, max_new_tokens=most)
             first = 1 if self.model.config.is_encoder_decoder else batch["input_ids"].size(1)
             written += [row[: row.index(EOS)] if EOS in row else row for row in output[:, first:].tolist()]
         return written

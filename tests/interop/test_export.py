@@ -11,6 +11,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+import torch
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
@@ -18,11 +19,12 @@ from nmt.export import main
 from nmt.files import check_sums
 from nmt.interop import ctranslate2 as form
 from nmt.interop import export as interop
-from nmt.interop.convert import convert
+from nmt.interop.convert import card, convert
 from nmt.interop.export import MOST_LINES, export, packed, real_lines
 from nmt.text.normalise import tidy
-from nmt.translation.model_folder import EXPORTED, Facts, ModelInfo, read_info
+from nmt.translation.model_folder import EXPORTED, Facts, ModelInfo, read_info, save_model
 from nmt.translation.translator import Translator
+from nmt.vocabulary import BOS, EOS, UNK
 from tests.interop.foreign import marian
 from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
@@ -39,10 +41,10 @@ def test_an_export_has_tokenizer_settings_hashes_and_a_card_that_runs(
     check_sums(target, "README.md", "config.json", "model.bin", EXPORTED)
     assert Tokenizer.load(target).same_as(tokenizer)
     assert read_info(target / EXPORTED) == read_info(model_folder / "config.json")
-    card = (target / "README.md").read_text(encoding="utf8")
-    assert card.startswith((model_folder / "README.md").read_text(encoding="utf8"))
-    assert "Compared with nmt on 4 sentences" in card
-    program = "\n".join(line.removeprefix("    ") for line in card.partition("without nmt:")[2].splitlines())
+    text = (target / "README.md").read_text(encoding="utf8")
+    assert text.startswith((model_folder / "README.md").read_text(encoding="utf8"))
+    assert "Compared with nmt on 4 sentences" in text
+    program = "\n".join(line.removeprefix("    ") for line in text.partition("without nmt:")[2].splitlines())
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, cwd=target, input=LINES[0], capture_output=True, text=True, check=True)
     search = SearchConfig(beam_size=2, max_length=256, max_length_ratio=100, guard=False)
@@ -144,7 +146,9 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
     about = json.loads((folder / "translate.json").read_text("utf8"))
     search = SearchConfig(beam_size=2, max_length=40, max_length_ratio=100, guard=False)
     expected = Translator.load(folder, "cpu", search, backend="ctranslate2").translate(LINES[:2])
-    (folder / "translate.json").write_text(json.dumps(about | {"longest": 40, "length_ratio": 100}), "utf8")
+    (folder / "translate.json").write_text(
+        json.dumps(about | {"longest": 40, "max_length": 40, "length_ratio": 100}), "utf8"
+    )
     program = [sys.executable, "-X", "importtime", "translate.py", "--beam-size", "2", "--threads", "1"]
     text = "\n".join(["\ufeff" + LINES[0].replace("ä", "a\u0308"), LINES[1].replace(" ", "\t"), "", "Hund " * 100])
     done = subprocess.run(program, cwd=folder, input=text, capture_output=True, text=True, check=True)
@@ -157,6 +161,37 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
     )
     assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
     assert main(command) == 2, "the file exists"
+
+
+def test_the_program_of_a_zip_file_follows_the_search_settings_and_reads_tidy_text(
+    tokenizer: Tokenizer, lines: Path, tmp_path: Path
+) -> None:
+    search = SearchConfig(beam_size=2, min_length=4, max_length=6, max_length_ratio=100, allow_unk=True, guard=False)
+    given = replace(search, length_norm="gnmt", repetition_penalty=2.0)
+    model: Any = make_model(tokenizer, config=replace(TINY, output_bias=True))
+    text = ["Zwei M\u00e4nner", "\ufeffZwei\u00ad Ma\u0308n\u200bner\x07", "Hund.", "Hund"]
+    program = [sys.executable, "translate.py", "--threads", "1"]
+    for name, likely, n in (("long", BOS, 6), ("short", EOS, 4), ("unknown", UNK, 0)):
+        model.output.bias.data = torch.zeros(model.vocab_size).index_fill(0, torch.tensor(likely), 100.0)
+        info = ModelInfo("de", "en", "three pairs", model.config, given, Facts(final_mark="."))
+        save_model(tmp_path / f"model-{name}", dict(model.named_parameters()), tokenizer, info, "A test.\n")
+        export(tmp_path / f"model-{name}", tmp_path / name, "zip", "float32", lines)
+        run = subprocess.run(
+            program, cwd=tmp_path / name, input="\n".join(text).encode(), capture_output=True, check=True
+        )
+        found = [tidy(line)[0] for line in run.stdout.decode().split("\n")]
+        assert [len(line) for line in found[:4]] == [n] * 4
+        if n:  # <unk> is no text
+            assert found[:4] == Translator.load(tmp_path / name, "cpu", search, backend="ctranslate2").translate(text)
+    lost = "The search there doesn't follow length_norm gnmt, repetition_penalty 2.0."
+    assert lost in (tmp_path / name / "README.md").read_text("utf8")
+
+
+def test_the_card_of_an_export_has_no_commands_for_the_model_folder(tokenizer: Tokenizer) -> None:
+    task = interop.Export(make_model(tokenizer), tokenizer, INFO, "float32")
+    made = interop.exported_card(card(INFO, ["A sentence."]), form.about(task), task, interop.Parity("", 0.0, 0, ("",)))
+    assert "A sentence.\n\n## Exported\n\nWritten by nmt" in made
+    assert "nmt runs this folder with --backend ctranslate2." in made
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(

@@ -26,6 +26,7 @@ from tests.tiny import PAIRS
 transformers = pytest.importorskip("transformers", reason="needs transformers")
 
 LINES = [*(source for source, _ in PAIRS), "Straße “x” </s> 😀", "Wo ist der Bahnhof? " * 3]
+BEAMS = SearchConfig(beam_size=3)
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=2, decoder_layers=1, d_ff=24)
 PRE = replace(TINY, norm_position="pre")
 CAUSAL = replace(
@@ -49,8 +50,14 @@ def noisy(config: ModelConfig, tokenizer: Tokenizer) -> Model:
     return noise(build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size), 0.15)
 
 
-def save(folder: Path, config: ModelConfig, tokenizer: Tokenizer, objective: ObjectiveName = "translation") -> Path:
-    info = ModelInfo("de", "en", "three pairs", config, SearchConfig(beam_size=3), objective=objective)
+def save(
+    folder: Path,
+    config: ModelConfig,
+    tokenizer: Tokenizer,
+    objective: ObjectiveName = "translation",
+    search: SearchConfig = BEAMS,
+) -> Path:
+    info = ModelInfo("de", "en", "three pairs", config, search, objective=objective)
     weights = dict(noisy(config, tokenizer).named_parameters())
     save_model(folder / "model", weights, tokenizer, info, "# A test\n")
     (folder / "lines.de").write_text("\n".join(LINES), encoding="utf8")
@@ -205,6 +212,22 @@ def test_smaller_weights_are_stored_and_their_difference_is_told(
     settings = foreign.generation_config
     assert (settings.num_beams, settings.decoder_start_token_id) == (3, BOS)
     assert settings.suppress_tokens == [UNK, BOS, PAD]
+
+
+def test_generate_follows_the_search_settings_and_the_card_says_what_it_lacks(
+    tmp_path: Path, tokenizer: Tokenizer
+) -> None:
+    search = replace(BEAMS, min_length=3, max_length=5, repetition_penalty=1.5, length_norm="gnmt")
+    out = exported(tmp_path, save(tmp_path, replace(TINY, output_bias=True), tokenizer, search=search))
+    foreign = transformers.AutoModelForSeq2SeqLM.from_pretrained(out)
+    assert foreign.generation_config.repetition_penalty == 1.5
+    for bias, n in ((-100.0, 5), (100.0, 3)):
+        foreign.final_logits_bias[0, EOS] = bias
+        ids = foreign.generate(input_ids=torch.tensor([[7, 8, EOS]]))[0].tolist()
+        assert len([i for i in ids if i > PAD]) == n
+    card = (out / "README.md").read_text(encoding="utf8")
+    assert "`generate` writes at most 5 pieces, however long the source is." in card
+    assert "The search there doesn't follow length_norm gnmt." in card
 
 
 def test_the_card_has_metadata_of_the_hub_and_a_program(tmp_path: Path, tokenizer: Tokenizer) -> None:
