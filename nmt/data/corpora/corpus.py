@@ -35,6 +35,8 @@ class Split:
         """Those that are read, if any are."""
         self.lines_before = 0
         """Lines of the files that were read before this one: a folder may have several, whose lines go on."""
+        self.notes: list[str] = []
+        """Messages for the user."""
         self.ledger = Ledger(unit=config.unit)
         self.examples = Examples(EXAMPLES if training else 0)
 
@@ -125,7 +127,8 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
     val_sets = [Section(key, config.source, config.target, len(pairs[key])) for key in vals] if len(vals) > 1 else []
     val = [pair for key in vals for pair in pairs.pop(key)]
     train, dropped = splits["train"].pairs, splits["train"].examples.by_cause()
-    return Corpus(name, train, val, pairs, ledgers, val_sets=val_sets, dropped=dropped)
+    notes = [note for split in splits.values() for note in split.notes]
+    return Corpus(name, train, val, pairs, ledgers, notes, val_sets, dropped=dropped)
 
 
 def require_german_and_english(config: DataConfig) -> None:

@@ -1,5 +1,6 @@
 """Readers of files (plain or .gz): a folder, a TSV, JSONL or TMX file, or plain files with a common prefix."""
 
+import difflib
 import json
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -11,6 +12,7 @@ from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
 from nmt.data.corpora.bilingual_xml import entries_of, in_language
 from nmt.data.corpora.catalogues import FUZZY, are_swapped, mo_messages, po_messages
+from nmt.data.corpora.columns import bare, find_columns, quoted_by_spreadsheet, unquoted
 from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble
 from nmt.data.corpora.tables import parquet_tables, read_tables
 from nmt.fields import require
@@ -23,8 +25,9 @@ KINDS = (
 )
 KINDS_OF_ROWS = ("tsv", "jsonl", "tmx", "xliff", "xlf", "parquet", "po", "mo")
 ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$", re.IGNORECASE)
+BUILT_IN = ("phrasebook", "multi30k")
+TABLES = (".csv", ".xlsx", ".xls", ".ods")  # which a spreadsheet can save as TSV
 COMPRESSED = ("", ".gz", ".zst")
-COLUMN_NAME = re.compile(r"[a-z]{2}([-_][A-Za-z]{2,4})?|(?i:source|target|src|tgt)")  # de, pt-BR, Source
 
 
 def path_name(path: Path, config: DataConfig) -> str:
@@ -47,12 +50,20 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
     if path.is_dir():
         return find_in_folder(path, config)
     plain = path.is_file() and not ROWS.search(path.name)
-    problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files"
     usable = not plain or len(config.languages) == 1
+    codes, kind = " and ".join(config.languages), path.suffix.lower()
+    advice = f"save it as text with tabs (.tsv), with the codes of the languages ({codes}) in the first line"
+    is_table = plain and kind in TABLES and not (usable and kind == ".csv")
+    require(not is_table, f"the corpus {config.corpus!r}: a {kind} file isn't read as a corpus: {advice}")
+    problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files"
     require(usable, f"{problem} or, for text in one language, set data.text to source or target; {KINDS}")
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
-        raise ValueError(f"the corpus {config.corpus!r}: there is no such folder or file; {KINDS}")
+        beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+        near = difflib.get_close_matches(path.name, [*BUILT_IN, *beside], n=1, cutoff=0.75)
+        named = next((name if name in BUILT_IN else str(path.with_name(name)) for name in near), "")
+        advice = f": did you mean {named}?" if named else f"; {KINDS}"
+        raise ValueError(f"the corpus {config.corpus!r}: there is no such folder or file{advice}")
     return {"train": files}
 
 
@@ -154,41 +165,33 @@ def read_parallel(source: Path, target: Path, split: Split) -> None:
 
 def read_tsv(path: Path, split: Split) -> None:
     """Read the rows of a TSV file. Its first line decides which columns are read (see `find_columns`), and how many
-    there are at most: with one more, a sentence has a tab in it."""
-    columns, most = [0], 1
+    there are at most: with one more, a sentence has a tab in it. Quotes of a spreadsheet are removed (see
+    `quoted_by_spreadsheet`). ValueError if there should be several columns, and no line has a tab."""
+    columns, most, has_tab, has_quotes = [0], 1, False, False
     for number, line in enumerate(corpus_lines(path, split), start=1):
         cells = line.removesuffix("\r").split("\t")
+        has_tab |= len(cells) > 1
         if number == 1:
             columns, is_header = find_columns(path, cells, split.config)
             most = max(len(cells), len(columns))
+            has_quotes = (is_header and '"' in line) or quoted_by_spreadsheet(iterate_lines(path, "surrogateescape"))
             if is_header:
                 continue
+            words = [bare(cells[column]) for column in columns if column < len(cells)]
+            if len(words) > 1 and all(map(str.isalpha, words)):
+                split.notes.append(f"{path}: its first line is read as a pair: {' and '.join(words)}")
         if len(cells) <= max(columns):
             split.drop("too few columns" if line.strip() else split.blank, number, line)
         elif len(cells) > most:
             split.drop("too many columns", number, line)
         else:
-            split.add([cells[column] for column in columns], number)
-
-
-def find_columns(path: Path, cells: list[str], config: DataConfig) -> tuple[list[int], bool]:
-    """The columns of the languages, and whether the first line (`cells`) names them. Without names, the first column is
-    the source and the second the target; a file with one column holds the text in one language.
-
-    ValueError if the first line seems to name other columns, since it would become a pair, or to begin with
-    a column of numbers.
-    """
-    if set(config.languages) <= set(cells):
-        return [cells.index(language) for language in config.languages], True
-    if len(cells) > 1 and all(map(COLUMN_NAME.fullmatch, cells)):
-        wanted = f"data.source is {config.source} and data.target is {config.target}"
-        raise ValueError(f"{path}: its columns are named {', '.join(cells)}, but {wanted}: name the same languages")
-    names = f"put a line before the first, with {' and '.join(config.languages)} above the columns with their text"
-    has_numbers = len(cells) > 2 and any(cell.strip().isdecimal() for cell in cells[:2])
-    require(not has_numbers, f"{path}: its first two columns aren't source and target but have numbers: {names}")
-    if len(config.languages) == 1:
-        return [0 if config.text == "source" or len(cells) == 1 else 1], False
-    return [0, 1], False
+            texts = [cells[column] for column in columns]
+            plain = [unquoted(text) for text in texts] if has_quotes else texts
+            if plain != texts:
+                split.ledger.repair("quotes of a spreadsheet removed", number)
+            split.add(plain, number)
+    undivided = len(split.config.languages) > 1 and "too few columns" in split.ledger.dropped and not has_tab
+    require(not undivided, f"{path}: no line has a tab: are the columns divided by , or ; ? Save it as text with tabs")
 
 
 def read_jsonl(path: Path, split: Split) -> None:

@@ -59,6 +59,7 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
         for row in other.train.rows():
             train.append(row._replace(corpus=first + row.corpus))
         corpus.commits.update(other.commits)
+        corpus.notes += other.notes
         ledgers |= dict(zip(names[first:], parts_of(other), strict=False))
         dropped.append(other.dropped)
         first += len(config.of(entry).directions)

@@ -80,10 +80,21 @@ def test_a_header_of_language_names_orders_the_columns_of_tsv(tmp_path: Path) ->
     assert corpus.name == "pairs"
 
 
-@pytest.mark.parametrize("header", ["fi\tsv", "source\ttarget"])
+@pytest.mark.parametrize("header", ["EN\tDE", "en \tde ", '"en"\t"de"', ' "En"\tDE\r'])
+def test_a_header_names_its_columns_in_any_case_and_in_quotes(tmp_path: Path, header: str) -> None:
+    rows = "".join(f"sentence {n}\tSatz {n}\n" for n in range(40))
+    (tmp_path / "pairs.tsv").write_bytes(f"{header}\n{rows}".encode())
+    corpus = load(tmp_path / "pairs.tsv")
+    assert ("Satz 7", "sentence 7") in [*corpus.train, *corpus.val, *corpus.tests["test"]]
+    assert corpus.ledgers["train"].read == 40
+
+
+@pytest.mark.parametrize("header", ["fi\tsv", "source\ttarget", "ES\tGN", "chr\ten", "deu\tEN", "De\tFr", "Source\tde"])
 def test_a_header_of_other_columns_is_an_error_and_not_a_pair(tmp_path: Path, header: str) -> None:
     (tmp_path / "pairs.tsv").write_text(f"{header}\nSatz\tsentence\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"columns are named .* but data.source is de"):
+    with pytest.raises(
+        ValueError, match=r"columns seem to be named .* but data.source is de.* put a line with de and en"
+    ):
         load(tmp_path / "pairs.tsv")
 
 
@@ -93,10 +104,56 @@ def test_columns_of_numbers_are_no_text(tmp_path: Path) -> None:
         load(tmp_path / "pairs.tsv")
 
 
-@pytest.mark.parametrize("first", ["Ja\tNo", "ja", "Nein.\tNo."])
+@pytest.mark.parametrize("first", ["Ja\tNo", "ja", "Nein.\tNo.", "ja\tyes", "No\tNO", "German\tEnglish"])
 def test_a_first_line_that_names_no_columns_is_read_as_text(tmp_path: Path, first: str) -> None:
+    """And two words, which might be names after all, are told."""
     (tmp_path / "pairs.tsv").write_text(f"{first}\n" + "".join(f"Satz {n}\tsentence {n}\n" for n in range(40)))
-    assert load(tmp_path / "pairs.tsv").ledgers["train"].read == 41
+    corpus = load(tmp_path / "pairs.tsv")
+    assert corpus.ledgers["train"].read == 41
+    notes = [note for note in corpus.notes if "first line" in note]
+    is_told = "\t" in first and "." not in first
+    told = f"{tmp_path / 'pairs.tsv'}: its first line is read as a pair: {first.replace(chr(9), ' and ')}"
+    assert notes == ([told] if is_told else [])
+
+
+SAID = [('"Ja", sagte er.', '"Yes", he said.'), ('"Komm!"', '"Come!"')]
+WITH_COMMA = [(f'"Ja, {n}"', f'"Yes, {n}"') for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "removed"),
+    [
+        ([('"Er sagte ""Ja""."', "He said yes."), ('"Ja, gern."', '"""Yes, please."""')], [0, 1]),
+        ([('"de"', '"en"'), ('"Ja."', '"Yes."'), ("Nein", '"No"')], [0, 1]),
+        ([*WITH_COMMA, ("Nein", "No")], [*range(5)]),
+        ([*WITH_COMMA, ("Nein", '"No"')], []),
+        ([*WITH_COMMA, ("Nein, nein", "No")], []),
+        (WITH_COMMA[1:], []),
+        (SAID, []),
+        ([*SAID, ('"ein ""Fehler"" hier"', "a fault")], []),
+    ],
+)
+def test_quotes_of_a_spreadsheet_are_removed_and_those_of_speech_stay(
+    folder: Path, rows: list[tuple[str, str]], removed: list[int]
+) -> None:
+    for path in folder.glob("train.*"):
+        path.unlink()
+    (folder / "train.tsv").write_text("".join(f"{de}\t{en}\r\n" for de, en in rows))
+    corpus, rows = load(folder), rows[rows[0] == ('"de"', '"en"') :]
+    plain = [tuple(re.sub(r'^"|"$', "", side).replace('""', '"') for side in row) for row in rows]
+    assert corpus.train == [plain[n] if n in removed else row for n, row in enumerate(rows)]
+    assert corpus.ledgers["train"].repaired["quotes of a spreadsheet removed"] == len(removed)
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "pairs.xlsx", "pairs.ODS"])
+def test_tables_of_other_kinds_are_to_be_saved_as_tsv(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("de,en\nja,yes\n")
+    kind = name[5:].lower()
+    with pytest.raises(ValueError, match=rf"a {re.escape(kind)} file isn't read as a corpus: save it .*\(de and en\)"):
+        load(tmp_path / name)
+    (tmp_path / "pairs.tsv").write_text("de;en\nja;yes\n")
+    with pytest.raises(ValueError, match="no line has a tab: are the columns divided by , or ;"):
+        load(tmp_path / "pairs.tsv")
 
 
 @pytest.mark.parametrize("given_as", ["news.tsv.gz", "news.jsonl", "news"])
@@ -239,12 +296,20 @@ def test_a_folder_without_training_text_lists_its_files(folder: Path) -> None:
         load(folder)
 
 
-@pytest.mark.parametrize("path", ["nowhere", "no/where", "phrasebok"])
+@pytest.mark.parametrize("path", ["nowhere", "no/where"])
 def test_what_is_not_there_is_answered_with_what_could_be(tmp_path: Path, path: str) -> None:
+    (tmp_path / "other").touch()
     with pytest.raises(
         ValueError, match=r"^the corpus .*: there is no such folder or file; a corpus is phrasebook, multi30k"
     ):
         load(tmp_path / path)
+
+
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(tmp_path: Path) -> None:
+    (tmp_path / "verses.tsv").touch()
+    for wrong, right in (("phrasebok", "phrasebook"), (tmp_path / "verse.tsv", tmp_path / "verses.tsv")):
+        with pytest.raises(ValueError, match=rf"there is no such folder or file: did you mean {right}\?$"):
+            load(wrong)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +420,8 @@ def test_no_bytes_crash_reading_and_every_line_is_accounted_for(
     try:
         corpus = load(tmp_path, text=text)
     except ValueError as error:
-        assert re.search("no usable train (pair|text)|is UTF-(16|32)|is compressed|have numbers", str(error))  # noqa: PT017
+        causes = "no usable train (pair|text)|is UTF-(16|32)|is compressed|have numbers|no line has a tab"
+        assert re.search(causes, str(error))  # noqa: PT017
         return
     ledger = corpus.ledgers["train"]
     lines = content.count(b"\n") + (not content.endswith(b"\n"))
