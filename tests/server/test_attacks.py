@@ -71,7 +71,7 @@ def test_some_attacks_delay_no_others(model_folder: Path, tmp_path: Path) -> Non
     known = {name: (name, request) for name, request in attacks(20)}
     names = ["lines in all texts", "sentences streamed", "tags", "ignored tags", "20 MiB of a form", "names", "items"]
     names += ["empty lists", "a long query", "an endless head", "a.po", "b.html", "a.docx", "a.tmx", "fuzzed 3"]
-    names += ["20 MiB of columns", "20 MiB of a name", "an ignored tag", "many ignore_tags", "many glossary_ids"]
+    names += ["20 MiB of columns", "an ignored tag", "many ignore_tags"]
     with serving(model_folder, tmp_path) as (port, process):
         sent = [known[name] for name in names]
         # Two of three: other tests use the same cores.
