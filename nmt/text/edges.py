@@ -6,7 +6,7 @@ Corpora seldom have such lines, and there a mark can spoil the whole translation
 
 - before the text: quotes of replies (>), Markdown headings (#), bullets and check boxes, numbers and letters of lists,
   [1] and emoji; a number with a full stop only before a sentence of four words, or a word that also exists in lower
-  case ("1. Mai" is a date), or in a script without capitals;
+  case ("1. Mai" is a date), or in a script without capitals; 1.2 only before such a word;
 - after the text: [1], emoji and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model
   one mark stands there;
 - around the text: quotes and brackets.
@@ -33,8 +33,9 @@ LEAD = re.compile(
     rf"[ \u00a0]*+(?:(?:>[ \u00a0]?)++|\#{{1,6}} |{BULLET}[ \u00a0]+(?:\[[ xX]\] )?|\(?[a-zA-Z]\) |\(?\d{{1,3}}\) "
     rf"|[・※①-⑳][ \u00a0\u3000]*+|[(（]?\d{{1,3}}[)）.．、]\u3000?(?=[{HAN_AND_KANA}])"
     rf"|(?:(?:{EMOJI})[ \u00a0]*+)++"
-    r"|(?P<number>(?:\d{1,3}\.){1,4}|\d{1,3}(?:\.\d{1,3}){2,3}) |\[\d{1,3}\] ?)"
+    r"|(?P<number>(?:\d{1,3}\.){1,4}|\d{1,3}(?:\.\d{1,3}){1,3}) |\[\d{1,3}\] ?)"
 )
+DECIMAL = re.compile(r"\d+\.\d+")
 FOOTNOTE = r"(?:\[\d{1,3}\])++"
 SMILEY = r"(?:[:;=8][-'^o]?[)(\]\[DPpOo3*|/\\]++|[xX]D+|\^_?\^|<3)"
 TRAIL = re.compile(rf"[ \u00a0]*+(?:{FOOTNOTE}|(?:{EMOJI}))|[ \u00a0]++{SMILEY}")
@@ -121,11 +122,13 @@ def take_off(
 
 
 def is_mark(lead: re.Match[str], knows: Knows) -> bool:
-    """Whether this start of a line is a mark: a number with a full stop may be an ordinal."""
+    """Whether this start of a line is a mark: a number with a full stop may be an ordinal, and 2.5 a decimal."""
     if not lead["number"]:
         return True
     text = lead.string[lead.end() :]
     word = re.match(r"[^\W\d_]+", text)
+    if DECIMAL.fullmatch(lead["number"]):
+        return bool(word and word[0][0].isupper() and not ONE_CASE.match(word[0]) and knows(word[0].lower()))
     if word and (word[0][0].lower() == word[0][0].upper() or ONE_CASE.match(word[0])):
         return True
     if not word or word[0] == word[0].lower() or MONTHS.match(text):
