@@ -119,7 +119,9 @@ def require_utf8(start: bytes, name: str) -> None:
     if not encoding and max(even, odd) >= max(LEAST_CONTROLS, len(start) / 4) and max(even, odd) > 3 * min(even, odd):
         encoding = "UTF-16BE" if even > odd else "UTF-16LE"
     if encoding:
-        raise ValueError(f"{name} is {encoding}: convert it with iconv -f {encoding} -t UTF-8; only UTF-8 can be read")
+        file = name if os.path.exists(name) else "FILE"  # it may be standard input
+        command = f"iconv -f {encoding} -t UTF-8 {file} > NEW-FILE"
+        raise ValueError(f"{name} is {encoding}: convert it with {command}; only UTF-8 can be read")
 
 
 def read_lines(path: Path) -> list[str]:

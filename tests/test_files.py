@@ -113,6 +113,7 @@ def test_utf16_is_refused_with_the_command_that_converts_it(tmp_path: Path, text
     with pytest.raises(ValueError, match=r"text is UTF-\d\d.*: convert it with iconv -f (UTF-\w+) -t UTF-8") as error:
         read_lines(tmp_path / "text")
     named = str(error.value).split("iconv -f ")[1].split()[0]
+    assert f"-t UTF-8 {tmp_path / 'text'} > NEW-FILE;" in str(error.value)
     assert (tmp_path / "text").read_bytes().decode(named) == f"{text}\n"
 
 

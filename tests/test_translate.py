@@ -127,7 +127,8 @@ def test_a_byte_order_mark_is_not_translated_and_utf16_is_refused(
     (tmp_path / "b").write_text("Hund\n", "utf-16")
     assert main(files) == 2
     assert capfd.readouterr().err == (
-        f"nmt.translate: {tmp_path / 'b'} is UTF-16: convert it with iconv -f UTF-16 -t UTF-8; only UTF-8 can be read\n"
+        f"nmt.translate: {tmp_path / 'b'} is UTF-16: convert it with "
+        f"iconv -f UTF-16 -t UTF-8 {tmp_path / 'b'} > NEW-FILE; only UTF-8 can be read\n"
     )
 
 

@@ -126,7 +126,8 @@ class Archive:
 def find_directory(data: bytes, most: int) -> tuple[int, int, int]:
     """Where the directory of a zip file begins and ends, and the number of its entries."""
     place = data.rfind(b"PK\5\6", max(0, len(data) - END.size - 0xFFFF))
-    require(place >= 0 and place + END.size <= len(data), "the file isn't a zip file, or its end is missing")
+    problem = "the file isn't a zip file, as all .docx, .xlsx, .odt and .epub files are, or its end is missing"
+    require(place >= 0 and place + END.size <= len(data), problem)
     _, disk, first, n_here, n_members, size, start, comment = END.unpack_from(data, place)
     require(n_members <= most, f"the file has {n_members:,} members: at most {most:,} are read")
     is_whole = disk == first == 0 and n_here == n_members and start + size == place

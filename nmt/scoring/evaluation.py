@@ -15,6 +15,7 @@ from nmt.fields import require
 from nmt.files import read_lines
 from nmt.scoring.metrics import USUAL_METRICS, Metric, Score, check_lines, score
 from nmt.text.markup import Mode
+from nmt.translation.model_folder import EXPORTED, require_model
 from nmt.translation.translator import Translator
 from nmt.version import __version__
 
@@ -40,6 +41,8 @@ def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) 
     prepared = sorted((folder.parent / "data").glob("test*.src"))
     own = [[path, path.with_suffix(".tgt")] for path in prepared]
     files = own if source is None else [[Path(source), *map(Path, references)]]
+    if not files and not (folder / EXPORTED).is_file():
+        require_model(folder)  # its message first: training may not have finished
     require(bool(files), f"{folder} is in no run folder with data/test*.src: give --source and --reference")
     tests = {paths[0].stem: [read_lines(path) for path in paths] for paths in files}
     for paths, lines in zip(files, tests.values(), strict=True):

@@ -98,8 +98,10 @@ class Glossary:
         """For the user: a line for each entry that occurred, and the total."""
         occurred = [(entry, n) for entry in self.entries if (n := self.occurred[entry])]
         lines = [f"  {e.source} → {' | '.join(e.targets)}: {self.met[e]} of {n}" for e, n in occurred]
-        total = f"Glossary: {self.met.total():,} of {self.occurred.total():,} terms met, of {len(lines)} entries"
-        return "\n".join([total, *lines])
+        n, entries = self.occurred.total(), len(self.entries)
+        terms = f"Glossary: {self.met.total():,} of {n:,} term{'s' * (n != 1)} met"
+        total = f"{len(lines):,} of {entries:,} {'entry' if entries == 1 else 'entries'} occurred"
+        return "\n".join([f"{terms}; {total}", *lines])
 
 
 def make_entry(source: str, target: str) -> Entry | None:

@@ -83,8 +83,11 @@ def test_terms_become_constraints_and_are_counted() -> None:
     words.count("Der Hund auf der Wiese", "The dogs on the field")
     words.count("Ein Hund", "A dog.")
     assert words.report() == (
-        "Glossary: 2 of 3 terms met, of 2 entries\n  Hund → dog | dogs: 2 of 2\n  Wiese → meadow: 0 of 1"
+        "Glossary: 2 of 3 terms met; 2 of 3 entries occurred\n  Hund → dog | dogs: 2 of 2\n  Wiese → meadow: 0 of 1"
     )
+    alone = glossary(("Hund", "dog"))
+    alone.count("Der Hund", "The dog")
+    assert alone.report().startswith("Glossary: 1 of 1 term met; 1 of 1 entry occurred\n")
 
 
 def test_a_term_does_not_go_over_the_end_of_a_line_or_segment() -> None:

@@ -72,7 +72,7 @@ def test_constraints_of_the_line_of_the_command_and_of_the_glossary_are_met(tran
     for phrase in ("coffee", "dogs?", "lawns?"):
         assert re.search(rf"\b{phrase}\b", translation)
     assert not re.search(r"\b(men|table)\b", translation)
-    assert glossary.report().startswith("Glossary: 1 of 1 terms met")
+    assert glossary.report().startswith("Glossary: 1 of 1 term met")
 
 
 def test_lines_with_markup_keep_it_and_terms_are_sought_in_their_text_only(translator: Translator) -> None:
@@ -81,7 +81,7 @@ def test_lines_with_markup_keep_it_and_terms_are_sought_in_their_text_only(trans
     line = answer(job, '<p>Der <b data-x="Tisch">Hund</b> Wiese</p><p>Zwei</p>')
     assert re.fullmatch('<p>[^<]*(<b data-x="Tisch">)[^<]+</b>[^<]*</p><p>[^<]+</p>', line)
     assert "lawn" in line
-    assert glossary.report().startswith("Glossary: 1 of 1 terms met")
+    assert glossary.report().startswith("Glossary: 1 of 1 term met")
     assert answer(job, "x <3 und <y>") == translator.translate(["x <3 und <y>"])[0]
 
 
@@ -114,7 +114,7 @@ def test_terms_are_found_in_the_line_as_the_model_reads_it(translator: Translato
     glossary = Glossary([Entry("kleine Hund", ("little cat",))])
     job = Translating(translator, SHORT, Text(translator), glossary=glossary)
     assert "little cat" in answer(job, "Der kleine\xa0Hu\xadnd läuft.")
-    assert glossary.report().startswith("Glossary: 1 of 1 terms met")
+    assert glossary.report().startswith("Glossary: 1 of 1 term met")
 
 
 def test_pairs_too_long_to_be_scored_are_named(translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,7 +263,7 @@ def test_the_command_has_all(auto: str, model_folder: Path, tmp_path: Path, capf
     constraints = ["--glossary", str(tmp_path / "glossary"), "--must=dog|dogs", "--must-not=men", "--prefix=A"]
     assert main([*common, *constraints, "--alignments", "--no-repeat-ngram=2"]) == 0
     output = capfd.readouterr()
-    assert "1 of 1 terms met" in output.err
+    assert "1 of 1 term met" in output.err
     for line in output.out.splitlines():
         assert line.startswith("A")
         assert "dog" in line

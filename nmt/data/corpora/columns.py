@@ -40,7 +40,7 @@ def find_columns(path: Path, cells: list[str], config: DataConfig) -> tuple[list
 
 
 def seem_names(cells: list[str], wanted: list[str]) -> bool:
-    """Whether cells are names of columns, no pair such as Ja and No, or ja and yes: codes that differ, for which two
+    """Whether cells are names of columns, not a pair such as Ja and No, or ja and yes: codes that differ, for which two
     of three hold: one is wanted, all are known, none is written like a word that begins a sentence."""
     names = [cell.lower() for cell in cells]
     if not all(map(COLUMN_NAME.fullmatch, cells)) or len({*names}) < max(2, len(names)):

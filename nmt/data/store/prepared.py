@@ -6,6 +6,7 @@ translations. `data/` and `tokenizer/` have SHA256SUMS, and corpus.json the hash
 is noticed.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -83,6 +84,9 @@ def require_own_run_folder(config: Config, folder: Path) -> None:
     The folder must be new, empty or a run's, and neither a corpus nor the tokenizer may be the folder itself or lie in
     its `data/` or `tokenizer/`.
     """
+    there = next(path for path in (folder, *folder.parents) if os.path.exists(path))
+    usable = there.is_dir() and os.access(there, os.W_OK)
+    require(usable, f"--runs is {config.runs}, but {there} is no folder that can be written to: name another")
     run = folder.resolve()
     tokenizer = Path(config.tokenizer.folder) if config.tokenizer.folder else None
     others = (replace(config.data, corpus=entry.corpus, more=()) for entry in config.data.more)

@@ -282,6 +282,16 @@ def test_a_folder_that_is_no_run_is_refused_and_stays(project: Path, tmp_path: P
     assert tree(project) == before
 
 
+def test_a_place_of_runs_that_is_no_folder_to_write_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cap.xlsx").touch()
+    (tmp_path / "ro").mkdir()
+    monkeypatch.setattr("os.access", lambda place, mode: place != tmp_path / "ro")
+    for name in ("cap.xlsx", "ro"):
+        place = tmp_path / name
+        with pytest.raises(ValueError, match=rf"^--runs is {place}, but {place} is no folder that can be written to"):
+            require_own_run_folder(Config(runs=str(place)), place / "new")
+
+
 @pytest.mark.parametrize("name", ["data", "tokenizer", ".preparing"])
 def test_a_folder_of_the_user_s_own_in_a_run_is_refused_and_stays(tmp_path: Path, name: str) -> None:
     (tmp_path / "config.yaml").write_text("# Written by nmt 0.1.0.\n")
