@@ -101,9 +101,10 @@ def copy_files(
 
 
 def write_checkpoint(folder: Path, files: Mapping[str, Mapping[str, Tensor]], progress: Progress) -> None:
-    """Save the state of a run after `progress.step` steps, with these tensors, unless that checkpoint exists."""
+    """Save the state of a run after `progress.step` steps, with these tensors, unless that checkpoint exists. One that
+    was saved before its validation is replaced after it."""
     target = step_folder(folder, progress.step)
-    if not target.exists():  # an existing checkpoint is complete
+    if not target.exists() or Progress.load(target).validated != progress.validated:
         with whole_folder(target) as draft:
             for file, tensors in files.items():
                 write_tensors(draft / f"{file}.safetensors", tensors)

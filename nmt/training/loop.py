@@ -7,7 +7,7 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -168,7 +168,7 @@ class Trainer:
             KeyboardInterrupt: Ctrl-C was typed or SIGTERM received; the state is saved.
             FloatingPointError: a gradient is not finite.
         """
-        window, started = Window(), time.perf_counter() - self.progress.seconds
+        started = time.perf_counter() - self.progress.seconds
         self.time_is_up = self.progress.seconds >= self.most_seconds
         with self.catching_signals(), self.writer:
             if self.validation_is_due():  # the run was stopped before its next checkpoint
@@ -176,6 +176,8 @@ class Trainer:
                     drop_records_after(monitor.file, self.progress.step, keep_validation=False)
                 self.validate(monitor)
                 self.prune()
+                self.stop_if(self.processes.all_reduce_any(lambda: self.interrupted))
+            window = Window()
             while not self.finished():
                 stopping = self.processes.all_reduce_any(lambda: self.interrupted)
                 self.writer.check()
@@ -202,11 +204,18 @@ class Trainer:
                     if saving:
                         self.prune()
                     window = Window()  # started after the validation, so that its time doesn't count
-                if stopping():  # in all processes after the same step
-                    self.save()
-                    raise KeyboardInterrupt(f"Stopped after step {self.progress.step:,}; all is saved for --resume.")
+                self.stop_if(stopping)
+            if self.time_is_up and self.progress.step < self.config.max_steps:
+                limit = f"The {self.config.max_minutes:g} minutes of training.max_minutes are over"
+                say(f"{limit} after {self.progress.step:,} of {self.config.max_steps:,} steps")
             self.finish_saving()
             self.prune()
+
+    def stop_if(self, stopping: Callable[[], bool]) -> None:
+        """Save all and raise KeyboardInterrupt, in all processes after the same step, if one of them was told to."""
+        if stopping():
+            self.save()
+            raise KeyboardInterrupt(f"Stopped after step {self.progress.step:,}; all is saved for --resume.")
 
     def finished(self) -> bool:
         """Whether a limit, `training.patience` or `training.stop_at` ends the run now."""
@@ -395,11 +404,12 @@ class Trainer:
 
     @contextlib.contextmanager
     def catching_signals(self) -> Iterator[None]:
-        """Let the current step end after Ctrl-C or SIGTERM; a second Ctrl-C stops at once."""
+        """Let the current step or validation end after Ctrl-C or SIGTERM; a second Ctrl-C stops at once."""
 
         def handle(number: int, frame: FrameType | None) -> None:
             self.interrupted = True
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            say("Stopping after this step or validation; Ctrl-C stops at once")
 
         before = {s: signal.signal(s, handle) for s in (signal.SIGINT, signal.SIGTERM)}
         try:

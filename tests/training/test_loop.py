@@ -1,12 +1,14 @@
 """The training loop: it learns, repeats itself, stops and goes on as if it had not, and fails with a reason."""
 
 import math
+import os
 import shutil
 import signal
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import count, islice, takewhile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -80,6 +82,44 @@ def test_an_interrupted_run_goes_on_bit_for_bit(
     validations = [[r for r in records(tmp_path / part) if "validation/nll" in r] for part in ("whole", "parts")]
     assert validations[0] == validations[1]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "Ctrl-C is as it was"
+
+
+def interrupted(trainer: Trainer, validation: int, message: str) -> None:
+    """Train, and press Ctrl-C in this validation."""
+    measure, validations = trainer.validator.measure, count(1)
+
+    def interrupt() -> tuple[dict[str, float], list[str]]:
+        if next(validations) == validation:
+            os.kill(os.getpid(), signal.SIGINT)
+        return measure()
+
+    trainer.validator.measure = interrupt  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt, match=message):
+        run(trainer)
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_ctrl_c_in_a_validation_is_answered_and_its_result_kept(
+    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str], last: bool
+) -> None:
+    whole = run(new_trainer(data, tmp_path / "whole"))
+    interrupted(
+        new_trainer(data, tmp_path / "parts"), 3 if last else 1, f"after step {12 if last else 4}; all is saved"
+    )
+    assert "Stopping after this step or validation; Ctrl-C stops at once" in capsys.readouterr().err
+    resumed = new_trainer(data, tmp_path / "parts")
+    assert [*resumed.progress.validated] == (["4", "8", "12"] if last else ["4"])
+    run(resumed)
+    assert resumed.progress.validated == whole.progress.validated
+    assert without_speed(tmp_path / "parts") == without_speed(tmp_path / "whole")
+
+
+def test_ctrl_c_in_a_validation_that_is_made_up_for_stops_too(data: TrainingData, tmp_path: Path) -> None:
+    trainer = new_trainer(data, tmp_path, max_steps=4)
+    with patch.object(trainer, "validate", side_effect=MemoryError), pytest.raises(MemoryError):
+        run(trainer)
+    interrupted(new_trainer(data, tmp_path, max_steps=4), 1, "Stopped after step 4; all is saved")
+    assert [*new_trainer(data, tmp_path, max_steps=4).progress.validated] == ["4"]
 
 
 def test_the_usual_length_is_that_of_the_sequence_of_a_random_position(data: TrainingData, tmp_path: Path) -> None:
@@ -220,11 +260,15 @@ def test_the_last_epoch_ends_a_run_as_the_last_step_does(data: TrainingData, tmp
     require_equal(more.model, whole.model)
 
 
-def test_the_last_minute_ends_a_run_as_the_last_step_does(data: TrainingData, tmp_path: Path) -> None:
+def test_the_last_minute_ends_a_run_as_the_last_step_does(
+    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for attempt in (1, 2):  # resumed, it ends at once
         short = run(new_trainer(data, tmp_path, max_steps=99, validate_every=99, max_minutes=1e-6))
         assert (attempt, short.progress.step, list(short.progress.validated)) == (attempt, 1, ["1"])
+        assert "The 1e-06 minutes of training.max_minutes are over after 1 of 99 steps" in capsys.readouterr().err
     longer = run(new_trainer(data, tmp_path, max_steps=3, validate_every=99, max_minutes=60.0))
+    assert "are over" not in capsys.readouterr().err
     assert (longer.progress.step, list(longer.progress.validated)) == (3, ["3"])
 
 
