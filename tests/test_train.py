@@ -17,7 +17,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from nmt import Translator, messages
 from nmt.evaluate import main as evaluate_main
-from nmt.extras import typed
+from nmt.extras import install, typed
 from nmt.train import main
 from nmt.translate import main as translate_main
 from nmt.translation.model_folder import Facts
@@ -70,10 +70,13 @@ def start(corpus: Path, *more: str) -> "subprocess.Popen[str]":
     return forks.start(main, arguments(corpus, *more), stderr=subprocess.PIPE, text=True)
 
 
-def test_a_corpus_becomes_a_measured_translator(corpus: Path, stderr_of: Stderr) -> None:
+def test_a_corpus_becomes_a_measured_translator(
+    corpus: Path, stderr_of: Stderr, monkeypatch: pytest.MonkeyPatch
+) -> None:
     val = corpus / "val.en"
     val.write_text("".join(f"{line} {line}\n" for line in val.read_text().splitlines()))  # twice as long
     said = stderr_of(train, corpus, status=0)
+    assert "Watch:      " in said
     run = corpus.parent / "runs" / "de-en-houses"
     report = json.loads((run / "report.json").read_text())
     assert report["commits"] == {}  # of the hub, nothing was read
@@ -101,9 +104,17 @@ def test_a_corpus_becomes_a_measured_translator(corpus: Path, stderr_of: Stderr)
     longest = max(map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]])))
     assert longest <= translator.facts.longest_source <= longest + 6, "a copy has up to three placeholders"
     assert "Chosen for 20 pairs: 44 pieces, 1+1 layers of width 16, dropout 0.3; 6 steps" in said
+    assert "WARNING: 20 training pairs are too few for a translator of any use" in said
+    assert "Translating 2 validation sentences, to know when a translation is unsure" in said
+    assert "WARNING: 2 of these 2 translations are poor (chrF below 40)" in said
+    assert "Measuring the model on 3 test sentences" in said
     assert f"{typed('translate')} --model {run / 'model'}" in said
     assert said.count("reference  the ") == 3, "the test set has three sentences to show"
-    assert "is finished" in stderr_of(train, corpus, status=0)
+    with monkeypatch.context() as patched:
+        patched.setattr("nmt.training.run.find_spec", lambda name: None)
+        said = stderr_of(train, corpus, status=0)
+    assert "is finished" in said
+    assert f"To watch the curves, install TensorBoard first: {install('tensorboard')}" in said
     assert "Its report:" in stderr_of(train, corpus, "--training.threads", "1", status=0)
     assert "training.seed was 1, is 7" in stderr_of(train, corpus, "--training.seed", "7", "--training.threads", "1")
     (corpus / "test_a.en").write_text("the bread is old .\nthe bread is new .\nthe bread is good .\n")

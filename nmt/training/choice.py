@@ -56,7 +56,7 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     settings = flatten(config) | {"tokenizer.vocab_size": prepared.tokenizer.src_vocab_size}
     if config.training.objective == "translation":
         settings["training.best_metric"] = "chrf"  # BLEU of little text is near 0, and needs words between blanks
-    steps, about = config.training.max_steps, ""
+    steps, passes, about = config.training.max_steps, math.inf, ""
     has_model = bool(config.training.start_from)
     for chosen_now in choose_models(pairs, given):
         settings |= {name: value for name, value in chosen_now.items() if not (has_model and name.startswith("model."))}
@@ -67,7 +67,8 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         fitting = 60 * STEPS_SHARE * minutes / seconds
         most = (config.training.max_epochs or math.inf) * steps_a_pass
         steps = choose_steps(pairs, steps_a_pass, min(fitting, most))
-        about = f", {steps / steps_a_pass:.1f} passes over the text, in about "
+        passes = steps / steps_a_pass
+        about = f", {passes:.1f} passes over the text, in about "
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
         if has_model or "model.d_model" in given or is_fast_enough(pairs, steps_a_pass, fitting):
             break
@@ -76,11 +77,14 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
     pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"
     say(f"Chosen for {pairs:,} {unit}s: {pieces}, {layers}, dropout {model.dropout:g}; {steps:,} steps{about}")
+    if passes < 1:
+        say("WARNING: training ends before it has read all of the text once: give it more minutes")
     return chosen
 
 
 def time_steps(config: Config, data: TrainingData) -> tuple[float, float]:
     """The seconds of a step on this machine, and the steps of a pass over the text."""
+    say(f"Timing steps of a model of width {config.model.d_model} on this machine …")
     with TemporaryDirectory() as folder:
         trainer = make_trainer(config, data, Path(folder))
         times = list[float]()

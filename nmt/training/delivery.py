@@ -89,12 +89,18 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     """The facts of a translator."""
     assert isinstance(model, GenerativeModel)
     pairs, best = list[Pair](), list[Translation]()
+    most = max(1, CONFIDENCE_SENTENCES // len(data.validation_sets))
+    n = sum(len(rows[:most]) for _, rows in data.validation_sets)
+    say(f"Translating {n:,} validation sentences, to know when a translation is unsure")
     for tokenizer, rows in data.validation_sets:
         translator = Translator(model, tokenizer, plain(config.search), facts=data.facts)
-        chosen = [data.validation_text[n] for n in rows[: max(1, CONFIDENCE_SENTENCES // len(data.validation_sets))]]
+        chosen = [data.validation_text[row] for row in rows[:most]]
         pairs += chosen
         best += [translations[0] for translations in translator.translate_n_best([source for source, _ in chosen])]
     scores = [CHRF().sentence_score(t.text, [target]).score for t, (_, target) in zip(best, pairs, strict=True)]
+    if (poor := sum(score < POOR for score in scores)) > n / 2:
+        advice = "the model needs more training, or more text"
+        say(f"WARNING: {poor:,} of these {n:,} translations are poor (chrF below {POOR:g}): {advice}")
     familiar = (data.tokenizer.familiar(source, t.text) for (source, _), t in zip(pairs, best, strict=True))
     spellings, shares = zip(*familiar, strict=True)
     lengths = [sum(map(width, side)) for side in zip(*pairs, strict=True)]
@@ -197,6 +203,7 @@ LOSSES = {  # names in the report, and how the user sees them
 def measure_tests(folder: Path, config: Config, tests: dict[str, list[Pair]]) -> dict[str, Any]:
     """The scores of the test sets, those of the first one again, and the number of parameters, of the model in the run
     folder `folder`, loaded in fp32."""
+    say(f"Measuring the model on {sum(map(len, tests.values())):,} test sentences")
     if config.training.objective == "translation":
         translator = Translator.load(folder / "model", config.training.device, precision="fp32")
         parameters = sum(p.numel() for p in translator.model.parameters())

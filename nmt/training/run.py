@@ -42,6 +42,7 @@ from nmt.training.teacher import check_teacher
 from nmt.translation.pair_scorer import load_scorer
 from nmt.version import __version__
 
+FEW_PAIRS = 1000  # with less training text, a translator learns next to nothing
 HARMLESS = ("runs", "training.device", "training.threads", "training.log_every")  # settings that change no result
 
 
@@ -221,6 +222,9 @@ class Run:
         adapters = sum(p.numel() for p in trainer.model.parameters() if p.requires_grad)
         learned = f"adapters, {adapters:,} of " if config.lora.rank else ""
         say(f"Training {learned}{parameters:,} parameters on {n:,} {unit}s: {where}")
+        kept, starts_anew = prepared.ledgers["train"].kept, not config.training.start_from
+        if kept < FEW_PAIRS and config.training.objective == "translation" and starts_anew:
+            say(f"WARNING: {kept:,} training pairs are too few for a translator of any use: it needs many thousands")
         steps, warmup = config.training.max_steps, config.training.warmup_steps
         if 0 < steps <= warmup:
             problem = f"WARNING: training.max_steps is {steps:,} and training.warmup_steps {warmup:,}"
@@ -253,5 +257,7 @@ class Run:
         """Print examples, scores, and the commands to type next."""
         for line in describe(recorded(self.report_file), self.folder):
             say(line)
-        watch = f"{python()} -m tensorboard.main --logdir {self.config.runs}"
-        say(f"Watch:      {watch if find_spec('tensorboard') else install('tensorboard')}")
+        if find_spec("tensorboard"):
+            say(f"Watch:      {python()} -m tensorboard.main --logdir {self.config.runs}")
+        else:
+            say(f"To watch the curves, install TensorBoard first: {install('tensorboard')}")

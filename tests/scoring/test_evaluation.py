@@ -47,6 +47,6 @@ def test_test_sets_are_those_of_the_run_or_the_files_given(tmp_path: Path) -> No
     assert list(found.items()) == [("test_a", [["ein"], ["a"]]), ("test_b", [["ein"], ["a"]])]
     source, target = str(tmp_path / "data" / "train.src"), str(tmp_path / "data" / "train.tgt")
     assert read_test_sets(tmp_path / "model", source, [target, target]) == {"train": [["ein"], ["a"], ["a"]]}
-    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "runs" / "new" / "checkpoints").mkdir(parents=True)
     with pytest.raises(ValueError, match=r"is not a model folder: .* \(its training has not finished\)"):
-        read_test_sets(tmp_path / "run", None, [])
+        read_test_sets(tmp_path / "runs" / "new", None, [])

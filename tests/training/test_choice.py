@@ -81,8 +81,10 @@ def test_without_time_for_four_passes_over_the_text_a_narrower_model_is_chosen(
 
 def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(corpus) == 0
-    run = corpus.parent / "runs" / "de-en-houses"
-    assert "Chosen for 20 pairs: 44 pieces, 1+1 layers of width 16, dropout 0.3; 20 steps" in capsys.readouterr().err
+    run, said = corpus.parent / "runs" / "de-en-houses", capsys.readouterr().err
+    assert "Timing steps of a model of width 16 on this machine" in said
+    assert "Chosen for 20 pairs: 44 pieces, 1+1 layers of width 16, dropout 0.3; 20 steps" in said
+    assert "has read all of the text" not in said
     config = load_config(run / "config.yaml")
     assert (config.training.max_steps, config.training.best_metric, config.training.optimizer) == (20, "chrf", "muon")
     assert (config.tokenizer.vocab_size, config.model.d_ff, config.model.positions) == (60, 32, "rotary")
@@ -104,7 +106,9 @@ def test_a_run_that_goes_on_with_other_minutes_gets_the_steps_that_fit(
     shutil.rmtree(run / "model")
     monkeypatch.setattr(module, "time_steps", lambda config, data: (1.0, 1000.0))
     assert train(corpus, "--resume", "--training.max_minutes", "0.6") == 0
-    assert "dropout 0.3; 28 steps, 0.0 passes over the text" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "dropout 0.3; 28 steps, 0.0 passes over the text" in said
+    assert "WARNING: training ends before it has read all of the text once" in said
     after = load_config(run / "config.yaml")
     assert (before.training.max_steps, after.training.max_steps) == (20, 28)
     assert after.training.warmup_steps == before.training.warmup_steps, "which may not change"
