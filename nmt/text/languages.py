@@ -68,7 +68,14 @@ SCRIPTS = {
 }
 BY_LANGUAGE = {code: frozenset(scripts.split()) for scripts, codes in SCRIPTS.items() for code in codes.split()}
 LATIN = frozenset(("LATIN",))
-BY_TAG = {"Latn": "LATIN", "Cyrl": "CYRILLIC", "Arab": "ARABIC", "Deva": "DEVANAGARI", "Hans": "CJK", "Hant": "CJK"}
+# Of ISO 15924, by their codes: those in SCRIPTS, and those of several.
+TAGS = (
+    "Arab=ARABIC Armn=ARMENIAN Beng=BENGALI Bopo=BOPOMOFO Cans=CANADIAN Cyrl=CYRILLIC Deva=DEVANAGARI Ethi=ETHIOPIC "
+    "Geor=GEORGIAN Grek=GREEK Gujr=GUJARATI Guru=GURMUKHI Hang=HANGUL/CJK Hani=CJK Hans=CJK Hant=CJK Hebr=HEBREW "
+    "Jpan=HIRAGANA/KATAKANA/CJK Khmr=KHMER Knda=KANNADA Kore=HANGUL/CJK Laoo=LAO Latn=LATIN Mlym=MALAYALAM "
+    "Mymr=MYANMAR Orya=ORIYA Sinh=SINHALA Taml=TAMIL Telu=TELUGU Thaa=THAANA Thai=THAI Tibt=TIBETAN Yiii=YI"
+)
+BY_TAG = {pair[:4]: frozenset(pair[5:].split("/")) for pair in TAGS.split()}
 
 
 # By language, the encodings of files that aren't in UTF-8; those of others are in cp1252.
@@ -103,8 +110,8 @@ def scripts_of(code: str) -> frozenset[str]:
     """The scripts of a language, by the first words of the names of their letters in Unicode; none if they are not
     known. `code`: of the language, perhaps with its script (sr-Latn)."""
     language, (_, *tags) = short_code(code), code.replace("_", "-").split("-")
-    if named := [tag for tag in tags if len(tag) == 4 and tag.isalpha()]:
-        return frozenset(BY_TAG[tag] for tag in named if tag in BY_TAG)
+    if script := next((tag.title() for tag in tags if len(tag) == 4 and tag.isalpha()), ""):
+        return BY_TAG.get(script, frozenset())
     return BY_LANGUAGE.get(language, LATIN if language in KNOWN else frozenset())
 
 

@@ -136,7 +136,7 @@ def test_a_folder_must_fit_what_runs_it(model_folder: Path, tmp_path: Path) -> N
     shutil.copytree(model_folder, exported)
     (exported / "config.json").rename(exported / "nmt.json")
     assert read_folder(exported, "ctranslate2").directions == read_folder(model_folder).directions
-    with pytest.raises(ValueError, match="--backend ctranslate2 reads it"):
+    with pytest.raises(ValueError, match="take it with --backend ctranslate2"):
         read_folder(exported)
     with pytest.raises(ValueError, match="CTranslate2 adds no adapters"):
         Models([exported], load, adapters={"law": model_folder}, backend="ctranslate2")
