@@ -41,15 +41,10 @@ def markdown(headings: Sequence[str], lines: Iterable[Iterable[object]]) -> str:
     return "\n".join("| " + " | ".join(row[i] for i in kept) + " |" for row in rows)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names as in "a, b and c"."""
-    return re.sub(", ([^,]*)$", r" and \1", ", ".join(names))
-
-
 def machine(run: Row) -> str:
     has = run["machine"]
     found = ["AVX-512" if has["avx512"] else "AVX2", *(NAMES.get(name, name) for name in ("bf16", "vnni") if has[name])]
-    return f"{has.get('gpu') or has['cpu'] or 'CPU'}, {has['cores']} cores with {listed(found)}"
+    return ", ".join([has.get("gpu") or has["cpu"] or "CPU", f"{has['cores']} cores", *found])
 
 
 def versions(run: Row) -> str:
