@@ -84,8 +84,7 @@ def test_a_corpus_becomes_a_measured_translator(
     assert {"bleu", "chrf", "exact", "bleu_signature", "chrf_signature", "parameters"} <= report.keys()
     assert {"prepare", "train", "evaluate"} == report["seconds"].keys()
     steps = report["training"].pop("steps")
-    assert steps["taken"] == 6
-    assert steps["chosen"] in ([3], [6], [3, 6])
+    assert (steps["taken"], steps["chosen"]) in ((6, [3]), (6, [6]), (6, [3, 6]))
     assert report["training"] == {"device": "cpu", "precision": "fp32"}
     assert {"nmt", "torch", "sacrebleu"} <= report["versions"].keys()
     assert report["bleu_signature"].startswith("BLEU|nrefs:1|case:mixed|")

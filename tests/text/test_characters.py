@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.text.characters import Characters, respellings
+from nmt.text.characters import Characters, respellings, unaccented
 from nmt.text.items import find_items
 from nmt.text.normalise import tidy
 
@@ -140,3 +140,9 @@ def test_letters_and_signs_without_a_piece_are_told_outside_of_items() -> None:
 def test_spellings_are_of_words_that_lost_accents_only() -> None:
     assert respellings("ein Café in São Paulo", "ein Cafe in Sao Paulo") == {"Cafe": "Café", "Sao": "São"}
     assert respellings("René, Rene", "Rene, Rene") == respellings("Straße", "Strasse") == {}
+
+
+def test_marks_that_make_another_letter_are_no_accents() -> None:
+    for text in ("कर्म", "ড়", "かぎ", "ดี", "мой ўсе її"):
+        assert unaccented(text) == text
+    assert unaccented("niño, Ёлка, Ωμέγα, ẹ̀kọ́, سَلَام") == "nino, Елка, Ωμεγα, eko, سلام"
