@@ -2,11 +2,16 @@
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nmt.commands.options import Parser, make_run_parser, run_command
 from nmt.config.names import setting_types
 from nmt.fields import require
 from nmt.messages import console, say
+
+if TYPE_CHECKING:
+    from nmt.config import Config
+    from nmt.data.store.shards import Scorer
 
 EXAMPLE_LINES = """
 python -m nmt.prepare --data.corpus phrasebook
@@ -35,10 +40,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command("prepare", lambda: command(argv))
 
 
+def load_scorer(config: "Config") -> "Scorer":
+    from nmt.translation import pair_scorer  # only now: it imports PyTorch, which takes seconds
+
+    return pair_scorer.load_scorer(config)
+
+
 def command(argv: Sequence[str] | None) -> int:
     given = make_prepare_parser().parse(argv)
 
-    from nmt.data.cleaning import EXAMPLES, ledger_table  # only now: these import PyTorch, and --help should be quick
+    from nmt.data.cleaning import EXAMPLES, ledger_table  # only now: --help should be quick
     from nmt.data.cleaning.losses import describe_losses
     from nmt.data.corpora import corpus_files
     from nmt.data.resolve import resolve
@@ -46,7 +57,6 @@ def command(argv: Sequence[str] | None) -> int:
     from nmt.data.store.prepared import explain, require_own_run_folder, suspicious_corpora
     from nmt.data.store.preparing import prepare, prepare_part
     from nmt.files import locked
-    from nmt.translation.pair_scorer import load_scorer
 
     shown = given.get("explain", "0")
     problem = f"--explain is {shown}: it must be a whole number from 0 to {EXAMPLES}"

@@ -6,11 +6,13 @@ corpus. The training text of a prepared run is read from its Parquet files by th
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from nmt.data.cleaning import Pair
 
@@ -75,8 +77,26 @@ class Texts(Sequence[Pair]):
             self.in_files += len(self.newest)
             self.newest = []
 
+    def take(self, places: Collection[int]) -> dict[int, Row]:
+        """Remove the rows at these places, and return them in their order."""
+        from pyarrow.parquet import read_table, write_table
+
+        taken, first = dict[int, Row](), 0
+        for file in self.files:
+            table = read_table(file)
+            here = np.array([n - first for n in sorted(places) if first <= n < first + len(table)], np.int64)
+            taken |= zip((here + first).tolist(), map(Row, *table.take(here).to_pydict().values()), strict=True)
+            is_left = np.ones(len(table), np.bool_)
+            is_left[here] = False
+            write_table(table.filter(is_left), file, row_group_size=WRITTEN_AT_ONCE, compression="zstd")
+            first += len(table)
+        taken |= {first + n: row for n, row in enumerate(self.newest) if first + n in places}
+        self.newest = [row for n, row in enumerate(self.newest, first) if n not in places]
+        self.in_files -= sum(place < first for place in taken)
+        return taken
+
     def move(self, folder: Path) -> list[Path]:
-        """Move all rows to files in a folder, and return these. Each has CHUNK rows, but for the last one."""
+        """Move all rows to files in a folder, and return these. Each has about CHUNK rows, but for the last one."""
         folder.mkdir(parents=True, exist_ok=True)
         files = [Path(shutil.move(file, folder / file.name)) for file in self.files]
         if self.newest:
@@ -90,7 +110,9 @@ class Texts(Sequence[Pair]):
         yield from self.newest
 
     def __iter__(self) -> Iterator[Pair]:
-        return (row.pair for row in self.rows())
+        for file in self.files:
+            yield from read_columns(file, ("source", "target"))
+        yield from (row.pair for row in self.newest)
 
     def __len__(self) -> int:
         return self.in_files + len(self.newest)
@@ -141,8 +163,13 @@ def writer_of(file: Path) -> "ParquetWriter":
 
 def read_rows(file: Path) -> Iterator[Row]:
     """The rows of a file."""
+    return starmap(Row, read_columns(file, Row._fields))
+
+
+def read_columns(file: Path, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Some columns of the rows of a file."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(file, pre_buffer=False) as parquet:  # else it would read all groups before the first row
-        for batch in parquet.iter_batches(READ_AT_ONCE):
-            yield from map(Row, *(column.to_pylist() for column in batch.columns))
+        for batch in parquet.iter_batches(READ_AT_ONCE, columns=list(names)):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

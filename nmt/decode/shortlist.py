@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.batches import Pairs
-from nmt.data.copies.lexicon import Lexicon
+from nmt.data.copies.lexicon import Ids, Lexicon
 
 CANDIDATES = 16  # of each source piece
 # Weights of links (see `link_weights`), chosen on validation text. With COMMON 0.01 to 0.03, and UNLISTED from 0.02
@@ -50,7 +50,8 @@ class Shortlist:
 
 def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> Shortlist:
     """Learn a shortlist from a corpus of ids."""
-    lexicon = Lexicon(pairs, src_vocab_size, tgt_vocab_size)
+    source_ids, target_ids = (Ids(side.flat.numpy(), side.lengths_N.numpy()) for side in (pairs.source, pairs.target))
+    lexicon = Lexicon(source_ids, target_ids, src_vocab_size, tgt_vocab_size)
     (source, target), probability = lexicon.sides, lexicon.probabilities()
     order = np.lexsort((-probability, source))
     source, target = source[order], target[order]

@@ -61,18 +61,15 @@ class Words:
 
     @classmethod
     def learn(cls, texts: Iterable[str]) -> "Words":
-        anywhere, first, signs, n_texts = Counter[str](), Counter[str](), Counter[str](), 0
-        for text in texts:
-            anywhere.update(WORD.findall(text))
-            first.update(FIRST_WORD.findall(text))
-            signs.update(set(FREE_SIGN.findall(text)))
-            n_texts += 1
+        texts = list(texts)
+        anywhere, first = (Counter(chain.from_iterable(map(kind.findall, texts))) for kind in (WORD, FIRST_WORD))
+        signs = Counter(chain.from_iterable(set(FREE_SIGN.findall(text)) for text in texts))
         for word in [word for word in anywhere if not any(map(str.isalnum, word))]:
             del anywhere[word], first[word]
         middle = anywhere - first
         kept = [word for word, _ in middle.most_common(MOST)]
         others = [word for word, _ in first.most_common(MOST) if word not in middle]
-        usual = (sign for sign, n in signs.items() if n >= min(USUAL_TEXTS, USUAL_SHARE * n_texts))
+        usual = (sign for sign, n in signs.items() if n >= min(USUAL_TEXTS, USUAL_SHARE * len(texts)))
         return cls(frozenset(usual), tuple(kept), tuple(others[: MOST - len(kept)]))
 
     @classmethod

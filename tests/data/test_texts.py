@@ -44,6 +44,18 @@ def test_rows_can_be_read_when_nothing_else_keeps_the_pairs(monkeypatch: pytest.
     assert list(Texts(ROWS).rows()) == ROWS
 
 
+@pytest.mark.parametrize("chunk", [1000, 23, 10, 1])
+def test_rows_that_are_taken_are_gone_and_the_rest_stays_in_order(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    texts = Texts(ROWS)
+    assert list(texts.take({22, 0, 9, 10}).items()) == [(n, ROWS[n]) for n in (0, 9, 10, 22)]
+    left = [row for n, row in enumerate(ROWS) if n not in (0, 9, 10, 22)]
+    assert list(texts.rows()) == left
+    assert len(texts) == len(left)
+    texts.append(ROWS[0])
+    assert list(texts.rows()) == [*left, ROWS[0]]
+
+
 def test_rows_are_divided_among_files_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CHUNK", 3)
     files = [tmp_path / f"{n}" for n in range(3)]

@@ -17,14 +17,14 @@ from nmt.config.cleaning import CleaningConfig
 from nmt.extras import install
 from nmt.text.items import find_items
 from nmt.text.languages import Identifier, identifier, scripts_of, share_in
-from nmt.text.scripts import UNSPACED, without_signs
+from nmt.text.scripts import UNSPACED, without_ascii_signs, without_signs
 from nmt.text.suspicions import MULTIPLIED, is_copy, loops
 
 IsBad = Callable[[str, str], bool]  # of a source and a target
 WINDOW = 13  # words in a row that training text must not share with val and test (Brown et al. 2020, appendix C)
 LANGUAGE_LETTERS = 12  # a shorter text is in no language for sure
 
-NUMBER = re.compile(r"\d+")
+DIGIT, NUMBER = re.compile(r"\d"), re.compile(r"\d+")
 # Also of two digits, as in India: 1,00,000.
 THOUSANDS = re.compile(r"(?<=\d)(?:[.'’\u00a0\u202f ](?=\d{3}(?!\d))|[,٬](?=(?:\d\d[,٬]){0,3}\d{3}(?!\d)))")
 UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
@@ -33,7 +33,7 @@ ADDRESS = re.compile(r"@|://|www\.", re.IGNORECASE)
 
 def letters(text: str) -> str:
     """The letters of a text, in small letters."""
-    return re.sub(r"\d", "", without_signs(text)).casefold()
+    return DIGIT.sub("", without_signs(text)).casefold()
 
 
 def unpunctuated(text: str) -> str:
@@ -44,7 +44,7 @@ def unpunctuated(text: str) -> str:
 
 def alike(text: str) -> str:
     """The same, with 0 for each digit."""
-    return unpunctuated(re.sub(r"\d", "0", text))
+    return DIGIT.sub("0", unpunctuated(text))
 
 
 def few_letters(text: str, least: float) -> bool:
@@ -55,7 +55,7 @@ def few_letters(text: str, least: float) -> bool:
 def numbers(text: str) -> Counter[str]:
     """The numbers of at least two digits (of any script), without marks of thousands. A decimal mark divides a
     number."""
-    text = text if text.isascii() else re.sub(r"\d", lambda digit: str(int(digit[0])), text)
+    text = text if text.isascii() else DIGIT.sub(lambda digit: str(int(digit[0])), text)
     return Counter(number for number in NUMBER.findall(THOUSANDS.sub("", text)) if len(number) > 1)
 
 
@@ -186,28 +186,45 @@ class Repeats:
         """`splits`: pairs (or texts) by the names of their sets; `normal`: sides with equal values repeat each
         other."""
         self.normal = normal
-        self.whole: dict[bytes, str] = {}
+        self.whole: dict[str, str] = {}
         self.windows: dict[bytes, str] = {}
+        self.marks = set[tuple[str, str, str]]()
+        """Words of windows (see `window_marks`): most texts have none of them, which is seen sooner."""
         for split, pairs in splits.items():
             for text in filter(None, (side for pair in pairs for side in pair)):
-                self.whole.setdefault(digest(normal(text)), split)
-                for window in windows(text):
+                self.whole.setdefault(normal(text), split)
+                words = window_words(text)
+                self.marks.update(window_marks(words))
+                for window in windows(words):
                     self.windows.setdefault(window, split)
 
     def find(self, sides: Collection[str]) -> str:
         """Why a training pair must not be learned; empty for a clean one."""
         for text in filter(None, sides if self.whole else ()):
-            if split := self.whole.get(digest(self.normal(text))):
+            if split := self.whole.get(self.normal(text)):
                 return f"nearly in {split}"
-            if split := next((self.windows[window] for window in windows(text) if window in self.windows), ""):
+            words = window_words(text)
+            if self.marks.isdisjoint(window_marks(words)):
+                continue
+            if split := next((self.windows[window] for window in windows(words) if window in self.windows), ""):
                 return f"{WINDOW} words of {split}"
         return ""
 
 
-def windows(text: str) -> Iterator[bytes]:
-    """Each WINDOW words in a row, as digests. Words are what stands between blanks, without case and punctuation."""
+def window_words(text: str) -> list[str]:
+    """What stands between blanks, without case and punctuation; empty for a text that is too short for a window."""
     if text.count(" ") < WINDOW - 1:
-        return
-    words = [word for word in (without_signs(part) for part in text.casefold().split()) if word]
+        return []
+    words = without_ascii_signs(text.casefold(), blanks=True).split()
+    return words if all(map(str.isalnum, words)) else list(filter(None, map(without_signs, words)))
+
+
+def window_marks(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """The first, the middle and the last word of each WINDOW words in a row."""
+    return zip(words, words[WINDOW // 2 :], words[WINDOW - 1 :], strict=False)
+
+
+def windows(words: Sequence[str]) -> Iterator[bytes]:
+    """Each WINDOW words in a row, as digests."""
     for start in range(len(words) - WINDOW + 1):
         yield digest(" ".join(words[start : start + WINDOW]))

@@ -3,13 +3,13 @@
 Shape: U source vocabulary, V target vocabulary. Source: IBM model 1, Brown et al. 1993, section 4.2.
 """
 
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-
-from nmt.data.batches import Pairs
 
 Ints = NDArray[np.int64]
 
@@ -20,14 +20,53 @@ MOST_PAIRS = 2_000_000  # of a larger corpus, the first ones are looked at: each
 ROUNDS = 5
 
 
+@dataclass(frozen=True)
+class Ids:
+    """The ids of one side of the pairs of a corpus. Without PyTorch, whose import takes seconds in each process that
+    prepares a corpus."""
+
+    flat: NDArray[np.integer[Any]]
+    """Those of all texts, one after another."""
+    lengths_N: Ints
+    """The number of ids of each text."""
+
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[int]]) -> "Ids":
+        lengths_N = np.fromiter(map(len, texts), np.int64, len(texts))
+        return cls(np.fromiter(chain.from_iterable(texts), np.int32, lengths_N.sum()), lengths_N)
+
+    def chosen(self, index_B: Ints) -> "Ids":
+        """Those of texts `index_B`."""
+        lengths_B = self.lengths_N[index_B]
+        starts_B = (self.lengths_N.cumsum() - self.lengths_N)[index_B]
+        return Ids(self.flat[runs(starts_B, lengths_B)], lengths_B)
+
+
+def unique(keys: Ints) -> tuple[Ints, Ints]:
+    """The different keys in their order, and the place of each key among them. `np.unique` takes twice as long."""
+    order = np.argsort(keys)
+    keys = keys[order]
+    is_first = np.diff(keys, prepend=keys[:1] - 1) > 0
+    places = np.empty_like(order)
+    places[order] = is_first.cumsum() - 1
+    return keys[is_first], places
+
+
+def runs(starts: Ints, lengths: Ints) -> Ints:
+    """Places that rise by 1 in runs with these starts and lengths."""
+    places: Ints = np.repeat(starts - (lengths.cumsum() - lengths), lengths)
+    places += np.arange(len(places))
+    return places
+
+
 class Lexicon:
     """The pairs of a source and a target piece that occur in a pair of texts together, and how likely each translates
     the other. A cell is a source and a target position of one pair."""
 
-    def __init__(self, pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> None:
-        keys, self.positions = cells(pairs, choose_pairs(pairs, src_vocab_size), tgt_vocab_size)
-        # torch.unique takes a quarter of the time of np.unique.
-        self.keys, self.places = (each.numpy() for each in torch.unique(torch.from_numpy(keys), return_inverse=True))
+    def __init__(self, source: Ids, target: Ids, src_vocab_size: int, tgt_vocab_size: int) -> None:
+        index_B = np.array(choose_pairs(source, target.lengths_N, src_vocab_size), np.int64)
+        keys, self.positions = cells(source.chosen(index_B), target.chosen(index_B), tgt_vocab_size)
+        self.keys, self.places = unique(keys)
         self.sides = np.divmod(self.keys, tgt_vocab_size)
 
     def probabilities(self, given: Literal[0, 1] = 0) -> NDArray[np.float64]:
@@ -42,36 +81,33 @@ class Lexicon:
         return probability
 
 
-def choose_pairs(pairs: Pairs, src_vocab_size: int) -> list[int]:
+def choose_pairs(source: Ids, target_lengths_N: Ints, src_vocab_size: int) -> list[int]:
     """Return the indices of pairs to learn from: with each source piece as often as MOST_CELLS allows (see ENOUGH)."""
-    ids, lengths_N = pairs.source.flat.numpy(), pairs.source.lengths_N[:MOST_PAIRS]
-    ends, sizes = (each.tolist() for each in (lengths_N.cumsum(0), lengths_N * pairs.target.lengths_N[:MOST_PAIRS]))
+    lengths_N = source.lengths_N[:MOST_PAIRS]
+    ends, sizes = (each.tolist() for each in (lengths_N.cumsum(), lengths_N * target_lengths_N[:MOST_PAIRS]))
     chosen: list[int] = []
     for enough in ENOUGH:
         chosen, left, seen_U = [], MOST_CELLS, np.zeros(src_vocab_size, dtype=np.int64)
         for n, (start, end, size) in enumerate(zip([0, *ends], ends, sizes, strict=False)):
-            source = ids[start:end]
-            if size and seen_U[source].min() < enough:
+            ids = source.flat[start:end]
+            if size and seen_U[ids].min() < enough:
                 left -= size
                 if left < 0:
                     break
                 chosen.append(n)
-                seen_U[source] += 1
+                seen_U[ids] += 1
         else:
             break
     return chosen
 
 
-def cells(pairs: Pairs, chosen: list[int], tgt_vocab_size: int) -> tuple[Ints, tuple[Ints, Ints]]:
+def cells(source: Ids, target: Ids, tgt_vocab_size: int) -> tuple[Ints, tuple[Ints, Ints]]:
     """Return source × V + target for each cell, and its source and its target position among those of all pairs."""
-    index = torch.tensor(chosen, dtype=torch.int64)
-    source, target = pairs.source.chosen(index), pairs.target.chosen(index)
-    lengths, starts = (np.repeat(each.numpy(), target.lengths_N) for each in (source.lengths_N, source.starts_N))
-    # Each target position has a cell with each position of its source.
-    sources = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
-    sources += np.arange(len(sources))
+    starts_N = source.lengths_N.cumsum() - source.lengths_N
+    lengths, starts = (np.repeat(each_N, target.lengths_N) for each_N in (source.lengths_N, starts_N))
+    sources = runs(starts, lengths)  # each target position has a cell with each position of its source
     targets = np.repeat(np.arange(len(lengths)), lengths)
-    keys = source.flat.numpy()[sources].astype(np.int64)
+    keys = source.flat[sources].astype(np.int64)
     keys *= tgt_vocab_size
-    keys += target.flat.numpy()[targets]
+    keys += target.flat[targets]
     return keys, (sources, targets)

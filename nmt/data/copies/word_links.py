@@ -7,11 +7,8 @@ Shapes: I tokens of the source, J of the target.
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from nmt.data.batches import Pairs, Sequences
 from nmt.data.cleaning import Pair
-from nmt.data.copies.lexicon import Lexicon
+from nmt.data.copies.lexicon import Ids, Lexicon
 from nmt.text.tokens import words
 
 Link = tuple[int, int]  # a source token and a target token that translate each other
@@ -23,31 +20,36 @@ class Aligner:
     """Links between the words of the pairs of a corpus."""
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
-        sides, sizes = [], []
-        for side in (0, 1):
-            known: dict[str, int] = {}
-            ids = ([known.setdefault(token, len(known)) for token in tokens(pair[side])] for pair in pairs)
-            sides.append(Sequences.of(ids))
-            sizes.append(len(known))
-        self.corpus, self.size = Pairs(*sides), sizes[1]
-        lexicon = Lexicon(self.corpus, *sizes)
-        self.keys, self.probability = lexicon.keys, lexicon.probabilities(0) * lexicon.probabilities(1)
+        known: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self.ids = [
+            [[ids.setdefault(token, len(ids)) for token in tokens(pair[side])] for pair in pairs]
+            for side, ids in enumerate(known)
+        ]
+        size = len(known[1])
+        lexicon = Lexicon(Ids.of(self.ids[0]), Ids.of(self.ids[1]), len(known[0]), size)
+        probabilities = lexicon.probabilities(0) * lexicon.probabilities(1)
+        likely = probabilities >= LEAST
+        self.translations: dict[int, dict[int, float]] = {}
+        """The likely translations of each source word, with their probabilities."""
+        for key, probability in zip(lexicon.keys[likely].tolist(), probabilities[likely].tolist(), strict=True):
+            self.translations.setdefault(key // size, {})[key % size] = probability
 
     def links(self, n: int) -> list[Link]:
         """The links of pair n, in the order of the source. A word that occurs twice on a side has none."""
-        source, target = (side.ids(n).numpy() for side in (self.corpus.source, self.corpus.target))
-        if not (len(source) and len(target)):
-            return []
-        keys_IJ = source[:, None] * self.size + target
-        place_IJ = np.searchsorted(self.keys, keys_IJ).clip(max=len(self.keys) - 1)
-        found_IJ = np.where(self.keys[place_IJ] == keys_IJ, self.probability[place_IJ], 0.0)
-        best_I, best_J = found_IJ.argmax(1), found_IJ.argmax(0)
-        once_I, once_J = ((ids[:, None] == ids).sum(1) == 1 for ids in (source, target))
-        return [
-            (i, int(j))
-            for i, j in enumerate(best_I)
-            if best_J[j] == i and found_IJ[i, j] >= LEAST and once_I[i] and once_J[j]
+        source, target = self.ids[0][n], self.ids[1][n]
+        first_i, first_j = ({word: len(ids) - k for k, word in enumerate(reversed(ids), 1)} for ids in (source, target))
+        found = [
+            (-probability, i, first_j[translation])
+            for word, i in first_i.items()
+            for translation, probability in self.translations.get(word, {}).items()
+            if translation in first_j
         ]
+        best_j, best_i = dict[int, int](), dict[int, int]()
+        for _, i, j in sorted(found):  # of equal probabilities, the first words count
+            best_j.setdefault(i, j)
+            best_i.setdefault(j, i)
+        mutual = sorted((i, j) for i, j in best_j.items() if best_i[j] == i)
+        return [(i, j) for i, j in mutual if source.count(source[i]) == target.count(target[j]) == 1]
 
 
 def tokens(text: str) -> list[str]:

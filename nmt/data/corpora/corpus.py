@@ -141,28 +141,25 @@ def hold_out(corpus: Corpus, needed: Collection[str]) -> Corpus:
     missing = [key for key in needed if not any(split.startswith(key) for split in corpus.ledgers)]
     if not missing:
         return corpus
-    ledger, rows = corpus.ledgers["train"], corpus.train.rows()
+    ledger = corpus.ledgers["train"]
     distinct, first = least_texts(corpus.train, HELD_OUT * len(missing))
     size = min(HELD_OUT, max(1, distinct // HELD_OUT_SHARE))
     kind = "source sentences" if ledger.unit == "pair" else "texts"
     few = f"the corpus {corpus.name} has {distinct} different {kind} and no {' or '.join(missing)} text"
     require(distinct > len(missing) * size, f"{few}: too few to hold some out; give it more, or files for them")
-    train, held_out, places = Texts(), {key: list[Pair]() for key in missing}, dict[int, str]()
+    held_out, places = {key: list[Pair]() for key in missing}, dict[int, str]()
     for k, key in enumerate(missing):
         places |= dict.fromkeys(first[k : size * len(missing) : len(missing)], key)
         ledger.drop(f"held out for {key}", size)
-    for n, row in enumerate(rows):
-        if n in places:
-            held_out[places[n]].append(row.pair)
-        else:
-            train.append(row)
+    for place, row in corpus.train.take(places).items():
+        held_out[places[place]].append(row.pair)
     empty = {key: Ledger(size, unit=ledger.unit) for key in missing}
     splits = ["train", *(["val"] if "val" in missing else []), *corpus.ledgers, *missing]  # the order of tables
     ledgers = {key: (corpus.ledgers | empty)[key] for key in splits}
     reason = f"of its training {ledger.unit}s are held out for it."
     notes = corpus.notes + [f"{corpus.name} has no {key} text: {size:,} {reason}" for key in missing]
     val, tests = held_out.pop("val", corpus.val), corpus.tests | held_out
-    return replace(corpus, train=train, val=val, tests=tests, ledgers=ledgers, notes=notes, chosen=missing)
+    return replace(corpus, val=val, tests=tests, ledgers=ledgers, notes=notes, chosen=missing)
 
 
 def least_texts(pairs: Iterable[Pair], most: int) -> tuple[int, list[int]]:

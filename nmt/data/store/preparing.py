@@ -19,7 +19,7 @@ from nmt.data.cleaning import Ledger, require_pairs
 from nmt.data.cleaning.losses import require_sides
 from nmt.data.corpora import Corpus, load_corpus
 from nmt.data.sections import sections_of, starts_of
-from nmt.data.store.engines import Engine
+from nmt.data.store.engines import Engine, collecting_seldom
 from nmt.data.store.facts import write_facts
 from nmt.data.store.inputs import describe_edits, fingerprints
 from nmt.data.store.prepared import DRAFT, Prepared, input_files, load_finished, require_own_run_folder
@@ -74,7 +74,7 @@ def prepare(
         return load_finished(record, config, folder)
     assert load_scorer or not config.data.scorer
     scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
-    with explaining_stops(folder / DRAFT), naming(folder / DRAFT):
+    with explaining_stops(folder / DRAFT), naming(folder / DRAFT), collecting_seldom():
         draft, stages = begin(corpus, config, folder, scorer)
         for stage in stages:
             stage.do(draft.folder, engine)
@@ -89,7 +89,7 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
     other parts are missing, or this part must be called again after them."""
     require(not config.data.scorer, "--part doesn't go with data.scorer: prepare without --part")
     require_own_run_folder(config, folder)
-    with explaining_stops(folder / DRAFT):
+    with explaining_stops(folder / DRAFT), collecting_seldom():
         with locked(folder, wait=True):
             if read_record(folder):
                 return True

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import accumulate, compress, groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ import numpy as np
 from nmt.config import Config
 from nmt.data.cleaning import EXAMPLES, Examples, Ledger, Pair
 from nmt.data.cleaning.filters import HeldOut, alike_key
+from nmt.data.copies.placeholders import add_placeholders
 from nmt.data.copies.typos import make_typos
 from nmt.data.sections import Section, Tally, cleaners_for, starts_of
 from nmt.data.store.ids import Shard, Side, small
@@ -49,8 +51,8 @@ STATE = "state.json"  # in a draft: what was read
 
 
 def shards_for(pairs: int) -> int:
-    """The number of shards: a power of two."""
-    return 1 << max(0, (pairs - 1).bit_length() - (SHARD - 1).bit_length())
+    """The number of shards: a power of two; at least two of more than half of SHARD, so that two processes work."""
+    return 1 << max(int(pairs > SHARD // 2), (pairs - 1).bit_length() - (SHARD - 1).bit_length())
 
 
 def stored_name(n: int, size: int) -> str:
@@ -67,9 +69,8 @@ def order(pair: Pair) -> tuple[int, Pair]:
     return key_of(pair), pair
 
 
-def row_order(row: Row) -> tuple[int, Pair]:
-    """The same as `order`."""
-    return row.key, row.pair
+row_order: Callable[[Row], Any] = itemgetter(*map(Row._fields.index, ("key", "source", "target")))
+"""The same as `order`, for rows."""
 
 
 @dataclass(frozen=True)
@@ -168,8 +169,6 @@ class Draft:
         data = self.config.data
         if not (data.typos or data.placeholders):
             return []
-        from nmt.data.copies.placeholders import add_placeholders  # only now: it imports PyTorch
-
         copies = list[Row]()
         for corpus, group in groupby(sorted(rows, key=lambda row: row.corpus), key=lambda row: row.corpus):
             pairs = [row.pair for row in group]
@@ -239,24 +238,24 @@ def least_pairs(files: Iterable[Path], characters: int) -> list[Pair]:
     one. Of each shard only those are read that can be among them, one shard after another."""
     import pyarrow
 
-    kept, held, bound = list[tuple[int, Pair]](), 0, (1 << 64, ("", ""))
+    kept, held, bound = list[tuple[int, str, str]](), 0, (1 << 64, "", "")
     for file in files:
         for row in read_rows(file):
-            if row_order(row) > bound:
+            if (placed := row_order(row)) > bound:
                 break
-            kept.append(row_order(row))
+            kept.append(placed)
             held += len(row.source) + len(row.target)
             if held > 1.5 * characters:
                 kept = first_pairs(kept, characters)
-                held, bound = sum(len(a) + len(b) for _, (a, b) in kept), kept[-1]
+                held, bound = sum(len(a) + len(b) for _, a, b in kept), kept[-1]
     pyarrow.default_memory_pool().release_unused()  # training the tokenizer comes next, and needs much
-    return [pair for _, pair in first_pairs(kept, characters)]
+    return [(source, target) for _, source, target in first_pairs(kept, characters)]
 
 
-def first_pairs(pairs: list[tuple[int, Pair]], characters: int) -> list[tuple[int, Pair]]:
+def first_pairs(pairs: list[tuple[int, str, str]], characters: int) -> list[tuple[int, str, str]]:
     """The pairs with the least keys that have so many characters, at least one, and the next one."""
     pairs = sorted(pairs)
-    ends = list(accumulate(len(source) + len(target) for _, (source, target) in pairs))
+    ends = list(accumulate(len(source) + len(target) for _, source, target in pairs))
     return pairs[: max(1, bisect_right(ends, characters)) + 1]
 
 

@@ -4,13 +4,12 @@ from collections import defaultdict
 
 import pytest
 
-from nmt.data.batches import Pairs, Sequences
 from nmt.data.copies import lexicon
-from nmt.data.copies.lexicon import ROUNDS, Lexicon, choose_pairs
+from nmt.data.copies.lexicon import ROUNDS, Ids, Lexicon, choose_pairs
 
 
-def pairs(*sentences: tuple[list[int], list[int]]) -> Pairs:
-    return Pairs(Sequences.of(source for source, _ in sentences), Sequences.of(target for _, target in sentences))
+def ids_of(*sentences: tuple[list[int], list[int]]) -> tuple[Ids, Ids]:
+    return Ids.of([source for source, _ in sentences]), Ids.of([target for _, target in sentences])
 
 
 def plain_model_1(sentences: list[tuple[list[int], list[int]]]) -> dict[tuple[int, int], float]:
@@ -31,7 +30,7 @@ def plain_model_1(sentences: list[tuple[list[int], list[int]]]) -> dict[tuple[in
 
 def test_translations_are_those_of_ibm_model_1() -> None:
     sentences = [([4, 5], [7, 6, 7]), ([5, 6, 4], [8]), ([6], [9, 8]), ([], [4]), ([5], []), ([5, 5], [6])]
-    lexicon, kept = Lexicon(pairs(*sentences), 10, 10), [(s, t) for s, t in sentences if s and t]
+    lexicon, kept = Lexicon(*ids_of(*sentences), 10, 10), [(s, t) for s, t in sentences if s and t]
     sides = [*zip(*(side.tolist() for side in lexicon.sides), strict=True)]
     found = dict(zip(sides, lexicon.probabilities(0).tolist(), strict=True))
     assert found == pytest.approx(plain_model_1(kept))
@@ -40,11 +39,11 @@ def test_translations_are_those_of_ibm_model_1() -> None:
 
 
 def test_of_a_large_corpus_the_pairs_with_rare_words_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = pairs(*[([4, 5], [6])] * 50, ([4, 8], [7]), ([], [7]), *[([4, 5], [6])] * 5, ([9, 5, 5], [6]))
-    assert len(choose_pairs(corpus, 10)) == 57
+    source, target = ids_of(*[([4, 5], [6])] * 50, ([4, 8], [7]), ([], [7]), *[([4, 5], [6])] * 5, ([9, 5, 5], [6]))
+    assert len(choose_pairs(source, target.lengths_N, 10)) == 57
     monkeypatch.setattr(lexicon, "MOST_CELLS", 30)
-    assert choose_pairs(corpus, 10) == [*range(10), 50, 57], "ten times where there is room"
+    assert choose_pairs(source, target.lengths_N, 10) == [*range(10), 50, 57], "ten times where there is room"
     monkeypatch.setattr(lexicon, "MOST_CELLS", 8)
-    assert choose_pairs(corpus, 10) == [0, 50, 57]
+    assert choose_pairs(source, target.lengths_N, 10) == [0, 50, 57]
     monkeypatch.setattr(lexicon, "MOST_CELLS", 3)
-    assert choose_pairs(corpus, 10) == [0]
+    assert choose_pairs(source, target.lengths_N, 10) == [0]
