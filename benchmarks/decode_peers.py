@@ -22,6 +22,7 @@ import torch
 
 from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.ctranslate2 import PATIENCE
 from nmt.fields import require
 from nmt.interop.export import export
 from nmt.model.positions import sinusoids
@@ -53,10 +54,10 @@ class Job:
 
 def ctranslate2(job: Job, compute_type: str) -> Peer:
     """CTranslate2 in its fastest mode: a worker of one thread for each core, or one worker with all threads. On a GPU,
-    one worker."""
+    one worker. With ":patience", it searches as long as nmt does; its own beam search ends earlier, with less BLEU."""
     from ctranslate2 import Translator
 
-    on_gpu = torch.cuda.is_available()
+    on_gpu, (compute_type, _, is_patient) = torch.cuda.is_available(), compute_type.partition(":")
     threads = torch.get_num_threads()
     pieces = [job.tokenizer.source_pieces(ids) for ids in job.sources]
     number = {piece: i for i, piece in enumerate(job.tokenizer.target_pieces(range(job.tokenizer.tgt_vocab_size)))}
@@ -76,7 +77,12 @@ def ctranslate2(job: Job, compute_type: str) -> Peer:
 
     def translate(mode: str) -> list[list[int]]:
         results = translators[mode].translate_batch(
-            pieces, beam_size=job.beam, max_batch_size=job.batch, max_decoding_length=MAX_LENGTH, length_penalty=1.0
+            pieces,
+            beam_size=job.beam,
+            patience=PATIENCE if is_patient else 1.0,
+            max_batch_size=job.batch,
+            max_decoding_length=MAX_LENGTH,
+            length_penalty=1.0,
         )
         return [[number[piece] for piece in result.hypotheses[0]] for result in results]
 
@@ -190,6 +196,7 @@ def copy_attention(attention: Any, weights: Weights, fused: list[str]) -> None:
 PEERS: dict[str, tuple[Callable[[Job, str], Peer], str]] = {
     "ctranslate2-float32": (ctranslate2, "float32"),
     "ctranslate2-int8": (ctranslate2, "int8"),
+    "ctranslate2-int8:patience": (ctranslate2, "int8:patience"),
     "ctranslate2-float16": (ctranslate2, "float16"),
     "ctranslate2-int8_float16": (ctranslate2, "int8_float16"),
     "transformers": (transformers, "float32"),

@@ -82,7 +82,7 @@ def mebibytes(part: Row) -> str:
     return f"{part['memory'] / 2**20:,.0f}"
 
 
-EXTRAS = {"ids": "ids to ids", "pytorch": "PyTorch"}
+EXTRAS = {"ids": "ids to ids", "pytorch": "PyTorch", "patience": "searching as long as nmt"}
 
 
 def system(row: Row) -> str:

@@ -19,6 +19,7 @@ replaced by the nearest form of which every character has a piece; without such 
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from nmt.text.items import NO_USER_ITEMS, outside_items
 from nmt.text.scripts import ONE_CASE, WORD
@@ -33,6 +34,7 @@ IN_WORD = r"[^\s\d!-/:-@\[-`{-~«»…°\u2010-\u2015]"  # or a mark of one
 NO_BREAK = re.compile(rf"(?<={IN_WORD})[\u00a0\u202f](?={IN_WORD})")
 JOINERS = "\u200c\u200d"
 # Arabic, Syriac, N'Ko and others; the scripts of India; Burmese; Khmer and Mongolian.
+NOT_ASCII = re.compile(r"[^\0-\x7f]")
 USES_JOINERS = re.compile("[\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefe]")
 VOICED = "\uff9e\uff9f"  # half-width marks of kana, which join the letter before them
 SIMILAR = {
@@ -157,14 +159,17 @@ def respellings(line: str, readable: str) -> dict[str, str]:
 def unaccented(text: str) -> str:
     """The text without accents, and without the vowel marks of Hebrew and Arabic. Marks that make another letter stay:
     those of kana, India and Thai, and of й, ў and ї."""
-    parts = re.split("([йўїЙЎЇ])", unicodedata.normalize("NFC", text))
-    parts[::2] = ("".join(filter(is_no_accent, unicodedata.normalize("NFD", part))) for part in parts[::2])
-    return unicodedata.normalize("NFC", "".join(parts))
+    composed = unicodedata.normalize("NFC", text)
+    return unicodedata.normalize("NFC", NOT_ASCII.sub(lambda character: without_accent(character[0]), composed))
 
 
-def is_no_accent(character: str) -> bool:
-    kind = unicodedata.combining(character)  # Unicode's class of combining marks
-    return kind < 10 or 36 < kind < 200
+@lru_cache(maxsize=4096)
+def without_accent(character: str) -> str:
+    if character in "йўїЙЎЇ":
+        return character
+    # Unicode's class of each combining mark.
+    classes = ((c, unicodedata.combining(c)) for c in unicodedata.normalize("NFD", character))
+    return "".join(c for c, kind in classes if kind < 10 or 36 < kind < 200)
 
 
 def is_unaccented(text: str) -> bool:

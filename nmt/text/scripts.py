@@ -32,6 +32,7 @@ ASIAN = SOUTH_EAST_ASIAN + EAST_ASIAN
 # Scripts whose letters have two forms for Unicode, but are usually written in one: Cherokee in capitals, Georgian in
 # small letters. A line in one of them isn't written in capitals, nor without them.
 ONE_CASE = re.compile("[\u10a0-\u10ff\u1c90-\u1cbf\u13a0-\u13ff\u2d00-\u2d2f\uab70-\uabbf]")
+NOT_LATIN = re.compile("[\u01bb-\U0010ffff]")  # before these, all letters but "ª" and "º" have two cases
 JOINERS = "_\u00ad\u200c\u200d"  # in words, though no letters: low line, soft hyphen, zero-width non-joiner, joiner
 NOT_LETTER = re.compile(rf"[{UNSPACED}\ufe00-\ufe0f]")  # variation selectors are marks, but follow emoji
 LETTERS_END = 0x40000  # from here on, planes are unassigned or private, except for tags and variation selectors
@@ -63,9 +64,8 @@ def without_ascii_signs(text: str, *, blanks: bool = False) -> str:
 
 def is_uncased(text: str) -> bool:
     """Whether a text has letters of a script without capitals, or of one of ONE_CASE. "ª" and "º" are Spanish."""
-    if text.isascii():
-        return False
-    return bool(ONE_CASE.search(text)) or any(unicodedata.category(c) == "Lo" for c in text if c not in "ªº")
+    others = NOT_LATIN.findall(text)
+    return bool(others) and (bool(ONE_CASE.search(text)) or any(unicodedata.category(c) == "Lo" for c in others))
 
 
 def is_combining(character: str) -> bool:

@@ -225,6 +225,9 @@ def cased_words(line: str) -> list[str]:
 def casing_of(line: str) -> Callable[[str], str] | None:
     """How words are written: all in capitals, all in small letters, or three or more with a capital; None if
     otherwise."""
+    all_words = WORD.findall(prose(line))
+    if any(word[0].islower() for word in all_words) and any(word[0].isupper() for word in all_words):
+        return None  # as nearly all lines: the rest takes its time
     words = cased_words(line)
     if len(words) < 2:
         return None
