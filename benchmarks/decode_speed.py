@@ -27,8 +27,15 @@ if TYPE_CHECKING:
     from nmt.translation.translator import Translator
 
 ON_GPU = ("ctranslate2-float16", "ctranslate2-int8_float16")
-PEERS = ("ctranslate2-float32", "ctranslate2-int8", "transformers", "transformers-bfloat16", *ON_GPU)
-ALL_PEERS = PEERS[:3]  # of a CPU
+PEERS = (
+    "ctranslate2-float32",
+    "ctranslate2-int8",
+    "ctranslate2-int8:patience",
+    "transformers",
+    "transformers-bfloat16",
+    *ON_GPU,
+)
+ALL_PEERS = PEERS[:4]  # of a CPU
 SETTINGS = ("1x1", "1x16", "1x64", "5x1", "5x16", "5x64")
 
 
