@@ -113,6 +113,8 @@ def measure(args: argparse.Namespace, files: Path, setting: str) -> list[Figures
     beam, batch = map(int, setting.split("x"))
     commands = [(("nmt", dtype), own_command(args, files, dtype, setting)) for dtype in args.dtype or ["auto"]]
     for peer in args.peer:
+        if beam == 1 and peer.endswith(":patience"):
+            continue  # greedy search has none
         system, _, dtype = peer.partition("-")
         commands.append(((system, dtype or "float32"), command_of(peer, args, files, setting)))
     found = []
