@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.text.scripts import LETTERS_END, is_letter
-from nmt.vocabulary import FIRST_PIECE
+from nmt.vocabulary import EOS, FIRST_PIECE
 
 Ints = NDArray[np.intp]
 
@@ -142,13 +142,17 @@ class UnfinishedWord:
     of it and more.
     """
 
-    def __init__(self, surfaces: Surfaces, n_before: int, text: bytes) -> None:
-        """`n_before`: the number of pieces of the prefix before `text`, whose pieces are not fixed."""
+    def __init__(self, surfaces: Surfaces, n_before: int, text: bytes, *, ended: bool = False) -> None:
+        """`n_before`: the number of pieces of the prefix before `text`, whose pieces are not fixed; `ended`: whether
+        another word must follow, or the end."""
+        text = text + b" " if ended else text
         self.n_before, self.end = n_before, len(text)
         # For each state: the state after each piece that writes only this text, and the pieces that write more.
         self.inside = [dict(self.parts(surfaces, text, state)) for state in range(self.end)]
         rests = [text[state:] for state in range(self.end)]
         self.beyond = [surfaces.between(rest + b"\0", rest + b"\xff") for rest in rests]
+        if ended:
+            self.beyond[-1] = [*self.beyond[-1], EOS]
         # The fewest pieces that are needed after each state.
         self.needed = [math.inf] * self.end + [0.0]
         for state in range(self.end - 1, -1, -1):

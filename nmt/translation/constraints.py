@@ -64,8 +64,9 @@ class ConstraintCompiler:
         prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
         require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
         phrases = self.automata.find(constraints)
-        unfinished = self.engine.takes_phrases and not constraints.prefix[-1:].isspace()
-        word, spelled = self.unfinished_word(prefix) if unfinished else None, self.spelled(phrases) if phrases else ()
+        ended = constraints.prefix[-1:].isspace()
+        word = self.unfinished_word(prefix, ended=ended) if self.engine.takes_phrases else None
+        spelled = self.spelled(phrases) if phrases else ()
         compiled = CompiledConstraints(prefix, phrases, word, spelled)
         n = len(compiled.prefix) + compiled.n_required
         require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
@@ -87,13 +88,14 @@ class ConstraintCompiler:
         usual = ((p.left and b"".join(surfaces[i] for i in ids) == b" " + p.utf8, ids) for p, ids in pairs)
         return tuple(ids if is_usual else () for is_usual, ids in usual)
 
-    def unfinished_word(self, prefix: Sequence[int]) -> UnfinishedWord | None:
-        """The last word of a prefix, if it ends with a letter: the translation may need a longer word there."""
+    def unfinished_word(self, prefix: Sequence[int], *, ended: bool) -> UnfinishedWord | None:
+        """The last word of a prefix, if it ends with a letter: the translation may need a longer word there, or none
+        if a blank has `ended` it."""
         pieces = self.tokenizer.target_pieces(prefix)
         n_before = max((i for i, piece in enumerate(pieces) if SPACE in piece), default=0)
         text = b"".join(map(surface, pieces[n_before:]))
         letter = text[-1:] and is_letter(text.decode(errors="replace")[-1])
-        return UnfinishedWord(self.automata.surfaces, n_before, text) if letter else None
+        return UnfinishedWord(self.automata.surfaces, n_before, text, ended=ended) if letter else None
 
     def problem(self, constraints: Constraints, search: SearchConfig) -> str:
         """The reason, for the user, if constraints can't be met; empty if they can."""

@@ -116,8 +116,19 @@ def test_only_the_last_word_of_a_prefix_that_ends_with_a_letter_may_have_other_p
         return text
 
     assert [fixed(prefix) for prefix in ("The little do", "The", "The 12")] == ["The little", "", "The"]
-    for prefix in ("The little do ", "The little,", "The 語"):
-        assert fixed(prefix) == prefix.strip()
+    for prefix in ("The little,", "The 語"):
+        assert fixed(prefix) == prefix
+
+
+def test_after_a_blank_at_the_end_of_a_prefix_another_word_begins_or_the_translation_ends(
+    translator: Translator,
+) -> None:
+    search = replace(SHORT, beam_size=4, n_best=4, batch_size=64)
+    prefixes = ["The little do ", "A", "A ", "a young man "]
+    lists = translator.translate_n_best([Request("Hund", Constraints(prefix)) for prefix in prefixes], search)
+    for prefix, found in zip(prefixes, lists, strict=True):
+        assert all(best.text == prefix.strip() or best.text.startswith(prefix) for best in found)
+    assert any(not best.text.startswith("A ") for best in lists[1]), "without a blank the word may go on"
 
 
 def test_an_automaton_is_made_once_for_equal_constraints_and_surfaces_once_for_a_vocabulary(
