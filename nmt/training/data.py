@@ -83,7 +83,7 @@ class TrainingData:
     def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":
         encoded = encode_pairs(tokenizer, train)
         facts = source_facts(tokenizer, encoded.source)
-        tokenizer = tokenizer.with_words(learn_words(tokenizer, train))
+        tokenizer = tokenizer.with_words(learn_words(tokenizer, [source for source, _ in train]))
         return cls(tokenizer, encoded, encode_pairs(tokenizer, validation), validation, facts)
 
     def as_read(self, config: Config) -> "TrainingData":

@@ -2,12 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
-from nmt.data.cleaning import Pair
-from nmt.data.texts import Row, read_rows
+from nmt.data.texts import read_columns
 from nmt.data.tokenizer import WORDS, Tokenizer
 from nmt.files import write_json, write_text
 from nmt.text.sentences import MARKS, split_sentences
@@ -20,11 +19,11 @@ WORDS_SOURCES = 500_000  # at most so many sources are read for their words
 FACTS = "facts.json"
 
 
-def learn_words(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Words | None:
+def learn_words(tokenizer: Tokenizer, sources: Sequence[str]) -> Words | None:
     """The words of a sample of the sources; None without sources, or if they are read by another library's rules."""
-    step = math.ceil(len(pairs) / WORDS_SOURCES)
-    has_sources = bool(pairs and pairs[0][0]) and not tokenizer.mapped
-    return Words.learn(tokenizer.readable(source) for source, _ in pairs[::step]) if has_sources else None
+    step = math.ceil(len(sources) / WORDS_SOURCES)
+    has_sources = bool(sources and sources[0]) and not tokenizer.mapped
+    return Words.learn(map(tokenizer.readable, sources[::step])) if has_sources else None
 
 
 def usual_sentences(sources: Sequence[str]) -> int:
@@ -39,20 +38,21 @@ def final_mark(sources: Sequence[str]) -> str:
     return max(marks, key=lambda mark: (marks[mark], mark)) if marks.total() >= FINAL_SHARE * len(sources) > 0 else ""
 
 
-def sample(files: Sequence[Path], most: int, *, changed: bool) -> Iterator[Row]:
-    """About so many rows of shards: the first ones of each, which are a random sample. `changed`: copies too that nmt
-    has changed."""
-    shards = ((row for row in read_rows(file) if changed or not row.changed) for file in files)
-    return chain.from_iterable(islice(rows, math.ceil(most / len(files))) for rows in shards)
+def sample(files: Sequence[Path], most: int, *, changed: bool) -> list[str]:
+    """About so many sources of shards: the first ones of each, which are a random sample. `changed`: copies too that
+    nmt has changed."""
+    shards = (read_columns(file, ("source", "changed")) for file in files)
+    sources = ((source for source, is_copy in rows if changed or not is_copy) for rows in shards)
+    return [source for shard in sources for source in islice(shard, math.ceil(most / len(files)))]
 
 
 def write_facts(tokenizer: Tokenizer, files: Sequence[Path], longest_source: int, folder: Path) -> None:
     """Learn the facts of the text in these files, and write them to facts.json and words.txt in the folder."""
     facts: dict[str, int | str] = {"longest_source": longest_source}
     if longest_source:
-        sources = [row.source for row in sample(files, MEASURED_SOURCES, changed=True)]
+        sources = sample(files, MEASURED_SOURCES, changed=True)
         facts |= {"usual_sentences": usual_sentences(sources), "final_mark": final_mark(sources)}
     write_json(folder / FACTS, facts)
-    pairs = [row.pair for row in sample(files, WORDS_SOURCES, changed=False)]  # misspelled words are no words
-    if words := learn_words(tokenizer, pairs):
+    # Misspelled words are no words.
+    if words := learn_words(tokenizer, sample(files, WORDS_SOURCES, changed=False)):
         write_text(folder / WORDS, [words.dump()])

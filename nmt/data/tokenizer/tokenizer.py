@@ -241,7 +241,7 @@ def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: S
     """The ids of sources (side 0) or targets (side 1), with what tells a model their language. `starts`: what each pair
     begins with."""
     ids = tokenizer.encode_target(texts) if side else tokenizer.encode_source(texts)
-    return [start[side] + text if text else text for start, text in zip(starts, ids, strict=True)]
+    return [start[side] + text if text and start[side] else text for start, text in zip(starts, ids, strict=True)]
 
 
 def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[Pair], starts: Sequence[Start] = ()) -> "Pairs":
