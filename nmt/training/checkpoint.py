@@ -222,12 +222,13 @@ def validated_weights(checkpoint: Path) -> dict[str, Tensor]:
 
 
 def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the checkpoints' validated weights, in float32 (Junczys-Dowmunt et al. 2016, section 2.3)."""
-    total: dict[str, Tensor] = {}
-    for checkpoint in checkpoints:
+    """The mean of the checkpoints' validated weights, in float32 (Junczys-Dowmunt et al. 2016, section 2.3). What is
+    equal in all of them, such as frozen weights, stays as it is."""
+    mean: dict[str, Tensor] = {}
+    for number, checkpoint in enumerate(checkpoints, start=1):
         for name, tensor in validated_weights(checkpoint).items():
-            total[name] = total[name] + tensor.float() if name in total else tensor.float()
-    return {name: tensor / len(checkpoints) for name, tensor in total.items()}
+            mean[name] = mean[name].lerp(tensor.float(), 1 / number) if name in mean else tensor.float()
+    return mean
 
 
 def choose_weights(folder: Path, progress: Progress, validator: Validator) -> tuple[list[int], dict[str, Tensor]]:

@@ -208,9 +208,6 @@ class Run:
             steps = {"taken": progress.step, "chosen": chosen}  # several chosen: the weights are their mean
             device, precision = str(trainer.numerics.device), "bf16" if trainer.numerics.bf16 else "fp32"
             write_json(self.training_file, {"steps": steps, "device": device, "precision": precision})
-            if config.lora.rank:  # not their mean, which is rounded
-                frozen = ((name, p) for name, p in trainer.model.named_parameters() if not p.requires_grad)
-                weights |= {name: p.detach().cpu() for name, p in frozen}
             write_model(self.folder / "model", weights, data, config, prepared.name, trainer.numerics.device)
 
     def announce(self, trainer: Trainer, prepared: Prepared) -> None:
