@@ -111,8 +111,7 @@ class Beams:
         constraints = constraints or [NO_CONSTRAINTS] * n_sentences
         sentences = zip(lengths, rooms, constraints, strict=True)
         self.limits = [longest_output(n_source, options, most, c) for n_source, most, c in sentences]
-        self.min_length, n_steps = min([options.min_length, *self.limits]), max(self.limits) + 1
-        self.is_cut = False
+        self.is_cut, n_steps = False, max(self.limits) + 1
         self.sentences_N = torch.arange(n_sentences, device=device)  # their indices among the B sentences
         self.limits_N = torch.tensor(self.limits, device=device)  # most pieces of their translations, without EOS
         self.tokens_NK = torch.full((n_sentences, 1), BOS, device=device)  # the newest token of each hypothesis
@@ -124,9 +123,7 @@ class Beams:
         self.worst_N = torch.full((n_sentences,), -inf, device=device)
         self.cache = model.start(src_BS, src_mask_BS, n_steps, beam_size)
         self.rules = make_rules(options, self.limits, constraints, device)
-        # Pieces that are never written, and those that aren't before `min_length` pieces.
-        self.never_X = torch.tensor(forbidden_ids(options), device=device)
-        self.never_early_X = torch.cat([self.never_X, torch.tensor([EOS], device=device)])
+        self.never_X = torch.tensor(forbidden_ids(options), device=device)  # pieces that are never written
         self.slots_K = torch.arange(beam_size, device=device)
         # For each step and slot: the continuation, as a place parent × V + token, and the model's log-probability.
         self.places_TBK = torch.zeros(n_steps, n_sentences, beam_size, dtype=torch.int64, device=device)
@@ -137,7 +134,7 @@ class Beams:
 
     def cut(self) -> None:
         """Lower all limits to the present length: in the next step, hypotheses can only end."""
-        self.is_cut, self.min_length = True, 0
+        self.is_cut = True
         self.limits_N = self.limits_N.clamp(max=self.steps)
         for b in self.sentences_N.tolist():
             self.limits[b] = min(self.limits[b], self.steps)
@@ -146,7 +143,9 @@ class Beams:
         """Continue every live hypothesis by one token."""
         own_NKV = self.model.step(self.tokens_NK, self.cache).log_softmax(-1)
         ruled_NKV = own_NKV if all(rule.only_forbids for rule in self.rules) else own_NKV.clone()
-        ruled_NKV.index_fill_(2, self.never_X if self.steps >= self.min_length else self.never_early_X, -inf)
+        ruled_NKV.index_fill_(2, self.never_X, -inf)
+        if self.steps < self.options.min_length:  # where the model has no room for so many, the limit is less
+            ruled_NKV[:, :, EOS].masked_fill_((self.limits_N > self.steps)[:, None], -inf)
         for rule in self.rules:
             rule.apply(ruled_NKV, own_NKV, self.steps)
         if self.steps in self.limits:  # what has reached its limit can only end

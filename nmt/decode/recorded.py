@@ -38,13 +38,12 @@ class RecordedBeams(Beams):
         self.state: SearchState | None = None
         if isinstance(model, RecordedModel) and isinstance(self.cache, RecordedCache) and not self.rules:
             self.state = SearchState.of(model, self.cache.buffers, self.options)
-            self.state.begin(self.limits_N, self.min_length)
+            self.state.begin(self.limits_N, self.options.min_length)
 
     def cut(self) -> None:
         super().cut()
         if self.state:
             self.state.limits_N.clamp_(max=self.steps)
-            self.state.least_1.zero_()
 
     def step(self) -> None:
         if not self.state:
@@ -108,9 +107,9 @@ class SearchState:
         scores_NK, limits_N, step_1 = self.scores_NK[:n], self.limits_N[:n], buffers.position_1
         states_RM = self.model.model.newest_states(buffers.tokens_NW[:n], buffers)
         own_NKV = apply(self.model.output, states_RM).float().view(n, K, V).log_softmax(-1)
-        full_N11 = (limits_N == step_1)[:, None, None]  # what has reached its limit can only end
-        own_NKV.masked_fill_(self.never_V | (full_N11 & self.not_eos_V), -inf)
-        own_NKV[:, :, EOS].masked_fill_(step_1 < self.least_1, -inf)
+        full_N1 = (limits_N == step_1)[:, None]  # what has reached its limit can only end
+        own_NKV.masked_fill_(self.never_V | (full_N1[:, None] & self.not_eos_V), -inf)
+        own_NKV[:, :, EOS].masked_fill_(~full_N1 & (step_1 < self.least_1), -inf)
         totals_NK, places_NK = best_continuations(scores_NK, own_NKV, K)
         self.places_TNK[:, :n].index_copy_(0, step_1, places_NK[None])
         self.log_probs_TNK[:, :n].index_copy_(0, step_1, own_NKV.flatten(1).gather(1, places_NK)[None])
