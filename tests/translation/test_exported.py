@@ -74,7 +74,7 @@ def test_scores_of_hypotheses_are_forced_scores_and_they_are_in_order(foreign: T
 
 def test_greedy_search_prefixes_and_limits_are_followed(foreign: Translator, own: Translator) -> None:
     greedy = replace(SEARCH, beam_size=1, n_best=1)
-    requests = [Request(line, Constraints(prefix="The dog ")) for line in LINES]  # a whole word
+    requests = [Request(line, Constraints(prefix="The dog,")) for line in LINES]  # no word that may go on
     for settings in (greedy, replace(greedy, min_length=9), replace(greedy, max_length=0, max_length_ratio=0.2)):
         ours, theirs = (t.translate_n_best([*LINES, "", *requests], settings) for t in (own, foreign))
         assert [best.text for best, *_ in theirs] == [best.text for best, *_ in ours]
