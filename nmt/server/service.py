@@ -41,10 +41,11 @@ class Service:
     def routes(self) -> list[BaseRoute]:
         """Those of all APIs."""
         models, engine, documents, glossaries = self.models, self.engine, self.documents, self.glossaries
+        own = native.Own(models, engine, documents, glossaries, self.scorers)
         known = (
             (libretranslate.show, libretranslate.operations(self.config, models, engine, documents)),
             (deepl.show, deepl.operations(models, engine, documents, glossaries)),
-            (native.show, native.operations(models, engine, documents, glossaries, self.scorers)),
+            (native.show, native.operations(own)),
         )
         return [
             Route(operation.path, Endpoint(self.gate, show, operation), methods=operation.methods.split())

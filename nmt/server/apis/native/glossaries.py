@@ -1,5 +1,6 @@
 """Glossaries of our own API, by name."""
 
+from dataclasses import dataclass
 from functools import partial
 
 from starlette.responses import JSONResponse, Response
@@ -15,8 +16,8 @@ from nmt.server.work.owners import Work
 from nmt.server.work.queue import Engine
 
 
-def glossary_operations(models: Models, engine: Engine, store: Glossaries) -> list[Operation]:
-    api, at = OwnGlossaries(models, engine, store), partial(Operation, auth="own")
+def glossary_operations(api: "OwnGlossaries") -> list[Operation]:
+    at = partial(Operation, auth="own")
     path, name, query = "/v1/glossaries", "/v1/glossaries/{name:path}", ("source", "target")
     return [
         at("GET", path, api.list, "The stored glossaries.", v1.GlossaryList),
@@ -37,14 +38,16 @@ def find_dictionary(store: Glossaries, work: Work, name: str, direction: Directi
     return dictionary
 
 
+@dataclass(frozen=True)
 class OwnGlossaries:
     """The handlers: each glossary has a name, and entries for a direction or several."""
 
-    def __init__(self, models: Models, engine: Engine, store: Glossaries) -> None:
-        self.models, self.run, self.store = models, engine.places.run, store
+    models: Models
+    engine: Engine
+    store: Glossaries
 
     async def list(self, call: Call) -> Response:
-        found = await self.run(call.work, self.store.all, call.work.key.hash)
+        found = await self.engine.places.run(call.work, self.store.all, call.work.key.hash)
         infos = [
             v1.GlossaryInfo(dictionary.source, dictionary.target, stored.name, len(dictionary.entries))
             for stored in found
@@ -69,20 +72,20 @@ class OwnGlossaries:
             stored = self.store.named(owner, name)
             return stored.with_dictionary(dictionary) if stored else new(owner, name, [dictionary])
 
-        await self.run(call.work, self.store.change, change)
+        await self.engine.places.run(call.work, self.store.change, change)
         return JSONResponse(as_json(v1.GlossaryInfo(*direction, name, len(body.entries))))
 
     async def delete(self, call: Call) -> Response:
         """Delete the entries of the direction that the query names; without one, those of all."""
         stored = await self.find(call)
         dictionary = chosen(call, stored)
-        await self.run(call.work, self.store.delete, stored, dictionary and dictionary.direction)
+        await self.engine.places.run(call.work, self.store.delete, stored, dictionary and dictionary.direction)
         return Response(status_code=204)
 
     async def find(self, call: Call) -> Stored:
         """The glossary that the path names. Refused if there is none."""
         name = call.path["name"]
-        stored = await self.run(call.work, self.store.named, call.work.key.hash, name)
+        stored = await self.engine.places.run(call.work, self.store.named, call.work.key.hash, name)
         if stored is None or not stored.dictionaries:
             raise Refused(f"there is no glossary {name[:60]!r}", status=404, code="no_glossary")
         return stored

@@ -3,7 +3,7 @@ flow out the same way; `nmt.server.apis.native.openapi` describes both."""
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from nmt.server.apis.asking import MOST_PHRASES, Asked, find_direction
 from nmt.server.apis.documents import Documents
 from nmt.server.apis.native import bodies as v1
 from nmt.server.apis.native.answers import answer_text
-from nmt.server.apis.native.glossaries import find_dictionary, glossary_operations
+from nmt.server.apis.native.glossaries import OwnGlossaries, find_dictionary, glossary_operations
 from nmt.server.apis.native.openapi import FILE, describe_all
 from nmt.server.apis.native.schema import as_json
 from nmt.server.apis.native.stream import events, pieces_of
@@ -35,19 +35,12 @@ from nmt.translation.pair_scorer import PairScorer
 TEXT = {"type": "string"}
 FIELDS = {"file": FILE} | dict.fromkeys(("source", "target", "glossary", "columns", "encoding"), TEXT)
 UPLOAD = {"type": "object", "properties": FIELDS, "required": ["file", "target"], "additionalProperties": False}
-EVENTS = (v1.Sentence, v1.Translations)
 AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx would keep events back
 
 
-def operations(
-    models: Models,
-    engine: Engine,
-    documents: Documents,
-    glossaries: Glossaries,
-    scorers: Mapping[Direction, PairScorer],
-) -> list[Operation]:
+def operations(api: "Own") -> list[Operation]:
     """All that the API does."""
-    api, document = Own(models, engine, documents, glossaries, scorers), "/v1/documents/{id}"
+    document = "/v1/documents/{id}"
 
     async def openapi(_: Call) -> Response:
         return JSONResponse(described)
@@ -57,21 +50,14 @@ def operations(
         raise Refused(problem, status=404, code="no_such_path")
 
     at, words, other = Operation, "/v1/word_alternatives", "Other words for a word of a translation."
-    upload = partial(at, body=UPLOAD, status=202, most_bytes=documents.most_bytes, auth="own")
+    translate = partial(at, body=v1.Translate, events=(v1.Sentence, v1.Translations))
+    upload = partial(at, body=UPLOAD, status=202, most_bytes=api.documents.most_bytes, auth="own")
     with_token = partial(at, auth="token", query=("token",))  # not a key: a browser follows a link without one
     known = [
         at("GET", "/v1/models", api.models, "The directions that can be translated.", v1.ModelList),
-        at(
-            "POST",
-            "/v1/translate",
-            api.translate,
-            "Translate texts.",
-            v1.Translations,
-            body=v1.Translate,
-            events=EVENTS,
-        ),
+        translate("POST", "/v1/translate", api.translate, "Translate texts.", v1.Translations),
         at("POST", words, api.word_alternatives, other, v1.Words, body=v1.WordAlternatives),
-        *glossary_operations(models, engine, glossaries),
+        *glossary_operations(OwnGlossaries(api.known, api.engine, api.glossaries)),
         upload("POST", "/v1/documents", api.upload, "Translate a document.", v1.Uploaded),
         with_token("GET", document, api.state, "How far a document is.", v1.DocumentState),
         with_token("GET", f"{document}/file", api.fetch, "The translated document.", FILE),
@@ -91,19 +77,15 @@ def send(value: Any, status: int = 200) -> Response:
     return JSONResponse(as_json(value), status)
 
 
+@dataclass(frozen=True)
 class Own:
     """The handlers of models, translations and documents."""
 
-    def __init__(
-        self,
-        models: Models,
-        engine: Engine,
-        documents: Documents,
-        glossaries: Glossaries,
-        scorers: Mapping[Direction, PairScorer],
-    ) -> None:
-        self.known, self.engine, self.documents = models, engine, documents
-        self.glossaries, self.scorers, self.run = glossaries, scorers, engine.places.run
+    known: Models
+    engine: Engine
+    documents: Documents
+    glossaries: Glossaries
+    scorers: Mapping[Direction, PairScorer]
 
     async def models(self, call: Call) -> Response:
         known = self.known.by_direction.items()
@@ -136,7 +118,7 @@ class Own:
         if body.glossary and isinstance(body.glossary, str):
             call.gate.refuse_other_sites(call.request)
         asked = await self.ask(call.work, body)
-        requests, notes = await self.run(call.work, asked.make, texts)
+        requests, notes = await self.engine.places.run(call.work, asked.make, texts)
 
         def answers(n_best: Sequence[Sequence[Translation]]) -> dict[str, Any]:
             """The whole answer, from the translations of each text; takes time."""
@@ -153,12 +135,12 @@ class Own:
 
         if not body.stream:
             n_best = await asked.translate_requests(requests)
-            return await self.run(call.work, lambda: JSONResponse(answers(n_best)))
+            return await self.engine.places.run(call.work, lambda: JSONResponse(answers(n_best)))
         context = asked.translator.context(asked.search, asked.markup)
-        trees, pieces = await self.run(call.work, pieces_of, requests, context, self.engine.most_lines)
+        trees, pieces = await self.engine.places.run(call.work, pieces_of, requests, context, self.engine.most_lines)
 
         async def finish(lists: list[list[Translation]]) -> dict[str, Any]:
-            return await self.run(call.work, lambda: answers(put_back(trees, lists)))
+            return await self.engine.places.run(call.work, lambda: answers(put_back(trees, lists)))
 
         most = self.engine.config.request_seconds
         seconds = most - (time.perf_counter() - started) - min(1, most / 10)  # in which an error can be told
@@ -168,7 +150,11 @@ class Own:
     async def ask(self, work: Work, body: v1.Translate) -> Asked:
         """Check a request."""
         direction = find_direction(self.known, body.source, body.target)
-        glossary = await self.run(work, self.find_glossary, body.glossary, direction, work) if body.glossary else None
+        glossary = (
+            await self.engine.places.run(work, self.find_glossary, body.glossary, direction, work)
+            if body.glossary
+            else None
+        )
         if body.quality and direction not in self.scorers:
             problem = f"quality is true, but there is no pair scorer for {' to '.join(direction)}: leave quality out"
             raise Refused(problem, code="no_scorer")
@@ -192,8 +178,8 @@ class Own:
         call.admit([body.text, body.translation])
         direction = find_direction(self.known, body.source, body.target)
         translator = await self.known.wait_for(direction, body.model)
-        sentence = await self.run(call.work, focus, body.text, body.translation, body.word)
-        found = await self.run(call.work, likely_words, translator, sentence.source, sentence.kept)
+        sentence = await self.engine.places.run(call.work, focus, body.text, body.translation, body.word)
+        found = await self.engine.places.run(call.work, likely_words, translator, sentence.source, sentence.kept)
         search = replace(self.known.translator(direction).search, n_best=1, samples=0)
         asked = Asked(self.engine, call.work, direction, translator, search)
         requests = [Line(sentence.source, Constraints(f"{sentence.kept}{word}")) for word, _ in found]
