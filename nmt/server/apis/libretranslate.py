@@ -29,24 +29,21 @@ from nmt.version import __version__
 
 SUFFIXES = sorted({suffix for form in FORMATS.values() for suffix in form.suffixes})
 DOWNLOAD = "/download_file/{id}/{token}/{name}"
-TRANSLATE = {"q": "Text, or list of texts, to translate.", "source": "Code of their language, or auto."}
-TRANSLATE |= {"target": "Code of the language to translate to.", "format": "text or html."}
-TRANSLATE |= {"alternatives": "Number of further translations."}
-UPLOAD = {"file": "File to translate.", "source": TRANSLATE["source"], "target": TRANSLATE["target"]}
 FIELDS = {  # of each path, by which /spec describes them
-    "/translate": TRANSLATE,
-    "/translate_file": UPLOAD,
-    "/detect": {"q": "Text whose language is asked for."},
-    "/languages": {},
-    "/frontend/settings": {},
+    "/translate": ["q", "source", "target", "format", "alternatives"],
+    "/translate_file": ["file", "source", "target"],
+    "/detect": ["q"],
+    "/languages": [],
+    "/frontend/settings": [],
 }
+UPLOAD = {"type": "object", "required": FIELDS["/translate_file"]}
 SPEC = {
     "openapi": "3.1.0",
     "info": {"title": "LibreTranslate's API, as nmt answers it", "version": __version__},
     "paths": {
         path: {
             ("post" if fields else "get"): {
-                "parameters": [{"name": n, "in": "query", "description": text} for n, text in fields.items()],
+                "parameters": [{"name": name, "in": "query"} for name in fields],
                 "responses": {"200": {"description": "The answer."}, "400": {"description": "What is wrong."}},
             }
         }
