@@ -6,7 +6,6 @@ as a space, and characters in addresses, tags and numbers take their nearest for
 """
 
 import io
-import json
 import re
 import struct
 import unicodedata
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.files import write_json
 from nmt.text.characters import AFTER_DIGIT, JOINERS, SIMILAR, USES_JOINERS, WORDY, Characters
 from nmt.text.characters import INVISIBLE as UNSEEN
 from nmt.text.normalise import REPLACEMENTS
@@ -76,8 +76,7 @@ def read_pieces(proto: bytes) -> tuple[list[Piece], bool]:
 
 def write_fast_tokenizer(folder: Path, tokenizer: Tokenizer, template: str) -> None:
     """Write tokenizer.json."""
-    text = json.dumps(tokenizer_json(tokenizer, template), ensure_ascii=False, indent=1)
-    (folder / "tokenizer.json").write_text(text + "\n", encoding="utf8")
+    write_json(folder / "tokenizer.json", tokenizer_json(tokenizer, template))
 
 
 def tokenizer_json(tokenizer: Tokenizer, template: str) -> dict[str, Any]:

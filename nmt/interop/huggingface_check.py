@@ -29,6 +29,8 @@ MOST_PIECES = 60  # that greedy search writes
 BATCH = 16
 
 Ids = list[int]
+Compared = tuple[float, list[Ids]]
+"""The largest difference of logits, and what greedy search writes here."""
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,8 @@ def compare(export: Export, folder: Path, layout: Layout, template: str, lines: 
     return Parity("logits", largest, len(kept), (f"{same}.", tokens))
 
 
-def write_translations(
-    export: Export, exported: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
-) -> tuple[float, list[Ids]]:
-    """The largest difference of logits, and what greedy search writes here. `inputs`: the ids of the texts with the
-    special pieces around them."""
+def write_translations(export: Export, exported: TransformersModel, texts: list[Ids], inputs: list[Ids]) -> Compared:
+    """`inputs`: the ids of the texts with the special pieces around them."""
     assert isinstance(export.model, GenerativeModel)
     engine = TorchEngine.make([export.model]).begun(*export.tokenizer.starts())
     model = engine.readers[0]
@@ -136,9 +135,7 @@ def write_translations(
     return largest, written
 
 
-def write_continuations(
-    export: Export, exported: TransformersModel, texts: Sequence[Ids], inputs: Sequence[Ids]
-) -> tuple[float, list[Ids]]:
+def write_continuations(export: Export, exported: TransformersModel, texts: list[Ids], inputs: list[Ids]) -> Compared:
     """As `write_translations`, for a language model."""
     model = export.model
     assert isinstance(model, PromptedModel)

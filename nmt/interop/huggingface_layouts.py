@@ -27,11 +27,7 @@ SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_
 IN_TRAINING = ("dropout", "attention_dropout", "activation_dropout")
 FREE = {*SIZES, *IN_TRAINING, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
 AUTO: dict[str, str] = {"encoder-decoder": "AutoModelForSeq2SeqLM", "decoder-only": "AutoModelForCausalLM"}
-OBJECTIVES: dict[str, tuple[ObjectiveName, ...]] = {
-    "encoder-decoder": ("translation", "denoise"),
-    "decoder-only": ("translation", "lm"),
-}
-
+OBJECTIVES = {"encoder-decoder": ("translation", "denoise"), "decoder-only": ("translation", "lm")}
 
 Tensors = dict[str, Tensor]
 
@@ -61,8 +57,7 @@ class Layout:
 
     def obstacles(self, config: ModelConfig, objective: ObjectiveName) -> list[str]:
         """The settings that this class can't express, with the values that it takes."""
-        found = []
-        objectives = OBJECTIVES[self.family]
+        found, objectives = [], OBJECTIVES[self.family]
         if objective not in objectives:
             found.append(f"training.objective {objective} ({self.name}: {' or '.join(objectives)})")
         ours = asdict(config)

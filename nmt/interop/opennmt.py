@@ -70,15 +70,7 @@ EOLE_NEEDS: dict[str, tuple[Any, ...]] = {
     "training.lora_embedding": (False,),
     **{f"model.{side}.{name}": values for side in ("encoder", "decoder") for name, values in EOLE_BOTH.items()},
 }
-EOLE_EQUAL = (
-    "hidden_size",
-    "heads",
-    "heads_kv",
-    "transformer_ff",
-    *EOLE_BOTH,
-    "norm_eps",
-    "rope_config.rotary_interleave",
-)
+EOLE_EQUAL = ("hidden_size", "heads", "heads_kv", "transformer_ff", "norm_eps", "rope_config.rotary_interleave")
 COMMON = (  # with Eole, which began as OpenNMT-py
     (r"^generator\.weight", "lm_head.weight"),
     (r"^generator\.bias", "final_logits_bias"),
@@ -183,11 +175,11 @@ def read_eole(path: Path, foreign: Foreign) -> Checkpoint:
     listed = all(isinstance(vocab.get(side), list) for side in ("src", "tgt"))
     require(listed, f"vocab.json of {foreign.origin} has no lists of pieces, src and tgt")
     foreign.expect_all(EOLE_NEEDS)
-    foreign.expect_equal(EOLE_EQUAL, "model.decoder.", "model.encoder.")
+    foreign.expect_equal((*EOLE_EQUAL, *EOLE_BOTH), "model.decoder.", "model.encoder.")
     foreign.expect("training.lora_layers", config.get("training.lora_layers") or [], [])
     foreign.expect("decoder_start_token", vocab.get("decoder_start_token", "<s>"), "<s>")
     expect_sentencepiece(foreign, config.get("transforms"))
-    kind = str(config.get("model.encoder.position_encoding_type", "SinusoidalInterleaved"))
+    kind = str(config.get("model.encoder.position_encoding_type", SINES))
     ours = EOLE_SPECIAL | (vocab.get("specials") or {})
     files = sorted(foreign.folder.glob("model.*.safetensors"))
     require(bool(files), f"{foreign.origin} has no weights: model.00.safetensors is missing")
@@ -197,7 +189,7 @@ def read_eole(path: Path, foreign: Foreign) -> Checkpoint:
         files,
         (vocab["src"], vocab["tgt"]),
         [ours[name] for name in EOLE_SPECIAL],
-        alternating=kind == "SinusoidalInterleaved",
+        alternating=kind == SINES,
         pairs=kind == "Rotary" and config.get("model.encoder.rope_config.rotary_interleave", True),
         models=[config.get(f"transforms_configs.sentencepiece.{side}_subword_model") for side in ("src", "tgt")],
     )

@@ -1,8 +1,8 @@
 """Translate lines of text with the model in this folder: python translate.py < input > output
 
-It needs only `pip install ctranslate2 sentencepiece`. Blanks of any kind are read as spaces, and invisible
-characters are left out; a line that is too long
-for the model comes back untranslated, with a note. nmt, which wrote this folder, does more: see README.md.
+It needs only `pip install ctranslate2 sentencepiece`. Blanks of any kind are read as spaces, and invisible characters
+are left out; a line that is too long for the model comes back untranslated, with a note. nmt, which wrote this folder,
+does more: see README.md.
 """
 
 import argparse
