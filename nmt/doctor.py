@@ -29,10 +29,8 @@ EXTRAS = {  # what each extra is for, and its packages
 
 
 def make_doctor_parser() -> Parser:
-    text = (
-        "Show what is installed, what this machine can do, and what is missing. The status is 1 if nmt can't work here."
-    )
-    return Parser("nmt.doctor", text, EXAMPLES)
+    text = "Show what is installed, what this machine can do, and what is missing."
+    return Parser("nmt.doctor", f"{text} The status is 1 if nmt can't work here.", EXAMPLES)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -194,9 +194,8 @@ def describe_type(hint: Any) -> str:
     """What a value of this type is, in words: `a whole number or null`."""
     kind, arguments = get_origin(hint) or hint, get_args(hint)
     if kind is Annotated:
-        return " ".join(
-            [describe_type(arguments[0]), *(str(mark) for mark in arguments[1:] if isinstance(mark, Range))]
-        )
+        bounds = [str(mark) for mark in arguments[1:] if isinstance(mark, Range)]
+        return " ".join([describe_type(arguments[0]), *bounds])
     if kind in (Union, UnionType):
         return " or ".join(map(describe_type, arguments))
     if kind is Literal:

@@ -61,9 +61,8 @@ def command(options: Options) -> int:
     from nmt.translation.language_model import LanguageModel
     from nmt.translation.translator import find_model
 
-    require(
-        "prompt" not in options or not options.files, "--prompt is a prompt, and so are the lines of a FILE: give one"
-    )
+    several = "--prompt is a prompt, and so are the lines of a FILE: give one"
+    require("prompt" not in options or not options.files, several)
     with ExitStack() as stack:
         names = [] if "prompt" in options else options.files or ["-"]
         inputs = [stack.enter_context(open_input(name)) for name in names]

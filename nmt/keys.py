@@ -13,10 +13,9 @@ python -m nmt.keys remove keys.json website
 
 
 def make_keys_parser() -> Parser:
-    text = (
-        "Make and remove the API keys of a service that is started with --keys FILE. Running services notice changes."
-    )
-    parser = Parser("nmt.keys", text, EXAMPLES, "{add,remove,list} FILE [NAME] [options]")
+    text = "Make and remove the API keys of a service that is started with --keys FILE."
+    usage = "{add,remove,list} FILE [NAME] [options]"
+    parser = Parser("nmt.keys", f"{text} Running services notice changes.", EXAMPLES, usage)
     text = "What to do: add makes a key and prints it, once; remove deletes one; list shows their names."
     parser.add("action", "{add,remove,list}", text)
     parser.add("file", "FILE", "File of keys, which has only their hashes. add makes it.")

@@ -108,9 +108,8 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
             say(f"{output} is made by another part")
             return None
         if missing := pieces.missing():
-            say(
-                f"{len(missing):,} of {len(pieces.tasks):,} pieces are not translated yet: the last part makes {output}"
-            )
+            share = f"{len(missing):,} of {len(pieces.tasks):,} pieces"
+            say(f"{share} are not translated yet: the last part makes {output}")
             return None
         return finish(plan, pieces, ledgers, output)
 

@@ -30,9 +30,8 @@ def document_format(options: Any, names: Sequence[str]) -> str:
     wanted = [f"--{name.replace('_', '-')}" for name in FOR_DOCUMENTS if options.get(name)]
     suffixes = [s for has in FORMATS.values() for s in has.suffixes if wanted or s not in LINES]
     if not given and (for_lines or not any(name.lower().endswith(tuple(suffixes)) for name in names)):
-        require(
-            not wanted, f"{', '.join(wanted)}: for documents; add --document FORMAT, and leave out options for lines"
-        )
+        advice = "add --document FORMAT, and leave out options for lines"
+        require(not wanted, f"{', '.join(wanted)}: for documents; {advice}")
         for name in names:
             require_readable(name)
         return ""

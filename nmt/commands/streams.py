@@ -19,9 +19,8 @@ BYTES_AHEAD = 1024
 def open_input(name: str) -> IO[bytes]:
     """Open a file (or .gz), or (-) standard input, without a buffer: reading returns what is there and doesn't wait for
     more. ValueError if there is no such file: users who give a text instead are told how."""
-    require(
-        name == "-" or Path(name).exists(), f"{name}: there is no such file; a text itself is piped in: echo TEXT | …"
-    )
+    problem = f"{name}: there is no such file; a text itself is piped in: echo TEXT | …"
+    require(name == "-" or Path(name).exists(), problem)
     if name.endswith(".gz"):
         return cast(IO[bytes], gzip.open(name))
     if name != "-":

@@ -55,10 +55,8 @@ class Archive:
     """The members of a zip file. ValueError for a file that is broken, hostile or encrypted."""
 
     def __init__(self, data: bytes, limits: Limits) -> None:
-        require(
-            not data.startswith(OLD_OFFICE),
-            "the file is encrypted, or of the old binary format: save it without a password in the new format",
-        )
+        old = "the file is encrypted, or of the old binary format: save it without a password in the new format"
+        require(not data.startswith(OLD_OFFICE), old)
         self.data, self.nodes = data, Nodes()
         self.directory, self.end, n_members = find_directory(data, limits.members)
         self.members = {member.name: member for member in read_directory(data, self.directory, self.end, n_members)}
@@ -139,9 +137,8 @@ def read_directory(data: bytes, start: int, end: int, n_members: int) -> list[Me
     members = list[Member]()
     for _ in range(n_members):
         require(data[start : start + 4] == b"PK\1\2" and start + CENTRAL.size <= end, "the file's directory is damaged")
-        _, made_by, _, flags, method, _, _, checksum, packed, size, *lengths, _, _, mode, place = CENTRAL.unpack_from(
-            data, start
-        )
+        fields = CENTRAL.unpack_from(data, start)
+        _, made_by, _, flags, method, _, _, checksum, packed, size, *lengths, _, _, mode, place = fields
         stop = start + CENTRAL.size + sum(lengths)
         raw = data[start + CENTRAL.size : start + CENTRAL.size + lengths[0]]
         name = raw.decode("utf-8" if flags & UTF8 else "cp437", "replace")

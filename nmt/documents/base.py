@@ -227,15 +227,11 @@ class Text:
         if self.guessed:
             guessed = f"the file is read and written in the encoding {self.encoding}, by its look"
             yield f"{guessed}: name its encoding if that is wrong"
-        lost = {
-            character for *_, new in edits for character in new if not character.isascii() and self.lacks(character)
-        }
+        written = {character for *_, new in edits for character in new if not character.isascii()}
+        lost = {character for character in written if not character.encode(self.encoding, "ignore")}
         if lost and self.errors == "replace":
             shown = "".join(sorted(lost)[:20])
             yield f"the encoding {self.encoding} has no {shown}, which became ?: convert the file to UTF-8 first"
-
-    def lacks(self, character: str) -> bool:
-        return character.encode(self.encoding, "ignore") == b""
 
     def edited(self, edits: Iterable[Edit]) -> bytes:
         """The bytes of the file with these edits of its text."""

@@ -64,9 +64,7 @@ def titles(xml: Xml, language: str) -> Document:
             changes.append((element.start, partial(xml.fill, element, xml.encode(escape(language)))))
         elif "xml:lang" in element.attributes:
             changes.append(attributes(xml, element, {"xml:lang": language}))
-    return xml_document(
-        xml, (Paragraph(xml, content(element)) for element in elements if element.name in TITLES), changes
-    )
+    return xml_document(xml, [Paragraph(xml, content(found)) for found in elements if found.name in TITLES], changes)
 
 
 def chapter(data: bytes, name: str, options: Options) -> Document:

@@ -41,10 +41,8 @@ def read_docx(data: bytes, options: Options) -> Document:
     for name in names_of_type(archive, WORD_STYLES) if options.target else ():
         xml = archive.xml(name)
         found = [element for element in xml.root.walk() if element.name == "w:lang" and "w:val" in element.attributes]
-        changes = [
-            attributes(xml, element, {written_attribute(xml, element, "val"): options.target}) for element in found
-        ]
-        parts[name] = xml_document(xml, (), changes)
+        values = [{written_attribute(xml, element, "val"): options.target} for element in found]
+        parts[name] = xml_document(xml, (), [attributes(xml, *pair) for pair in zip(found, values, strict=True)])
     return archive_document(archive, parts)
 
 

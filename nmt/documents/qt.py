@@ -18,9 +18,8 @@ SHOWN = 40  # characters of a message that name it in remarks
 
 def read(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "one of Qt Linguist", "TS")
-    slots = [
-        slot for element in xml.root.walk() if element.name == "message" for slot in slots_of(xml, element, options)
-    ]
+    messages = (element for element in xml.root.walk() if element.name == "message")
+    slots = [slot for message in messages for slot in slots_of(xml, message, options)]
     values: dict[str, str | None] = {"language": options.target.replace("-", "_")}
     return xml_document(xml, slots, [attributes(xml, xml.root, values)] if options.target else ())
 

@@ -185,9 +185,8 @@ def split(text: str) -> list[str]:
 
 def share(words: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
     """The words for each of some cues, by their lengths; each gets one at least. ValueError if there are too few."""
-    require(
-        len(words) >= len(lengths), f"the translation has fewer words than the sentence has subtitles: {len(words)}"
-    )
+    few = f"the translation has fewer words than the sentence has subtitles: {len(words)}"
+    require(len(words) >= len(lengths), few)
     total, wanted = sum(map(len, words)), sum(lengths)
     shared, n, done = list[list[str]](), 0, 0
     for n_left, so_far in zip(range(len(lengths) - 1, 0, -1), accumulate(lengths), strict=False):

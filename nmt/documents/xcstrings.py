@@ -36,9 +36,8 @@ def read(data: bytes, options: Options) -> Document:
     wrong = f"the source language of the file is {language}, but the model translates from {options.source}"
     require(is_right, wrong)
     members = root.members["strings"].members
-    entries = [
-        entry for key, node in members.items() if (entry := read_entry(source.text, key, node, language, options))
-    ]
+    found = (read_entry(source.text, key, node, language, options) for key, node in members.items())
+    entries = [entry for entry in found if entry]
     units = [text_unit(text, source.place(entry.node.start)) for entry in entries for text in entry.texts]
 
     def write(answers: Sequence[Answer]) -> bytes:

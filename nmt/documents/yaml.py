@@ -93,9 +93,8 @@ def written(event: yaml.ScalarEvent, in_flow: bool, raw: str, text: str) -> str:
         body = newline.join(f"{block[1]}{line}" if line else "" for line in lines)
         return f"{raw[: block.end() - len(block[1])]}{body}{tail}"
     is_odd = ODD.search(text) or "\n" in text or "\t" in text
-    is_plain = (
-        style is None and not is_odd and text == text.strip() and (PLAIN_IN_FLOW if in_flow else PLAIN).fullmatch(text)
-    )
+    plain = PLAIN_IN_FLOW if in_flow else PLAIN
+    is_plain = style is None and not is_odd and text == text.strip() and plain.fullmatch(text)
     if is_plain and RESOLVER.resolve(yaml.ScalarNode, text, (True, False)).endswith(":str"):
         return text
     if style == "'" and not is_odd:

@@ -154,9 +154,8 @@ def protos(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> tuple[b
         require(path.is_file(), f"{path} is missing: {advice}")
         known = {*sentencepiece_names(path), *found.special}
         lacking = [name for name in names if name not in known]
-        message = (
-            f"{path} isn't the SentencePiece model of {foreign.origin}: it lacks {len(lacking):,} of {len(names):,}"
-        )
+        lacks = f"it lacks {len(lacking):,} of {len(names):,}"
+        message = f"{path} isn't the SentencePiece model of {foreign.origin}: {lacks}"
         reason = "Vocabularies of subword-nmt, or of pyonmttok with joiners, can't be converted"
         example = f"pieces, such as {lacking[0]!r}. {reason}" if lacking else ""
         require(len(lacking) <= LACKING[0] + len(names) // LACKING[1], f"{message} {example}")

@@ -224,9 +224,8 @@ def compare(
     require(mean <= MOST_MEAN, f"the {COMPARED} differs by {mean:.2f} on average, more than {MOST_MEAN}: {SMALLER}")
     [chrf] = score(others, texts, metrics=["chrf"])
     means = f"Mean difference {mean:.1e} (computed in {precision} on the CPU)."
-    return Parity(
-        COMPARED, largest, len(pairs), (means, f"{equal} to those in float32; chrF between both {chrf.value:.1f}.")
-    )
+    alike = f"{equal} to those in float32; chrF between both {chrf.value:.1f}."
+    return Parity(COMPARED, largest, len(pairs), (means, alike))
 
 
 def lost_settings(search: SearchConfig, names: Sequence[str]) -> tuple[str, ...]:
@@ -240,9 +239,6 @@ def exported_card(card: str, about: About, export: Export, parity: Parity) -> st
     """The model card with a section about the export, without commands of nmt, which are for the model folder."""
     card = re.sub(r"(?m)(?:^To train it further.*\n\n)?^    python -m nmt\..*\n*", "", card)
     usage = "\n".join(f"    {line}".rstrip() for line in about.usage.strip().splitlines())
-    text = [
-        f"Written by nmt {__version__} for {about.runtime}, with {export.quantization} weights.",
-        *parity.sentences_of_card(),
-        *about.notes,
-    ]
-    return f"{about.header}{card.rstrip()}\n\n## Exported\n\n{' '.join(text)}\n\nTo run it without nmt:\n\n{usage}\n"
+    first = f"Written by nmt {__version__} for {about.runtime}, with {export.quantization} weights."
+    text = " ".join([first, *parity.sentences_of_card(), *about.notes])
+    return f"{about.header}{card.rstrip()}\n\n## Exported\n\n{text}\n\nTo run it without nmt:\n\n{usage}\n"

@@ -61,9 +61,8 @@ def write(export: Export, folder: Path) -> None:
     """Write the page, but for the card and the samples."""
     layout, weights = packed(tensors_of(export), small=export.quantization == "int8")
     size, advice = f"{len(weights) / 1e6:.0f} MB", "take --quantization int8, or another format"
-    require(
-        len(weights) <= MOST_BYTES, f"the weights have {size}, too much for a page ({MOST_BYTES / 1e6:.0f}): {advice}"
-    )
+    problem = f"the weights have {size}, too much for a page ({MOST_BYTES / 1e6:.0f}): {advice}"
+    require(len(weights) <= MOST_BYTES, problem)
     names = {"engine": PROGRAM, "page": ["page.js"], "style": ["style.css"]}
     texts = {name: "".join((PARTS / file).read_text("utf8") for file in files) for name, files in names.items()}
     hashes = {name: b64encode(sha256(text.encode()).digest()).decode() for name, text in texts.items()}
@@ -147,15 +146,14 @@ def longest(export: Export) -> tuple[int, int]:
 def tokenizer_settings(proto: bytes, characters: Characters) -> dict[str, Any]:
     pieces, is_bpe = read_pieces(proto)
     rules = [rule for rule in normalizers(characters) if rule["type"] != "Strip"]
-    pairs = [
-        [of_javascript(rule["pattern"]["Regex"]), rule["content"]] if "pattern" in rule else ["", ""] for rule in rules
-    ]
-    return {"rules": pairs, "isBpe": is_bpe, "pieces": pieces}
+    return {"rules": [of_javascript(rule) for rule in rules], "isBpe": is_bpe, "pieces": pieces}
 
 
-def of_javascript(pattern: str) -> str:
-    """A regular expression without the escapes of Python that JavaScript refuses."""
-    return re.sub(r"\\(.)", lambda match: match[1] if match[1] in " #&~" else match[0], pattern)
+def of_javascript(rule: dict[str, Any]) -> tuple[str, str]:
+    """The regular expression of a rule, without the escapes of Python that JavaScript refuses, and what replaces it."""
+    pattern = rule["pattern"]["Regex"] if "pattern" in rule else ""
+    written = re.sub(r"\\(.)", lambda match: match[1] if match[1] in " #&~" else match[0], pattern)
+    return written, rule.get("content", "")
 
 
 def tensors_of(export: Export) -> dict[str, Tensor]:
@@ -208,9 +206,8 @@ def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
         return Parity("", 0.0, 0, (NO_NODE,))
 
     def greedy(sources: Sequence[Ids]) -> list[list[int]]:
-        return [
-            found["ids"] for found in run(page, "greedy", [[source, GREEDY.max_length_ratio] for source in sources])
-        ]
+        arguments = [[source, GREEDY.max_length_ratio] for source in sources]
+        return [found["ids"] for found in run(page, "greedy", arguments)]
 
     def score(pairs: Sequence[IdPair]) -> list[list[float]]:
         return run(page, "score", pairs)

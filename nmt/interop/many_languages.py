@@ -93,9 +93,8 @@ def language_pieces(foreign: Foreign, kind: str, first: int) -> list[str]:
         if found := [token for token in tokens if is_language(token)]:
             return found
     known = kind == "M2M-100" and foreign.tokenizer.get("language_codes", "m2m100") == "m2m100"
-    require(
-        known, f"{foreign.origin} doesn't list its languages: tokenizer_config.json has no additional_special_tokens"
-    )
+    problem = "doesn't list its languages: tokenizer_config.json has no additional_special_tokens"
+    require(known, f"{foreign.origin} {problem}")
     return [f"__{code}__" for code in M2M_100.split()]
 
 

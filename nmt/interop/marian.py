@@ -12,10 +12,8 @@ from nmt.interop.foreign import Foreign, read_weights, weight_files
 def read_marian(foreign: Foreign) -> Converted:
     """Raises ValueError, with all settings that can't be expressed, if the model doesn't fit."""
     is_pegasus = foreign.config["model_type"] == "pegasus"
-    problem = (
-        f"{foreign.origin} has no vocab.json: of Pegasus, only models with the tokenizer of Marian can be converted"
-    )
-    require(not is_pegasus or (foreign.folder / "vocab.json").is_file(), problem)
+    problem = "has no vocab.json: of Pegasus, only models with the tokenizer of Marian can be converted"
+    require(not is_pegasus or (foreign.folder / "vocab.json").is_file(), f"{foreign.origin} {problem}")
     has_one = foreign.config.get("share_encoder_decoder_embeddings", True)
     names = [foreign.vocabulary(name) for name in ("vocab.json", "vocab.json" if has_one else "target_vocab.json")]
     complete = all({"<unk>", "</s>"} <= set(pieces) for pieces in names)

@@ -12,6 +12,7 @@ import logging
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -197,10 +198,8 @@ class Graphs:
         library = package("onnxruntime", "onnx")
         options = library.SessionOptions()
         options.log_severity_level = 3
-        cpu = ["CPUExecutionProvider"]
-        self.encoder, self.decoder = (
-            library.InferenceSession(folder / name, options, providers=cpu) for name in (ENCODER, DECODER)
-        )
+        run = partial(library.InferenceSession, sess_options=options, providers=["CPUExecutionProvider"])
+        self.encoder, self.decoder = run(folder / ENCODER), run(folder / DECODER)
 
     def start(self, source: Ids) -> dict[str, Any]:
         """The inputs of the decoder for a source, but for the target ids."""

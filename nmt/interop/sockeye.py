@@ -59,9 +59,8 @@ def read_sockeye(path: Path, foreign: Foreign) -> Checkpoint:
     settings = model_settings(foreign)
     file = pick(path, "params.best", "params.*")
     tensors = apart(renamed(read_weights([file]), TABLE), settings)
-    return Checkpoint(
-        settings, tensors, [file], [foreign.vocabulary(f"vocab.{side}.0.json") for side in ("src", "trg")]
-    )
+    vocabularies = [foreign.vocabulary(f"vocab.{side}.0.json") for side in ("src", "trg")]
+    return Checkpoint(settings, tensors, [file], vocabularies)
 
 
 class Loader(yaml.SafeLoader):  # type: ignore[misc]

@@ -96,9 +96,8 @@ class Models:
         `load` runs the models by."""
         self.all = [read_folder(folder, backend) for folder in folders]
         if adapters:
-            require(
-                backend != "ctranslate2", "CTranslate2 adds no adapters: export the model folder of the adapter's run"
-            )
+            advice = "export the model folder of the adapter's run"
+            require(backend != "ctranslate2", f"CTranslate2 adds no adapters: {advice}")
             require(len(self.all) == 1, f"{len(self.all)} models are given with adapters: give the one that they fit")
             taken = self.all[0].name
             require(taken not in adapters, f"an adapter is called {taken!r}, as the model is: give it another name")

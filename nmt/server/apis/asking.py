@@ -57,10 +57,9 @@ class Asked:
 
     async def translate(self, texts: Sequence[str]) -> list[list[Translation]]:
         """The n-best list of each text."""
-        is_plain = not self.glossary and self.constraints == NO_CONSTRAINTS
-        requests = (
-            [*map(Request, texts)] if is_plain else (await self.engine.places.run(self.work, self.make, texts))[0]
-        )
+        requests = [*map(Request, texts)]
+        if self.glossary or self.constraints != NO_CONSTRAINTS:
+            requests, _ = await self.engine.places.run(self.work, self.make, texts)
         return await self.translate_requests(requests)
 
     async def translate_requests(self, requests: Sequence[Request]) -> list[list[Translation]]:

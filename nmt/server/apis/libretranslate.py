@@ -103,9 +103,8 @@ class LibreTranslate:
         """The targets of each language; clients want targets to be languages of the list too."""
 
     async def languages(self, call: Call) -> Response:
-        return JSONResponse(
-            [{"code": code, "name": name_of(code), "targets": targets} for code, targets in self.targets.items()]
-        )
+        known = self.targets.items()
+        return JSONResponse([{"code": code, "name": name_of(code), "targets": targets} for code, targets in known])
 
     async def settings(self, call: Call) -> Response:
         source, targets = next(iter(self.models.languages.items()))

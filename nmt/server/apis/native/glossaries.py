@@ -58,10 +58,8 @@ class OwnGlossaries:
     async def get(self, call: Call) -> Response:
         """The entries of the direction that the query names; without one, of the first."""
         stored = await self.find(call)
-        dictionary = chosen(call, stored) or stored.dictionaries[0]
-        return JSONResponse(
-            as_json(v1.GlossaryEntries(dictionary.source, dictionary.target, dictionary.entries, stored.name))
-        )
+        found = chosen(call, stored) or stored.dictionaries[0]
+        return JSONResponse(as_json(v1.GlossaryEntries(*found.direction, found.entries, stored.name)))
 
     async def put(self, call: Call) -> Response:
         body: v1.PutGlossary = call.body
