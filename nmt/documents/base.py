@@ -129,7 +129,6 @@ FORMATS = {
     "xlsx": Format((".xlsx", ".xlsm"), "openxml:read_xlsx", f"{OFFICE}.spreadsheetml.sheet"),
 }
 
-
 OLD = "the old binary format isn't read: save the file in the new one ("
 ADVICE = {
     ".pdf": "PDF says where letters stand, not what belongs together, and can't be written again: translate the file "
@@ -248,7 +247,6 @@ class Text:
 
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 ODD = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")  # codecs that aren't for files
-
 
 ODD_CASE = re.compile("[^\\W\\d_a-zA-Z]{2}")
 

@@ -32,7 +32,6 @@ FORM_BYTES = 2**16  # of an upload, beside the file
 PATIENCE = 20  # times that a document waits because the engine is busy
 PROCESSES = 2  # files that are read or written at the same time
 
-
 ByText = Callable[[str], Awaitable[Asked]]
 """What a document is translated by if its language must be guessed, from the beginning of its texts."""
 

@@ -39,7 +39,6 @@ OPENING = re.compile(r"<([\w:.-]{1,100})(?=[\s/>])")
 KEEP = ' translate="no"'
 MARKED = re.compile(rf"<([\w:.-]{{1,100}}){KEEP}")
 
-
 UPLOAD = {"type": "object", "required": ["file"]}
 
 
