@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from nmt.scoring.evaluation import Evaluation
     from nmt.scoring.metrics import Metric
 
+Tests = dict[str, list[list[str]]]
+"""The texts of test sets: sources, then one list of references or several."""
 NO_REFERENCE = "--hypothesis is scored against --reference: give that too"
 EXAMPLES = """
 python -m nmt.evaluate --model runs/de-en-phrasebook --source test.de --reference test.en --json scores.json
@@ -139,9 +141,7 @@ def evaluate_model(options: Options, metrics: "list[Metric]") -> "dict[str, Eval
     return results
 
 
-def evaluate_folder(
-    folder: Path, tests: dict[str, list[list[str]]], options: Options, metrics: "list[Metric]"
-) -> "dict[str, Evaluation]":
+def evaluate_folder(folder: Path, tests: Tests, options: Options, metrics: "list[Metric]") -> "dict[str, Evaluation]":
     """Translate and score those of the test sets that are in the languages of the options, with a model folder."""
     from nmt.scoring.evaluation import evaluate
 
@@ -156,9 +156,7 @@ def evaluate_folder(
     return {name: evaluate(translator.between(*directions[name]), *tests[name], **chosen) for name in wanted}
 
 
-def evaluate_systems(
-    names: list[str], tests: dict[str, list[list[str]]], options: Options
-) -> "dict[str, dict[str, Evaluation]]":
+def evaluate_systems(names: list[str], tests: Tests, options: Options) -> "dict[str, dict[str, Evaluation]]":
     """The translations of each system, a file or a folder, by test sets. What is wrong with a system is told before
     anything is translated."""
     from nmt.scoring.evaluation import Evaluation
