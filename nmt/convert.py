@@ -27,10 +27,8 @@ out OUT: Folder to write. It must not exist.
 
 
 def make_convert_parser() -> Parser:
-    text = (
-        "Convert a translation model of transformers (Marian, M2M-100, NLLB, mBART-50), Eole, OpenNMT-py, JoeyNMT or "
-        "Sockeye to a model folder."
-    )
+    text = "Convert a translation model of transformers (Marian, M2M-100, NLLB, mBART-50), Eole, OpenNMT-py, JoeyNMT "
+    text += "or Sockeye to a model folder."
     parser = Parser("nmt.convert", text, EXAMPLES, "[options] MODEL OUT")
     parser.begin("Languages and version")
     parser.add_table(OPTIONS)

@@ -95,8 +95,8 @@ def model_settings(foreign: Foreign, **ours: Any) -> ModelConfig:
     activation = config.get("activation_function")
     foreign.expect("activation_function", activation, *ACTIVATIONS)
     foreign.expect("is_encoder_decoder", config.get("is_encoder_decoder", True), True)
-    ours |= foreign.sizes(n_heads="encoder_attention_heads", d_ff="encoder_ffn_dim")
-    ours |= foreign.sizes(**{name: name for name in ("d_model", "encoder_layers", "decoder_layers")})
+    names = ("d_model", "encoder_attention_heads", "encoder_ffn_dim", "encoder_layers", "decoder_layers")
+    ours |= foreign.sizes(names)
     ours |= {name: float(config.get(name, 0.0)) for name in ("dropout", "attention_dropout", "activation_dropout")}
     foreign.require_fitting()
     ours |= {"activation": ACTIVATIONS[str(activation)], "scale_embeddings": bool(config.get("scale_embedding", False))}

@@ -22,6 +22,7 @@ SAFE, SAFE_INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLED, PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 WEIGHTS = (SAFE, SAFE_INDEX, PICKLED, PICKLED_INDEX)
 SETTINGS = ("config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json", "README.md")
+SIZES = ("d_model", "n_heads", "d_ff", "encoder_layers", "decoder_layers")
 MOST_YAML = 100_000  # values in a file of settings, with those that its aliases repeat
 
 # What reading damaged settings or weights raises, besides ValueError.
@@ -73,9 +74,9 @@ class Foreign:
         self.problems.append(f"{name} is {value!r}, and must be a whole number")
         return 1
 
-    def sizes(self, **names: str) -> dict[str, Any]:
-        """Whole numbers of config.json by our names. `names`: what they are called there."""
-        return {ours: self.number(theirs) for ours, theirs in names.items()}
+    def sizes(self, names: Iterable[str]) -> dict[str, Any]:
+        """The settings that all models have, SIZES, by our names. `names`: what each is called in `config`."""
+        return dict(zip(SIZES, map(self.number, names), strict=True))
 
     def require_fitting(self) -> None:
         """Raise ValueError with all problems."""

@@ -14,13 +14,8 @@ BOTH = {"alpha": (1.0,), "activation": tuple(ACTIVATIONS)}  # of the encoder and
 TEXTS = {"level": "bpe", "tokenizer_type": "sentencepiece"}
 PLAIN = {"lowercase": (False,), "tokenizer_cfg.pretokenizer": ("none",)}
 EQUAL = ("num_heads", "hidden_size", "ff_size", "layer_norm", "activation", "embeddings.scale")
-SIZES = {
-    "d_model": "model.encoder.hidden_size",
-    "n_heads": "model.encoder.num_heads",
-    "d_ff": "model.encoder.ff_size",
-    "encoder_layers": "model.encoder.num_layers",
-    "decoder_layers": "model.decoder.num_layers",
-}
+OF_ENCODER = ("hidden_size", "num_heads", "ff_size", "num_layers")
+SIZES = (*(f"model.encoder.{name}" for name in OF_ENCODER), "model.decoder.num_layers")
 TABLE = (
     (r"^(encoder|decoder)\.pe\.pe$", ""),  # sinusoids are computed
     (r"^src_embed\.lut", "model.encoder.embed_tokens"),
@@ -70,7 +65,7 @@ def read_joeynmt(path: Path, foreign: Foreign) -> Checkpoint:
 
 
 def model_settings(foreign: Foreign) -> ModelConfig:
-    config, sizes = foreign.config, foreign.sizes(**SIZES)
+    config, sizes = foreign.config, foreign.sizes(SIZES)
     foreign.require_fitting()
     return ModelConfig(
         **sizes,

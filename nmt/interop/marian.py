@@ -23,15 +23,9 @@ def read_marian(foreign: Foreign) -> Converted:
     # Both vocabularies of Pegasus have one size, so the piece that starts the decoder stays in that of sources too.
     source = vocabulary(names[0], start if is_pegasus or has_one else -1)
     protos = foreign.file("source.spm").read_bytes(), foreign.file("target.spm").read_bytes()
-    return build(
-        foreign,
-        settings,
-        read_weights(weight_files(foreign.folder)),
-        (source, vocabulary(names[1], start)),
-        protos,
-        languages(source.pieces),
-        search_settings(foreign, names[1].index("<unk>")),
-    )
+    weights, search = read_weights(weight_files(foreign.folder)), search_settings(foreign, names[1].index("<unk>"))
+    vocabularies = source, vocabulary(names[1], start)
+    return build(foreign, settings, weights, vocabularies, protos, languages(source.pieces), search)
 
 
 def vocabulary(names: list[str], start: int) -> Vocabulary:

@@ -173,17 +173,8 @@ def save(graph: nn.Module, arguments: Any, shapes: Any, names: tuple[list[str], 
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(
-            graph.eval(),
-            arguments,
-            file,
-            dynamo=True,
-            dynamic_shapes=shapes,
-            input_names=names[0],
-            output_names=names[1],
-            external_data=large,
-            verbose=False,
-        )
+        options: Any = {"dynamo": True, "dynamic_shapes": shapes, "external_data": large, "verbose": False}
+        torch.onnx.export(graph.eval(), arguments, file, input_names=names[0], output_names=names[1], **options)
 
 
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:

@@ -20,19 +20,12 @@ TABLE_ROWS = 5000  # of positions
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "swiglu", "gated-gelu": "geglu"}
 EOLE_POSITIONS = POSITIONS | {"Rotary": "rotary", "Learned": "learned"}
 EOLE_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "gated-silu": "swiglu", "gated-gelu": "geglu"}
-SIZES = {"d_model": "enc_hid_size", "n_heads": "heads", "d_ff": "transformer_ff"}
-SIZES |= {"encoder_layers": "enc_layers", "decoder_layers": "dec_layers"}
+SIZES = ("enc_hid_size", "heads", "transformer_ff", "enc_layers", "dec_layers")
 WIDTHS = ("dec_hid_size", "src_word_vec_size", "tgt_word_vec_size")
-EOLE_SIZES = {
-    "d_model": "model.encoder.hidden_size",
-    "n_heads": "model.encoder.heads",
-    "d_ff": "model.encoder.transformer_ff",
-    "encoder_layers": "model.encoder.layers",
-    "decoder_layers": "model.decoder.layers",
-}
+OF_ENCODER = {"hidden_size": 512, "heads": 8, "transformer_ff": 2048}  # sizes, and what they are without a setting
+EOLE_SIZES = (*(f"model.encoder.{name}" for name in OF_ENCODER), "model.encoder.layers", "model.decoder.layers")
 EOLE_WIDTHS = ("model.embeddings.src_word_vec_size", "model.embeddings.tgt_word_vec_size")
-EOLE_DEFAULTS = dict.fromkeys((EOLE_SIZES["d_model"], *EOLE_WIDTHS), 512)
-EOLE_DEFAULTS |= {EOLE_SIZES["n_heads"]: 8, EOLE_SIZES["d_ff"]: 2048}
+EOLE_DEFAULTS = {f"model.encoder.{name}": size for name, size in OF_ENCODER.items()} | dict.fromkeys(EOLE_WIDTHS, 512)
 NEEDS: dict[str, tuple[Any, ...]] = {
     "model_task": ("seq2seq",),
     "model_type": ("text",),
@@ -158,10 +151,10 @@ def opennmt_settings(foreign: Foreign, positions: str) -> ModelConfig:
     )
 
 
-def model_settings(foreign: Foreign, sizes: dict[str, str], widths: Sequence[str], **ours: Any) -> ModelConfig:
-    """Our settings, with those that all models of both toolkits have. `sizes`: the names of sizes there, by ours;
-    `widths`: names of sizes that must be the width of the model."""
-    ours |= foreign.sizes(**sizes)
+def model_settings(foreign: Foreign, sizes: Sequence[str], widths: Sequence[str], **ours: Any) -> ModelConfig:
+    """Our settings, with those that all models of both toolkits have. `sizes`: as for `Foreign.sizes`; `widths`: names
+    of sizes that must be the width of the model."""
+    ours |= foreign.sizes(sizes)
     for name in widths:
         foreign.expect(name, foreign.config.get(name), ours["d_model"])
     foreign.require_fitting()

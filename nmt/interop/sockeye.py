@@ -24,13 +24,8 @@ NEEDS: dict[str, tuple[Any, ...]] = {
 }
 EQUAL = ("model_size", "attention_heads", "feed_forward_num_hidden", "act_type", "use_glu")
 STEPS = ("preprocess_sequence", "postprocess_sequence", "positional_embedding_type")
-SIZES = {
-    "d_model": "config_encoder.model_size",
-    "n_heads": "config_encoder.attention_heads",
-    "d_ff": "config_encoder.feed_forward_num_hidden",
-    "encoder_layers": "config_encoder.num_layers",
-    "decoder_layers": "config_decoder.num_layers",
-}
+OF_ENCODER = ("model_size", "attention_heads", "feed_forward_num_hidden", "num_layers")
+SIZES = (*(f"config_encoder.{name}" for name in OF_ENCODER), "config_decoder.num_layers")
 TABLE = (
     (r"^embedding_source\.embedding\.", "model.encoder.embed_tokens."),
     (r"^embedding_target\.embedding\.", "model.decoder.embed_tokens."),
@@ -92,7 +87,7 @@ def apart(tensors: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
 
 
 def model_settings(foreign: Foreign) -> ModelConfig:
-    config, before, sizes = foreign.config, "config_encoder.", foreign.sizes(**SIZES)
+    config, before, sizes = foreign.config, "config_encoder.", foreign.sizes(SIZES)
     longest = foreign.number("config_encoder.max_seq_len_source")
     learned = config.get(f"{before}positional_embedding_type") == "learned"
     if learned:
@@ -103,11 +98,6 @@ def model_settings(foreign: Foreign) -> ModelConfig:
     foreign.expect("act_type and use_glu", act, *ACTIVATIONS)
     foreign.require_fitting()
     kinds: Any = {"activation": ACTIVATIONS[act], "norm_position": NORMS[steps[0], steps[1]]}
-    return ModelConfig(
-        **sizes,
-        norm_epsilon=1e-6,
-        positions="learned" if learned else "sinusoidal",
-        max_positions=longest if learned else 1024,
-        dropout=float(config.get(f"{before}dropout_prepost", 0.1)),
-        **kinds,
-    )
+    kinds |= {"positions": "learned", "max_positions": longest} if learned else {}
+    dropout = float(config.get(f"{before}dropout_prepost", 0.1))
+    return ModelConfig(**sizes, **kinds, norm_epsilon=1e-6, dropout=dropout)
