@@ -159,13 +159,8 @@ class DeepL:
         known = self.models.languages
         if kind != "target":
             return JSONResponse([{"language": code.upper(), "name": name_of(code)} for code in known])
-        return JSONResponse(
-            [
-                {"language": variant, "name": name_of(code), "supports_formality": False}
-                for code in self.models.targets
-                for variant in VARIANTS.get(code, (code.upper(),))
-            ]
-        )
+        found = [(code, variant) for code in self.models.targets for variant in VARIANTS.get(code, (code.upper(),))]
+        return JSONResponse([{"language": v, "name": name_of(code), "supports_formality": False} for code, v in found])
 
     async def all_languages(self, call: Call) -> Response:
         """Version 3: each language, and what it can be used for."""

@@ -48,11 +48,8 @@ class OwnGlossaries:
 
     async def list(self, call: Call) -> Response:
         found = await self.engine.places.run(call.work, self.store.all, call.work.key.hash)
-        infos = [
-            v1.GlossaryInfo(dictionary.source, dictionary.target, stored.name, len(dictionary.entries))
-            for stored in found
-            for dictionary in stored.dictionaries
-        ]
+        known = [(stored.name, dictionary) for stored in found for dictionary in stored.dictionaries]
+        infos = [v1.GlossaryInfo(*one.direction, name, len(one.entries)) for name, one in known]
         return JSONResponse(as_json(v1.GlossaryList(infos)))
 
     async def get(self, call: Call) -> Response:

@@ -150,11 +150,8 @@ class Own:
     async def ask(self, work: Work, body: v1.Translate) -> Asked:
         """Check a request."""
         direction = find_direction(self.known, body.source, body.target)
-        glossary = (
-            await self.engine.places.run(work, self.find_glossary, body.glossary, direction, work)
-            if body.glossary
-            else None
-        )
+        run, given = self.engine.places.run, body.glossary
+        glossary = await run(work, self.find_glossary, given, direction, work) if given else None
         if body.quality and direction not in self.scorers:
             problem = f"quality is true, but there is no pair scorer for {' to '.join(direction)}: leave quality out"
             raise Refused(problem, code="no_scorer")
