@@ -40,11 +40,10 @@ def read(data: bytes, options: Options) -> Document:
     missing = ",".join(name for name in options.columns if found and all(node.key != name for node in found))
     names = ", ".join([*dict.fromkeys(node.key for node in found)][:20])
     require(not missing, f"--columns {missing}: no text has this key; there are {names}")
-    slots = [
-        Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write)
-        for node in found
-        if has_text(node.text or "") and (not options.columns or node.key in options.columns)
-    ]
+    slots = list[Slot]()
+    for node in found:
+        if node.text and has_text(node.text) and (not options.columns or node.key in options.columns):
+            slots.append(Slot(node.start, node.end, text_unit(node.text, source.place(node.start)), write))
     return with_forms(text_document(source, slots, changes), options)
 
 

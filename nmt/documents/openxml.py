@@ -59,12 +59,8 @@ def read_xlsx(data: bytes, options: Options) -> Document:
     is the name of a table's or a pivot table's column: programs refuse files in which the two differ."""
     archive = Archive(data, options.zip)
     require(bool(names_of_type(archive, *WORKBOOKS)), "the file isn't a workbook")
-    columns = {
-        tidied(element.attributes["name"])
-        for name in names_of_type(archive, *COLUMNS)
-        for element in archive.xml(name).root.walk()
-        if "name" in element.attributes
-    }
+    elements = (element for name in names_of_type(archive, *COLUMNS) for element in archive.xml(name).root.walk())
+    columns = {tidied(element.attributes["name"]) for element in elements if "name" in element.attributes}
     # Sheets may have texts that are not among the shared ones; most are large and have none.
     sheets = [name for name in names_of_type(archive, SHEETS) if re.search(b"inlineStr|\0", archive.read(name))]
     names = [*names_of_type(archive, *CELLS), *sheets]

@@ -154,11 +154,8 @@ class Writer:
         if self.is_vtt:
             answer = answer.replace("-->", "--&gt;")
         start, whole = parts[0].start, self.text[parts[0].start : parts[-1].end]
-        edits = [
-            (part.start - start, part.end - start, self.wrap(part, words))
-            for part, words in zip(parts, share(split(answer), [len(part.text) for part in parts]), strict=True)
-        ]
-        return splice(whole, edits)
+        shared = zip(parts, share(split(answer), [len(part.text) for part in parts]), strict=True)
+        return splice(whole, [(part.start - start, part.end - start, self.wrap(part, words)) for part, words in shared])
 
     def wrap(self, part: Part, words: list[str]) -> str:
         lines = wrap(words, part.n_lines, part.width)
