@@ -118,10 +118,8 @@ def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
     text |= dict.fromkeys(["data.typos", "data.placeholders"], 0.0)
     text |= {"cleaning.profile": "none", "data.many_to_many": []}
     settings = without_removed(settings, past=True)
-    more = [
-        {name: value for name, value in entry.items() if name not in ("weight", "licence")}
-        for entry in settings.get("data.more", [])
-    ]
+    more, dropped = settings.get("data.more", []), ("weight", "licence")
+    more = [{name: value for name, value in entry.items() if name not in dropped} for entry in more]
     return text | settings | {"data.more": more}  # weights and licences are recorded no longer
 
 

@@ -196,20 +196,13 @@ class Parser(ArgumentParser):
         return spelled
 
 
-def make_run_parser(
-    prog: str,
-    description: str,
-    examples: str = "",
-    usage: str = "[options]",
-    shown: Collection[str] = (),
-    options: str = "",
-) -> Parser:
+def make_run_parser(*about: str, shown: Collection[str] = (), options: str = "") -> Parser:
     """A parser with an option for every field of `Config`, and --config.
 
-    `shown`: the settings in --help (none: all); the others are accepted, and in --help-all. `options`: those
-    of the command alone (see `Parser.add_table`).
+    `about`: as for `Parser`. `shown`: the settings in --help (none: all); the others are accepted, and in --help-all.
+    `options`: those of the command alone (see `Parser.add_table`).
     """
-    parser = Parser(prog, description, examples, usage)
+    parser = Parser(*about)
     text = "Show all settings and exit."
     parser.shows_all = "--help-all"
     parser.group.add_argument(parser.shows_all, action=HelpOfAll, nargs=0, default=SUPPRESS, help=text)
