@@ -82,18 +82,12 @@ class Plan:
 
 
 def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | None:
-    """Write a corpus folder with the pairs of a corpus and the pairs that models make from it.
+    """Write a corpus folder with the pairs of a corpus and the pairs that models make from it. Of several parts, the
+    one that finds all translations there makes it. ValueError if it exists, another process makes it (unless both do a
+    part), or what is left of an interrupted command was made with other settings.
 
-    Args:
-        plan: what is asked for.
-        output: the folder to make; ValueError if it exists, another process makes it (unless both do a part), or what
-            is left of an interrupted command was made with other settings.
-        engine: who translates. With a part, the output is made by the part that finds all translations there.
-
-    Returns:
-        The ledgers of the training pairs, of each further file, and of each model's translations; None if this part
-        did not make the output.
-    """
+    Returns the ledgers of the training pairs, of each further file, and of each model's translations; None if this part
+    did not make the output."""
     work, in_parts = output.with_name(f"{output.name}.translating"), engine.part[1] > 1
     with ExitStack() as stack:
         stack.enter_context(locked(work, wait=in_parts))

@@ -196,13 +196,8 @@ def compare(
 ) -> Parity:
     """Compare greedy translations, and the log-probabilities of ours. In float32, the log-probabilities may differ by
     TOLERANCE at most, and the translations not at all; else the log-probabilities by MOST_MEAN on average. ValueError
-    if they differ more.
-
-    Args:
-        translate: gives the translation of each source by the other library, with the settings GREEDY.
-        score_pairs: as `Engine.score`, by the other library.
-        precision: what the other library computes in.
-    """
+    if they differ more. `translate` (with the settings GREEDY) and `score_pairs` (as `Engine.score`) ask the other
+    library, which computes in `precision`."""
     assert isinstance(export.model, GenerativeModel)
     translator = Translator(export.model, export.tokenizer, GREEDY, facts=export.info.facts)
     found = translator.translate_n_best(lines, GREEDY, markup="none")

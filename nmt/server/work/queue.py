@@ -198,14 +198,8 @@ class Engine:
         markup: Mode = "none",
     ) -> list[list[Translation]]:
         """The n-best list of each request. If the call is cancelled, what only it waits for is searched no further.
-
-        Args:
-            work: for whom: different owners take turns.
-            markup: how the texts are read. Lines of a plain text are translated apart, as by `Translator`.
-
-        Raises:
-            Busy: too much waits. Draining: the service ends. Refused: there are too many lines. ValueError: constraints
-            can't be met, or the model can't search so.
+        Lines of a plain text are translated apart, as by `Translator`. Raises Busy if too much waits, Draining if the
+        service ends, Refused for too many lines, ValueError if constraints can't be met or the model can't search so.
         """
         if self.draining:
             raise Draining()
