@@ -1,5 +1,6 @@
 """The report of a model as tables."""
 
+import re
 from itertools import groupby
 from typing import Any
 
@@ -7,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt.messages import show_value
-from nmt.translation.inspection import Part, Report, Weight
+from nmt.translation.inspection import Part, Report
 
 SETTINGS = ("settings that differ from the defaults", "value", "default")
 
@@ -55,7 +56,9 @@ def weights_table(report: Report) -> Table:
     table = plain_table("weights (+ bias)", "shape", "parameters", right=2)
     for part in report.parts:
         table.add_row(title(part))
-        for layer, (weight, *bias) in groupby(part.weights, layer_of):
+        for layer, (weight, *bias) in groupby(
+            part.weights, lambda weight: re.sub(r"\.(weight|bias)$", "", weight.name)
+        ):
             shape = " + ".join(" × ".join(map(str, tensor.shape)) for tensor in (weight, *bias))
             count = f"{sum(tensor.parameters for tensor in (weight, *bias)):,}"
             tied = weight.tied_to and f"= {weight.tied_to.removesuffix('.weight')}"
@@ -67,11 +70,6 @@ def weights_table(report: Report) -> Table:
     embeddings = report.embedding_parameters / report.parameters
     table.add_row("all", f"embeddings are {embeddings:.1%}", f"{report.parameters:,}")
     return table
-
-
-def layer_of(weight: Weight) -> str:
-    """The name of the layer that a tensor is the weight or the bias of."""
-    return weight.name.removesuffix(".weight").removesuffix(".bias")
 
 
 def legend(report: Report) -> str:

@@ -113,9 +113,7 @@ class Body:
         prefix = PREFIX.match(token.content)
         start = prefix.end() if prefix else 0
         pieces = pieces_of(token.children, token.content, start)
-        if not pieces or not has_words(
-            " ".join(piece.text if piece.kind == "words" else piece.title for piece in pieces)
-        ):
+        if not has_words(" ".join(piece.text if piece.kind == "words" else piece.title for piece in pieces)):
             return
         begin, end = places[start], places[pieces[-1].end]
         for n, piece in enumerate(pieces):

@@ -66,13 +66,10 @@ def xml_document(xml: Xml, slots: Iterable[Slot | Paragraph], changes: Iterable[
 
 def archive_document(archive: Archive, parts: Mapping[str, Document]) -> Document:
     """A document that is a zip file."""
-    units = [
-        replace(unit, place=f"{PurePath(name).name}, {unit.place or f'text {n}'}")
-        for name, part in parts.items()
-        for n, unit in enumerate(part.units, 1)
-    ]
-
-    notes = list[str]()
+    units, notes = list[Unit](), list[str]()
+    for name, part in parts.items():
+        for n, unit in enumerate(part.units, 1):
+            units.append(replace(unit, place=f"{PurePath(name).name}, {unit.place or f'text {n}'}"))
 
     def write(answers: Sequence[Answer]) -> bytes:
         rest, replaced = iter(answers), dict[str, bytes]()

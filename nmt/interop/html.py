@@ -162,9 +162,8 @@ def tensors_of(export: Export) -> dict[str, Tensor]:
     found = {name: t for name, t in model.state_dict().items() if not name.endswith("_positions.table")}
     lengths = [most + 1 for most in longest(export)]
     lengths[0] += len(export.tokenizer.starts()[0])
-    for side, positions, length in zip(
-        ("src", "tgt"), (model.src_positions, model.tgt_positions), lengths, strict=True
-    ):
+    sides = {"src": model.src_positions, "tgt": model.tgt_positions}
+    for (side, positions), length in zip(sides.items(), lengths, strict=True):
         if hasattr(positions, "table"):
             positions.reserve(length)
             found[f"{side}_positions"] = positions.table[:length]

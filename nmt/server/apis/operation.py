@@ -27,9 +27,8 @@ FEW_BYTES = 2**16  # a body without texts or files; of a multipart form, where i
 SMALL = 2**12  # bytes of a body that is read at once: a thread would take longer
 MOST_KIND = 1_000  # characters of a content type
 BODIES = 12  # files of the largest size, that all bodies together may take in memory
-LOCAL = re.compile(
-    r"[^.]+|(.+\.)?localhost|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE
-)  # hosts that no web page can name as its own
+# Hosts that no web page can name as its own.
+LOCAL = re.compile(r"[^.]+|(.+\.)?localhost|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
 
 Auth = Literal["open", "token", "key", "own"]
 """Who may ask: everybody; who has the token in the request; who has a key, if the service has keys; the same but,
