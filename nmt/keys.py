@@ -21,8 +21,7 @@ def make_keys_parser() -> Parser:
     parser.add("file", "FILE", "File of keys, which has only their hashes. add makes it.")
     parser.add("name", "NAME", "Name of the key, such as who uses it.", default="", nargs="?")
     for option, unit in (("--requests", "requests"), ("--characters", "characters to translate")):
-        text = f"Maximum number of {unit} a minute with this key; 0: no limit."
-        parser.add(option, "N", text, int, 0)
+        parser.add(option, "N", f"Maximum number of {unit} a minute with this key; 0: no limit.", int, 0)
     return parser
 
 

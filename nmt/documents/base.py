@@ -157,8 +157,7 @@ def read_document(data: bytes, format_name: str, options: Options) -> Document:
     """Read a file; ValueError if it is broken, hostile, or has another format."""
     known = ", ".join(sorted(FORMATS))
     require(format_name in FORMATS, f"{format_name!r} is not a format of documents; known are {known}")
-    document: Document = resolve_name(f"nmt.documents.{FORMATS[format_name].reader}")(data, options)
-    return document
+    return resolve_name(f"nmt.documents.{FORMATS[format_name].reader}")(data, options)
 
 
 def translate_document(data: bytes, format_name: str, translate: Translate, options: Options) -> bytes:
@@ -271,8 +270,7 @@ def decode(data: bytes, encoding: str, language: str | None = None) -> Text:
     in the one that fits best. ValueError if it isn't."""
     bom, known = next(((bom, name) for bom, name in BOMS if data.startswith(bom)), (b"", encoding))
     if not known and language is not None and not is_utf8(data):
-        known = guess(data, language)
-        return replace(decode(data, known), guessed=True)
+        return replace(decode(data, guess(data, language)), guessed=True)
     encoding = known or "utf-8"
     try:
         name = codecs.lookup(encoding).name

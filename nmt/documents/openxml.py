@@ -64,8 +64,7 @@ def read_xlsx(data: bytes, options: Options) -> Document:
     # Sheets may have texts that are not among the shared ones; most are large and have none.
     sheets = [name for name in names_of_type(archive, SHEETS) if re.search(b"inlineStr|\0", archive.read(name))]
     names = [*names_of_type(archive, *CELLS), *sheets]
-    parts = {name: text_part(archive.xml(name), options.target, columns) for name in names}
-    return archive_document(archive, parts)
+    return archive_document(archive, {name: text_part(archive.xml(name), options.target, columns) for name in names})
 
 
 def names_of_type(archive: Archive, *types: str) -> list[str]:

@@ -95,8 +95,7 @@ def model_settings(foreign: Foreign, **ours: Any) -> ModelConfig:
     activation = config.get("activation_function")
     foreign.expect("activation_function", activation, *ACTIVATIONS)
     foreign.expect("is_encoder_decoder", config.get("is_encoder_decoder", True), True)
-    names = ("d_model", "encoder_attention_heads", "encoder_ffn_dim", "encoder_layers", "decoder_layers")
-    ours |= foreign.sizes(names)
+    ours |= foreign.sizes(("d_model", "encoder_attention_heads", "encoder_ffn_dim", "encoder_layers", "decoder_layers"))
     ours |= {name: float(config.get(name, 0.0)) for name in ("dropout", "attention_dropout", "activation_dropout")}
     foreign.require_fitting()
     ours |= {"activation": ACTIVATIONS[str(activation)], "scale_embeddings": bool(config.get("scale_embedding", False))}

@@ -30,8 +30,7 @@ def fetch(name: str, revision: str | None = None) -> tuple[Path, str]:
 
     try:
         info = HfApi().model_info(name, revision=revision, timeout=SECONDS)
-        names = {sibling.rfilename for sibling in info.siblings or []}
-        files = needed(names)
+        files = needed({sibling.rfilename for sibling in info.siblings or []})
         require(bool(files), f"{name} has no weights that can be read: neither {SAFE} nor {PICKLED}")
         folder = snapshot_download(name, revision=revision, allow_patterns=files)
     except ValueError:

@@ -72,8 +72,7 @@ class EncoderGraph(Graph):
 
             x_BSM = block.around_self(x_BSM, attend)
             x_BSM = block.around_feed_forward(x_BSM, block.feed_forward)
-        states: Tensor = model.encoder_norm(x_BSM)
-        return states
+        return model.encoder_norm(x_BSM)
 
 
 class DecoderGraph(Graph):
@@ -116,8 +115,7 @@ def hide(mask_BS: Tensor) -> Tensor:
 
 def mix(layer: Any, q: Tensor, kv: Sequence[Tensor], mask: Tensor) -> Tensor:
     """The output (B, T, M) of attention. It is written out: the faster ways choose by length, which a graph can't."""
-    output: Tensor = layer.out(explicit_attention(q, kv[0], kv[1], mask, 0.0)[0].transpose(1, 2).flatten(2))
-    return output
+    return layer.out(explicit_attention(q, kv[0], kv[1], mask, 0.0)[0].transpose(1, 2).flatten(2))
 
 
 def write(export: Export, folder: Path) -> None:

@@ -78,8 +78,7 @@ class Glossaries:
         for path in list(self.known):  # a copy, which other threads don't change
             if path not in paths:  # deleted by another process
                 self.known.pop(path, None)
-        found = map(self.load, paths)
-        owned = [stored for stored in found if stored and stored.owner == owner]
+        owned = [stored for stored in map(self.load, paths) if stored and stored.owner == owner]
         return sorted(owned, key=lambda stored: (stored.created, stored.id))
 
     def load(self, path: Path) -> Stored | None:

@@ -131,8 +131,7 @@ def hash_of(text: str) -> str:
 
 def read_keys(file: Path) -> list[Key]:
     try:
-        values = json.loads(file.read_text(encoding="utf8"))
-        return list(read_value(values, list[Key], "it"))
+        return list(read_value(json.loads(file.read_text(encoding="utf8")), list[Key], "it"))
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"{file} is no file of keys: {error}; make one with {typed('keys')}") from error
 

@@ -246,8 +246,7 @@ class Engine:
         # Of what waits, the owner's turns come before those of all others.
         before = min(self.pieces.used, self.pieces.held[owner] * max(1, len(self.queues)))
         expected = before / self.speed if self.speed else 0.0
-        is_early = expected <= self.config.longest_wait
-        has_room = is_early and self.lines.take(owner, len(items))
+        has_room = expected <= self.config.longest_wait and self.lines.take(owner, len(items))
         if has_room and not self.pieces.take(owner, tokens):
             self.lines.give_back(owner, len(items))
             has_room = False

@@ -61,12 +61,10 @@ class DeepLGlossaries:
         return JSONResponse(single(await self.store_new(call, [dictionary])), 201)
 
     async def get_single(self, call: Call) -> Response:
-        stored = await self.find(call)
-        return JSONResponse(single(stored))
+        return JSONResponse(single(await self.find(call)))
 
     async def entries_single(self, call: Call) -> Response:
-        stored = await self.find(call)
-        return PlainTextResponse(write_entries(first(stored).entries), media_type=TSV)
+        return PlainTextResponse(write_entries(first(await self.find(call)).entries), media_type=TSV)
 
     async def list(self, call: Call) -> Response:
         found = await self.run(call.work, self.store.all, call.work.key.hash)
@@ -102,13 +100,11 @@ class DeepLGlossaries:
         return await self.run(call.work, self.store.create, owner, name, dictionaries)
 
     async def delete(self, call: Call) -> Response:
-        stored = await self.find(call)
-        await self.run(call.work, self.store.delete, stored)
+        await self.run(call.work, self.store.delete, await self.find(call))
         return Response(status_code=204)
 
     async def entries(self, call: Call) -> Response:
-        stored = await self.find(call)
-        dictionary = self.chosen(stored, call.fields)
+        dictionary = self.chosen(await self.find(call), call.fields)
         found = {"entries": write_entries(dictionary.entries), "entries_format": "tsv"}
         return JSONResponse({"dictionaries": [languages(dictionary) | found]})
 

@@ -130,8 +130,7 @@ class Own:
             rows = zip(texts, n_best, notes, strict=True)
             made = [answer_text(asked.translator, body, *row, stop) for row in rows]
             languages, seconds = v1.Languages(*asked.direction), round(time.perf_counter() - started, 4)
-            found: dict[str, Any] = as_json(v1.Translations(made, languages, seconds))
-            return found
+            return as_json(v1.Translations(made, languages, seconds))
 
         if not body.stream:
             n_best = await asked.translate_requests(requests)
