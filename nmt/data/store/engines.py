@@ -18,6 +18,7 @@ from nmt.fields import require
 from nmt.messages import say
 
 Task = Callable[[int], None]
+SELDOM = 1_000_000, 20, 100  # thresholds of Python's garbage collector
 
 
 class WorkerKilledError(ValueError):
@@ -88,7 +89,7 @@ def collecting_seldom() -> Iterator[None]:
     """Let Python's garbage collector look seldom for objects that no one needs: preparing makes millions of small
     objects that stay, among which it would look again and again. It took a third of the time of reading."""
     usual = gc.get_threshold()
-    gc.set_threshold(1_000_000, 20, 100)
+    gc.set_threshold(*SELDOM)
     try:
         yield
     finally:
@@ -97,7 +98,7 @@ def collecting_seldom() -> Iterator[None]:
 
 def start_worker() -> None:
     """Let this worker process end when the one that started it is killed: it may hold much memory."""
-    collecting_seldom().__enter__()
+    gc.set_threshold(*SELDOM)
 
     def wait(parent: BaseProcess) -> None:
         parent.join()

@@ -1,7 +1,10 @@
 """Promises of engines: the same files whoever makes them; what is finished is not made again."""
 
+import gc
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial, partialmethod
@@ -12,7 +15,7 @@ import pytest
 
 from nmt.config import Config
 from nmt.data.store import engines, preparing, shards
-from nmt.data.store.engines import Engine, WorkerKilledError
+from nmt.data.store.engines import Engine, WorkerKilledError, collecting_seldom
 from nmt.data.store.prepared import DRAFT, Prepared
 from nmt.data.store.preparing import prepare, prepare_part
 from nmt.data.store.shards import Draft
@@ -220,3 +223,13 @@ def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config, monkeypatch: 
 def test_a_part_that_is_none_is_refused(part: str) -> None:
     with pytest.raises(ValueError, match=r"--part is .*: it must be I/N"):
         Engine.parse("0", part)
+
+
+def test_processes_that_prepare_collect_garbage_seldom_and_this_one_as_before() -> None:
+    usual = gc.get_threshold()
+    with collecting_seldom():
+        assert gc.get_threshold() == engines.SELDOM
+    assert gc.get_threshold() == usual
+    started = "from nmt.data.store.engines import start_worker; import gc; start_worker(); print(gc.get_threshold())"
+    done = subprocess.run([sys.executable, "-c", started], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == f"{engines.SELDOM}\n"
