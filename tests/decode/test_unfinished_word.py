@@ -47,6 +47,12 @@ def test_a_piece_follows_if_it_begins_the_rest_or_the_rest_begins_it(rest: str) 
         assert word.needed[state] <= 1 + word.needed[after] or rest[state] not in "ac "
 
 
+def test_a_word_that_a_blank_has_ended_is_followed_by_another_one_or_by_the_end() -> None:
+    word = UnfinishedWord(Surfaces(NO_BYTES), 0, b" a", ended=True)
+    inside, beyond = word.pieces(2, 9)
+    assert {NO_BYTES[i] for i in (*inside, *beyond)} == {"▁", "▁a", "▁abc", "▁b", "</s>"}
+
+
 def test_a_piece_that_leads_nowhere_does_not_follow() -> None:
     surfaces = Surfaces(NO_BYTES)  # "b" and "bd" have no pieces here
     word = UnfinishedWord(surfaces, 0, b" abd")
