@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from nmt.commands.options import keep_what_is_loaded
 from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import PATIENCE
@@ -225,6 +226,7 @@ def main() -> None:
     job = Job(args.model, info.model, model.state_dict(), tokenizer, sources, args.beam, args.batch)
     translate, mode = build(job, compute_type)
     translate()
+    keep_what_is_loaded()  # as for nmt
     best, output = float("inf"), []
     for _ in range(args.repeats):
         started = time.perf_counter()

@@ -259,18 +259,18 @@ class CTranslate2Engine:
             stop.check()
         return [call.result() for call in calls]
 
-    def attention(self, source: Ids, target: Ids) -> Tensor:
-        if not target:
-            return torch.zeros(0, len(source))
-        [result] = self.translator.translate_batch(
-            [self.names(0, source)],
-            target_prefix=[self.names(1, target)],
+    def attention(self, pairs: Sequence[IdPair]) -> list[Tensor]:
+        results = self.translator.translate_batch(
+            [self.names(0, source) for source, _ in pairs],
+            target_prefix=[self.names(1, target) for _, target in pairs],
             beam_size=1,
-            max_decoding_length=len(self.before[1]) + len(target),
+            max_decoding_length=len(self.before[1]) + max(1, *(len(target) for _, target in pairs)),
             max_input_length=0,
             return_attention=True,
         )
-        return torch.tensor(result.attention[0])[len(self.before[1]) :, len(self.before[0]) :]
+        rows, columns = (slice(len(before), None) for before in reversed(self.before))
+        weights = (torch.tensor(result.attention[0])[rows, columns] for result in results)
+        return [w_TS[: len(target), : len(source)] for w_TS, (source, target) in zip(weights, pairs, strict=True)]
 
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         raise ValueError(UNKNOWN)

@@ -83,9 +83,10 @@ class Engine(Limited, Protocol):
         """The log-probability of each piece of given targets, and of EOS. For pairs that fit (see `fits`). Raises as
         `search`, and Late if the time of `stop` is up."""
 
-    def attention(self, source: Ids, target: Ids) -> Tensor:
-        """Attention weights (T, S), float32 on the CPU, from the steps that write the target to the source: the mean of
-        all heads of the last layer, of the first model of an ensemble. EOS has no row and no column."""
+    def attention(self, pairs: Sequence[IdPair]) -> list[Tensor]:
+        """Of each pair the attention weights (T, S), float32 on the CPU, from the steps that write the target to the
+        source: the mean of all heads of the last layer, of the first model of an ensemble. EOS has no row and no
+        column. For pairs that fit."""
 
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         """The log-probabilities (B, V), float32, of the piece after each of these beginnings of targets. ValueError if

@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.ctranslate2 import CTranslate2Engine
-from nmt.decode.engine import IdPair, Ids
+from nmt.decode.engine import IdPair, Ids, fits
 from nmt.decode.ensemble import Begun, Ensemble
 from nmt.decode.graphs import RecordedModel, record_models
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, UNSEARCHED, AllConstraints, Hypothesis
@@ -182,13 +182,15 @@ class TorchEngine:
         require(bool(log_probs_BT.isfinite().all()), BAD_LOGITS)
         return [row[: len(ids) + 1] for row, ids in zip(log_probs_BT.tolist(), targets, strict=True)]
 
+    def started(self, pairs: Sequence[IdPair]) -> tuple[Tensor, Tensor, Tensor]:
+        """A batch of sources, their mask, and targets after BOS."""
+        target_BT = pad_sequence([torch.tensor([BOS, *target]) for _, target in pairs], batch_first=True)
+        return *pad((source for source, _ in pairs), self.device), target_BT.to(self.device)
+
     @torch.inference_mode()
     def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
         self.load()
-        device = self.device
-        target_BT = pad_sequence([torch.tensor([BOS, *target]) for _, target in pairs], batch_first=True).to(device)
-        batch = *pad((source for source, _ in pairs), device), target_BT
-        found: list[list[Tensor]] = []
+        batch, found = self.started(pairs), list[list[Tensor]]()
         for reader in self.readers:
             logits_BTV = reader(*batch).float()
             total_BT = logits_BTV.logsumexp(2)
@@ -198,11 +200,14 @@ class TorchEngine:
         return [torch.stack(parts).logsumexp(0) - math.log(len(parts)) for parts in zip(*found, strict=True)]
 
     @torch.inference_mode()
-    def attention(self, source: Ids, target: Ids) -> Tensor:
+    def attention(self, pairs: Sequence[IdPair]) -> list[Tensor]:
+        if self.plain and all(fits(self.plain, *pair) for pair in pairs):
+            return self.plain.attention(pairs)
         self.load()
         weights: list[Tensor] = []
-        self.readers[0](*pad([source], self.device), torch.tensor([[BOS, *target]], device=self.device), weights)
-        return weights[-1][0].float().mean(0).cpu()[:-1, :-1]
+        self.readers[0](*self.started(pairs), weights)
+        mean_BTS = weights[-1].float().mean(1).cpu()
+        return [mean_TS[: len(t), : len(s)].clone() for mean_TS, (s, t) in zip(mean_BTS, pairs, strict=True)]
 
     @torch.inference_mode()
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:

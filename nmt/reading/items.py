@@ -74,7 +74,8 @@ class Out(Taken):
 
 
 def out(reading: Reading, lifted: Lifted, context: Context, *, flag: bool = False, beside: bool = False) -> Out:
-    return Out((reading.remapped(lifted.text, lifted.places),), reading, lifted, context, flag, beside)
+    inner = reading.remapped(lifted.text, lifted.places, aligned=True)
+    return Out((inner,), reading, lifted, context, flag, beside)
 
 
 def lifted_items(reading: Reading, context: Context) -> Out | None:
@@ -88,8 +89,8 @@ def items_beside(reading: Reading, context: Context) -> Out | None:
     alignment knows better than such models where these stand."""
     if not context.tokenizer.has_placeholders or has_items(reading):
         return None
-    lifted = lift(flatten(reading.text, reading.user_items, beside=True), reading.user_items)
-    return out(reading, lifted, context, beside=True) if lifted.nodes else None
+    flat = flatten(reading.text, reading.user_items, beside=True)
+    return out(reading, lift(flat, reading.user_items), context, beside=True) if flat.has_marks else None
 
 
 def tags(reading: Reading, context: Context) -> Out | None:
@@ -189,4 +190,5 @@ def quotes(reading: Reading, context: Context) -> Out | None:
     if any(sign in phrase for sign in signs for phrase in reading.constraints.must_not):
         return None
     lifted = lift(Flat("".join(shown), "".join(marked), [*range(len(line) + 1)]), reading.user_items)
-    return Unquoted((reading.remapped(lifted.text, lifted.places),), reading, lifted, context, flag=True)
+    inner = reading.remapped(lifted.text, lifted.places, aligned=True)
+    return Unquoted((inner,), reading, lifted, context, flag=True)

@@ -43,6 +43,8 @@ class Reading:
     """The segment of mark-up that the text is, if its tags are still in it."""
     ids: tuple[int, ...] | None = None
     """The ids of the text, without EOS, if it is to be searched as it is."""
+    aligned: bool = False
+    """Whether its translation is aligned with it, to put back what was taken out."""
     number: int = 0
     """Of a part of a line, among the parts that are searched alone."""
 
@@ -74,10 +76,11 @@ class Reading:
         kept = self.constraints if constraints is None else constraints
         return replace(self, text=self.text[start:end], places=self.places[start : end + 1], constraints=kept)
 
-    def remapped(self, text: str, places: Sequence[int]) -> "Reading":
+    def remapped(self, text: str, places: Sequence[int], *, aligned: bool = False) -> "Reading":
         """The reading with another text; `places`: where each of its characters begins in the present one."""
-        now = self.places
-        return replace(self, text=text, places=(*(now[place] for place in places), now[-1]), segment=None)
+        now, aligned = self.places, aligned or self.aligned
+        places = (*(now[place] for place in places), now[-1])
+        return replace(self, text=text, places=places, segment=None, aligned=aligned)
 
     def edited(self, edits: Sequence[Edit]) -> "Reading":
         """The reading where parts of the text (in order, without overlaps) are replaced. A replacement that is longer

@@ -7,8 +7,10 @@ glossaries use.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import get_args
+
+from torch import Tensor
 
 from nmt.decode.hypothesis import Hypothesis
 from nmt.fields import shown, texts_of
@@ -84,6 +86,8 @@ class Part:
     """For each character of `read`, where it begins in the line."""
     target_places: Places = ()
     """For each character of `written`, where it begins in the translation."""
+    attention_TS: Tensor | None = field(default=None, compare=False, repr=False)
+    """From the pieces of the hypothesis to those of the source, if the text was read to be aligned."""
 
 
 @dataclass(frozen=True)

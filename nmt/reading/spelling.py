@@ -150,16 +150,16 @@ def known_words(reading: Reading, context: Context) -> Recased | None:
         return None
     items, constraints = reading.user_items, reading.constraints
 
-    def read(text: str) -> str:
-        return words.respelled(words.recased(text, context.spellings, items), context.spellings, items)
-
-    recased, text = words.recased(reading.text, context.spellings, items), read(reading.text)
+    recased = partial(words.recased, spellings=context.spellings, user_items=items)
+    respelled = partial(words.respelled, spellings=context.spellings, user_items=items)
+    in_usual_case = recased(reading.text)
+    text = respelled(in_usual_case)
     if text == reading.text:
         return None
-    cased = CASINGS.get(casing_of(reading.text)) if recased != reading.text else None
+    cased = CASINGS.get(casing_of(reading.text)) if in_usual_case != reading.text else None
     casing: Callable[[str], str] = partial(cased, language=context.language) if cased else str
     # A term's source is sought in the line as it is read.
-    must = tuple(replace(term, source=read(term.source)) for term in constraints.must)
+    must = tuple(replace(term, source=respelled(recased(term.source))) for term in constraints.must)
     inner = replace(reading.respelled(text), constraints=with_case(replace(constraints, must=must), casing))
     # Phrases that the user wrote in another case than that of the line keep it.
     asked = [phrase for term in must for phrase in term.targets] + [constraints.prefix]

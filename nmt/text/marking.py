@@ -74,6 +74,8 @@ def mark(line: str, user_items: UserItems = NO_USER_ITEMS) -> Marked | None:
     """The line with placeholders. None if it has no items or nothing else, pairs of tags, more items than there are
     placeholders, or characters that are placeholders."""
     flat = flatten(line, user_items)
+    if not flat.has_marks:
+        return None
     suits = any(map(str.isalpha, flat.text)) and {OPENS, CLOSES}.isdisjoint(flat.text)
     found = list(find_marks(flat)) if suits and not PLACEHOLDER.search(line) else []
     if not 0 < len(found) <= len(ITEMS):

@@ -297,6 +297,8 @@ def decode(written: str) -> str:
     """The characters that a character or entity means; a space for a run of blanks."""
     if written[0] in SPACES:
         return " "
+    if len(written) == 1 and written > "\3":  # nearly all
+        return written
     is_entity = len(written) > 1 and (written[1] == "#" or written[1:] in html5)
     decoded = (html.unescape(written) or "\ufffd") if is_entity else written
     return re.sub("[\0-\3]", "\ufffd", re.sub(f"[{SPACES}]", " ", decoded))

@@ -48,6 +48,10 @@ class Flat:
     rendered: bool = False
     """Whether a mark between letters leaves one word, as in HTML."""
 
+    @property
+    def has_marks(self) -> bool:
+        return MARK.search(self.text) is not None
+
     def raw(self, start: int, end: int) -> str:
         """The part of the line that `text[start:end]` stands for."""
         return self.line[self.places[start] : self.places[end]]
@@ -99,6 +103,8 @@ def flatten(line: str, user_items: UserItems = NO_USER_ITEMS, *, beside: bool = 
     """The line with its items, other than numbers, as marks. Tags without a counterpart are single items. `beside`:
     only those that surely stand beside words, not in the place of one."""
     items = [item for item in find_items(line, user_items) if item.kind != "number"]
+    if not items:
+        return Flat(line, line, [*range(len(line) + 1)])
     items = surely_beside(line, items) if beside else items
     signs = [SINGLE] * len(items)
     for i, j in tag_pairs(items):
@@ -128,7 +134,7 @@ def surely_beside(line: str, items: Sequence[Item]) -> list[Item]:
 def lift(line: str | Flat, user_items: UserItems = NO_USER_ITEMS) -> Lifted:
     """The line without its items, and the items."""
     flat = flatten(line, user_items) if isinstance(line, str) else line
-    if not MARK.search(flat.text):
+    if not flat.has_marks:
         tokens = tokenize(flat.text, user_items=user_items)
         return Lifted(flat.line, flat.text, tokens, flat.places[:-1], [])
     flat.collapse(list(wordless_pairs(flat.text)))

@@ -188,20 +188,22 @@ def repeats_word(source: str, translation: str) -> bool:
 
 def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
     """Whether a text repeats too much, if its source repeats words and characters so many times in a row."""
-    words, fours = WORD.findall(text), [text[i : i + 4] for i in range(len(text) - 3)]
-    if most_frequent(words) >= 3:  # most texts have no such word, and no four characters four times
+    words = WORD.findall(text)
+    if may_loop(words, 4):
         codes = encode(words)
         if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
             return True
-    if most_frequent(fours) < 4:
+    if not may_loop([text[i : i + 4] for i in range(len(text) - 3)], 10):
         return False
     codes = encode(text)
     return any(repeats(codes, n) > max(3, 12 // n, 2 * source_characters) for n in range(1, LOOP_CHARACTERS + 1))
 
 
-def most_frequent(units: Sequence[str]) -> int:
-    """How often the most frequent unit occurs."""
-    return max(Counter(units).values(), default=0)
+def may_loop(units: Sequence[str], least: int) -> bool:
+    """Whether so many units, as a loop has at least, are of those that occur three times or more, as all of a loop do.
+    Few texts have them, and this takes less time than to seek loops."""
+    repeated = len(units) - len(set(units))
+    return 3 * repeated >= 2 * least and sum(n for n in Counter(units).values() if n > 2) >= least
 
 
 def character_repeats(text: str) -> int:
@@ -268,5 +270,7 @@ def is_copy(source: str, translation: str, user_items: UserItems = NO_USER_ITEMS
 def prose(text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
     """A text without its items."""
     items = find_items(text, user_items)
+    if not items:
+        return text
     starts, ends = [item.start for item in items], [item.end for item in items]
     return " ".join(text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True))

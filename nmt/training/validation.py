@@ -115,7 +115,8 @@ class Validator:
             target = translator.tokenizer.encode_target([translations[i]])[0]
             if source and target and fits(translator.engine, source, target):
                 columns, rows = translator.tokenizer.source_pieces(source), translator.tokenizer.target_pieces(target)
-                picture = attention_picture(translator.engine.attention(source, target), columns, rows)
+                [weights_TS] = translator.engine.attention([(source, target)])
+                picture = attention_picture(weights_TS, columns, rows)
                 monitor.writer.add_image(f"cross_attention/{number + 1}", picture, step, dataformats="HWC")
 
 

@@ -86,7 +86,9 @@ class Aligner:
     def attention(self, part: Part) -> tuple[Tensor, list[str], list[str]]:
         """The cross-attention (T, S) of the pieces of a part to its source, and the pieces of source and target."""
         source, target = part.source, part.hypothesis.ids
-        weights_TS = self.engine.attention(source, target)
+        weights_TS = part.attention_TS
+        if weights_TS is None:
+            [weights_TS] = self.engine.attention([(source, target)])
         pieces = self.tokenizer.target_pieces(target)
         while pieces and not pieces[-1].replace("▁", " ").strip():  # the text of a translation ends in no blank
             pieces.pop()

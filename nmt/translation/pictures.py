@@ -75,7 +75,7 @@ def write_attention(translator: Translator, sentence: str, translation: str | No
     drawable = all(source and target for source, target in sides) and bool(sides)
     require(drawable, "the sentence or its translation is empty: there is nothing to draw")
     [(source, target)] = sides
-    weights_TS = translator.engine.attention(source, target)
+    [weights_TS] = translator.engine.attention([(source, target)])
     image = attention_picture(weights_TS, tokenizer.source_pieces(source), tokenizer.target_pieces(target))
     with whole_file(file) as output:
         Image.fromarray(image).save(output, "PNG")

@@ -9,7 +9,7 @@ from typing import TypeVar
 from torch import Tensor
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
-from nmt.decode.engine import Engine, Ids, fits
+from nmt.decode.engine import Engine, IdPair, Ids, fits
 from nmt.decode.hypothesis import NO_CONSTRAINTS as FREE
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_output
 from nmt.decode.parallel import map_items
@@ -149,6 +149,11 @@ class SpanSearch:
         batches = make_batches(drafts, SCORED, lambda draft: len(drafts[draft]))
         for draft, found in map_items(log_probs, batches, self.engine.device):
             draft.take(Hypothesis.of(drafts[draft], found, search))
+
+    def attention(self, pairs: Iterable[IdPair]) -> dict[IdPair, Tensor]:
+        """The attention of each pair, as `Engine.attention`."""
+        batches = make_batches(dict.fromkeys(pairs), SCORED, lambda pair: max(map(len, pair)))
+        return dict(map_items(self.engine.attention, batches, self.engine.device))
 
     def search_each(
         self,

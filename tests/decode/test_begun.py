@@ -10,6 +10,7 @@ from torch.nn.functional import pad
 from nmt.config import SearchConfig
 from nmt.decode.beam import force_score, search
 from nmt.decode.ensemble import Begun
+from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import sample
 from nmt.vocabulary import BOS
 from tests.model.settings import config, make, sentences
@@ -70,3 +71,13 @@ def test_fixed_pieces_need_room() -> None:
     model = make(config(positions="learned"), 1)
     begun = Begun(model, [7, 9], [8])
     assert (model.longest_source, begun.longest_source, begun.longest_target(5)) == (39, 37, 38)
+
+
+@pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only"])
+def test_attention_in_a_batch_is_that_of_each_pair_alone(family: Any) -> None:
+    engine = TorchEngine.make([make(config(family=family), 1)]).begun([7], [8])
+    pairs = [([5, 6, 9], [4, 5]), ([9], [6, 4, 5, 9, 9]), ([6] * 8, [9]), ([5, 4], [])]
+    together = engine.attention(pairs)
+    assert [tuple(weights_TS.shape) for weights_TS in together] == [(2, 3), (5, 1), (1, 8), (0, 2)]
+    alone = [weights_TS for pair in pairs for weights_TS in engine.attention([pair])]
+    torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-4)

@@ -1,9 +1,13 @@
 """Words are linked by the attention of their pieces."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 
+import pytest
 import torch
 
+from nmt.decode.engine import Engine, IdPair
 from nmt.decode.shortlist import Shortlist
 from nmt.reading.request import Part, Translation
 from nmt.text.tokens import is_word, tokenize
@@ -90,3 +94,19 @@ def test_tokens_of_a_translation_are_linked(translator: Translator) -> None:
     assert links
     for i, j in links:
         assert is_word(source, tokens[0][i]) == is_word(best.text, tokens[1][j])
+
+
+def test_lines_with_tags_are_aligned_together(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, attention = [], translator.engine.attention
+
+    def counted(engine: Engine, pairs: Sequence[IdPair]) -> list[torch.Tensor]:
+        calls.append(len(pairs))
+        return attention(pairs)
+
+    monkeypatch.setattr(type(translator.engine), "attention", counted)
+    words = ["Der", "Hund", "läuft", "auf", "dem", "Gras"]
+    lines = [f"{first} <b>{second}</b> {third}." for first, second, third in permutations(words, 3)][:100]
+    found = translator.translate(lines)
+    assert sum(calls) <= len(lines)
+    assert len(calls) < len(lines) / 10
+    assert found == [translator.translate([line])[0] for line in lines]
