@@ -35,6 +35,8 @@ class Format(ABC):
     """A format: input lines to records with requests, translations to output lines."""
 
     shows_scores = True
+    alignments = False
+    """Whether the output has the word alignment."""
 
     @abstractmethod
     def read(self, line: str) -> Record: ...

@@ -105,6 +105,8 @@ class Translating:
             translated = self.translator.with_forced_scores(requests, translated, self.search, self.markup)
         if self.scorer:
             translated = self.scorer.rate([request.text for request in requests], translated, self.markup)
+        if self.form.alignments:
+            translated = self.translator.spans.with_attention(translated)
         results, output = iter(translated), list[str]()
         for record in records:
             n_best = [next(results) for _ in record.requests]

@@ -15,7 +15,7 @@ from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_outpu
 from nmt.decode.parallel import map_items
 from nmt.decode.sampling import MAX_SLOTS
 from nmt.decode.stop import Stop
-from nmt.reading.request import NO_CONSTRAINTS, Constraints
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Lists, Part
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.insertion import MOST_TERMS, SCORED, Draft, narrower
 
@@ -154,6 +154,18 @@ class SpanSearch:
         """The attention of each pair, as `Engine.attention`."""
         batches = make_batches(dict.fromkeys(pairs), SCORED, lambda pair: max(map(len, pair)))
         return dict(map_items(self.engine.attention, batches, self.engine.device))
+
+    def with_attention(self, lists: Lists) -> Lists:
+        """The translations, whose parts have their attention."""
+
+        def pair(part: Part) -> IdPair:
+            return part.source, tuple(part.hypothesis.ids)
+
+        found = self.attention(pair(part) for n_best in lists for t in n_best for part in t.parts)
+        return [
+            [replace(t, parts=tuple(replace(part, attention_TS=found[pair(part)]) for part in t.parts)) for t in n_best]
+            for n_best in lists
+        ]
 
     def search_each(
         self,

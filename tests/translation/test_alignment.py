@@ -110,3 +110,13 @@ def test_lines_with_tags_are_aligned_together(translator: Translator, monkeypatc
     assert sum(calls) <= len(lines)
     assert len(calls) < len(lines) / 10
     assert found == [translator.translate([line])[0] for line in lines]
+
+
+def test_words_are_linked_in_batches_as_alone(translator: Translator) -> None:
+    lines = ["Der Hund läuft.", "", "Ein Hund läuft auf dem Gras. Der Hund läuft."]
+    n_best = translator.translate_n_best(lines, replace(translator.search, n_best=2))
+    for line, alone, batched in zip(lines, n_best, translator.spans.with_attention(n_best), strict=True):
+        assert [part.attention_TS is not None for found in batched for part in found.parts] == [True] * len(
+            [part for found in alone for part in found.parts]
+        )
+        assert [translator.align(line, found) for found in batched] == [translator.align(line, t) for t in alone]
