@@ -47,11 +47,9 @@ class Out(Taken):
             raw_places = [*lifted.places, len(lifted.line)]
             return translation.moved(lifted.line, lambda place: raw_places[place])
         tokens = tokenize(translation.text, user_items=self.outer.user_items)
-        links = self.context.links(
-            translation,
-            [(places[lifted.places[token[0]]], is_word(lifted.text, token)) for token in lifted.tokens],
-            [(token[0], is_word(translation.text, token)) for token in tokens],
-        )
+        source = [(places[lifted.places[token[0]]], is_word(lifted.text, token)) for token in lifted.tokens]
+        target = [(token[0], is_word(translation.text, token)) for token in tokens]
+        links = self.context.links(translation, source, target) if lifted.nodes else []
         restored = self.restored(translation.text, links)
         if not restored.is_whole and self.segment:
             in_order = in_proportion(len(lifted.tokens), len(tokens))
@@ -74,7 +72,7 @@ class Out(Taken):
 
 
 def out(reading: Reading, lifted: Lifted, context: Context, *, flag: bool = False, beside: bool = False) -> Out:
-    inner = reading.remapped(lifted.text, lifted.places, aligned=True)
+    inner = reading.remapped(lifted.text, lifted.places, aligned=bool(lifted.nodes))
     return Out((inner,), reading, lifted, context, flag, beside)
 
 

@@ -110,6 +110,9 @@ def test_lines_with_tags_are_aligned_together(translator: Translator, monkeypatc
     assert sum(calls) <= len(lines)
     assert len(calls) < len(lines) / 10
     assert found == [translator.translate([line])[0] for line in lines]
+    calls.clear()
+    translator.translate(["<p>Der Hund läuft.</p>"])  # nothing stands in it
+    assert calls == []
 
 
 def test_words_are_linked_in_batches_as_alone(translator: Translator) -> None:
