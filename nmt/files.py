@@ -41,6 +41,7 @@ NO_TEXT = {  # files without lines of text, by their first bytes, with advice
     b"\xd0\xcf\x11\xe0": "an old office file: save it in a new format, such as .docx",
     b"\x89PNG": "a picture",
 }
+UNPACK = {".gz": "gzip -dc", ".zst": "zstd -dc"}  # commands, by the endings of compressed files
 CONTROL = bytes({*range(32)} - {*b"\t\n\r"})
 LEAST_CONTROLS = 4  # fewer such bytes in the first line may be damage
 
@@ -120,8 +121,14 @@ def require_utf8(start: bytes, name: str) -> None:
         encoding = "UTF-16BE" if even > odd else "UTF-16LE"
     if encoding:
         file = name if os.path.exists(name) else "FILE"  # it may be standard input
-        command = f"iconv -f {encoding} -t UTF-8 {file} > NEW-FILE"
-        raise ValueError(f"{name} is {encoding}: convert it with {command}; only UTF-8 can be read")
+        raise ValueError(f"{name} is {encoding}: convert it with {iconv(file, encoding)}; only UTF-8 can be read")
+
+
+def iconv(file: Path | str, encoding: str) -> str:
+    """The command that converts a file in this encoding, which may be compressed, to UTF-8."""
+    unpack = UNPACK.get(Path(file).suffix)
+    convert = f"iconv -f {encoding} -t UTF-8"
+    return f"{unpack} {file} | {convert} > NEW-FILE" if unpack else f"{convert} {file} > NEW-FILE"
 
 
 def read_lines(path: Path) -> list[str]:

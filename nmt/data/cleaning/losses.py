@@ -7,13 +7,12 @@ from pathlib import Path
 
 from nmt.data.cleaning.cleaner import Ledger, Pair
 from nmt.fields import require
-from nmt.files import iterate_lines
+from nmt.files import UNPACK, iconv, iterate_lines
 from nmt.text.languages import encodings_of
 from nmt.text.normalise import INVALID
 
 SAMPLE, FAR = 1000, 0.8  # held-out pairs that are compared; the sides are swapped below so much in common
 MASS = 0.05  # share of the lines from which a cause is told as a warning
-UNPACK = {".gz": "gzip -dc", ".zst": "zstd -dc"}  # commands, by the endings of compressed files
 
 
 def describe_losses(ledgers: Mapping[str, Ledger], files: Mapping[str, Sequence[Path]]) -> Iterator[str]:
@@ -60,9 +59,7 @@ def advise(file: Path) -> str:
             where = f"{file} is not UTF-8 (line {number:,})"
             if encoding is None:
                 return f"{where}: convert it with iconv."
-            unpack = UNPACK.get(file.suffix)
-            read = f"{unpack} {file} | iconv -f {encoding}" if unpack else f"iconv -f {encoding} {file}"
-            return f"{where}, but perhaps {encoding}: {read} -t UTF-8 > NEW-FILE"
+            return f"{where}, but perhaps {encoding}: {iconv(file, encoding)}"
     return ""
 
 
