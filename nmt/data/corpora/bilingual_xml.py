@@ -5,7 +5,7 @@ the LISA/GALA standard; the OASIS standards XLIFF 1.2, 2.0 and 2.1.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from xml.parsers import expat
@@ -43,6 +43,13 @@ def same_language(code: str, other: str) -> bool:
 def in_language(entry: Entry, language: str) -> str | None:
     """The text of an entry in a language; None if it has none."""
     return next((text for code, text in entry if code == ANY or same_language(code, language)), None)
+
+
+def in_languages(entry: Entry, languages: Sequence[str]) -> list[str | None]:
+    """The texts of an entry in these languages. If it has none of several, its target without a language is in none of
+    them: it would be both sides of a pair."""
+    known = len(languages) == 1 or any(same_language(code, language) for code, _ in entry for language in languages)
+    return [in_language(entry, language) if known else None for language in languages]
 
 
 def entries_of(path: Path, kind: Literal["TMX", "XLIFF"]) -> Iterator[Entry]:

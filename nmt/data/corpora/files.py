@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nmt.config import DataConfig
 from nmt.data.cleaning import Ledger
-from nmt.data.corpora.bilingual_xml import entries_of, in_language
+from nmt.data.corpora.bilingual_xml import entries_of, in_languages
 from nmt.data.corpora.catalogues import FUZZY, are_swapped, mo_messages, po_messages
 from nmt.data.corpora.columns import bare, find_columns, quoted_by_spreadsheet, unquoted
 from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble
@@ -217,8 +217,8 @@ def kind_of(path: Path) -> str:
 
 def read_entries(path: Path, split: Split) -> None:
     """Read the entries of a translation memory, or the units of XLIFF; their numbers are those of the file."""
-    for number, texts in enumerate(entries_of(path, "TMX" if kind_of(path) == "tmx" else "XLIFF"), start=1):
-        split.add([in_language(texts, language) for language in split.config.languages], number)
+    for number, entry in enumerate(entries_of(path, "TMX" if kind_of(path) == "tmx" else "XLIFF"), start=1):
+        split.add(in_languages(entry, split.config.languages), number)
 
 
 def read_catalogue(path: Path, split: Split) -> None:

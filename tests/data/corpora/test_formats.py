@@ -81,6 +81,8 @@ def test_a_file_of_xliff_needn_t_name_the_target_language(tmp_path: Path) -> Non
     text = XLIFF_1.replace(' target-language="en-GB"', "")
     (tmp_path / "a.xlf").write_text(text.format("".join(UNIT.format(n, *pair) for n, pair in enumerate(PAIRS))))
     assert all_pairs(load(tmp_path / "a.xlf")) == sorted(PAIRS)
+    with pytest.raises(ValueError, match="no usable train pair: 40 read, dropped: 40 no text in one or both languages"):
+        load(tmp_path / "a.xlf", source="fi", target="sv")
 
 
 def test_po_and_mo_are_read_and_the_header_says_which_side_is_translated(tmp_path: Path) -> None:
