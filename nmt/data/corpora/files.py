@@ -166,7 +166,8 @@ def read_parallel(source: Path, target: Path, split: Split) -> None:
 def read_tsv(path: Path, split: Split) -> None:
     """Read the rows of a TSV file. Its first line decides which columns are read (see `find_columns`), and how many
     there are at most: with one more, a sentence has a tab in it. Quotes of a spreadsheet are removed (see
-    `quoted_by_spreadsheet`). ValueError if there should be several columns, and no line has a tab."""
+    `quoted_by_spreadsheet`), and a cell with an odd number of them goes on in another line. ValueError if there should
+    be several columns, and no line has a tab."""
     columns, most, has_tab, has_quotes = [0], 1, False, False
     for number, line in enumerate(corpus_lines(path, split), start=1):
         cells = line.removesuffix("\r").split("\t")
@@ -184,6 +185,8 @@ def read_tsv(path: Path, split: Split) -> None:
             split.drop("too few columns" if line.strip() else split.blank, number, line)
         elif len(cells) > most:
             split.drop("too many columns", number, line)
+        elif has_quotes and any(cells[column].count('"') % 2 for column in columns):
+            split.drop("a line break in a cell", number, line)
         else:
             texts = [cells[column] for column in columns]
             plain = [unquoted(text) for text in texts] if has_quotes else texts
