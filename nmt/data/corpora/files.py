@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import permutations, zip_longest
 from pathlib import Path
 
 from nmt.config import DataConfig
@@ -69,21 +69,24 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
 
 def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
     """The splits of a folder: train, the first of VAL_NAMES that is there, as val, other validation files as val-NAME,
-    such as val-dev or val-medical, and every test*."""
+    such as val-dev or val-medical, and every test*. Of files that are named by both languages (see `find_named`), those
+    that are in no other split are training text."""
     train = find_split(folder, "train", config) or find_named(folder, config)
-    if not train:
-        plain = " and ".join(f"train.{language}" for language in config.languages)
-        needed = f"{plain} nor train.tsv, train.jsonl or train.tmx (or .gz of them), and data.text is {config.text}"
-        raise ValueError(f"{folder} has no training text: neither {needed}; {contents(folder)}")
     splits = {"train": train}
     for name in VAL_NAMES:
         if files := find_split(folder, name, config):
             splits[f"val-{name}" if "val" in splits else "val"] = files
-    endings = "|".join(map(re.escape, (*config.languages, *KINDS_OF_ROWS)))
-    stem = re.compile(rf"((?:test|(?:{'|'.join(VAL_NAMES)})[-_]).*?)\.(?:{endings})(?:\.(?:gz|zst))?")
+    endings, vals = "|".join(map(re.escape, (*config.languages, *KINDS_OF_ROWS))), "|".join(VAL_NAMES)
+    held_out = rf"test.*?|(?:{vals})[-_].*?|(?:{vals})\.(?:{both_languages(config)})"
+    stem = re.compile(rf"({held_out})\.(?:{endings})(?:\.(?:gz|zst))?")
     for name in sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))}):
         if files := find_split(folder, name, config):
-            splits[re.sub(rf"^(?:{'|'.join(VAL_NAMES)})[-_]", "val-", name)] = files
+            splits[re.sub(rf"^(?:{vals})[-_.]", "val-", name)] = files
+            splits["train"] = [file for file in splits["train"] if file not in files]
+    if not splits["train"]:
+        plain = " and ".join(f"train.{language}" for language in config.languages)
+        needed = f"{plain} nor train.tsv, train.jsonl or train.tmx (or .gz of them), and data.text is {config.text}"
+        raise ValueError(f"{folder} has no training text: neither {needed}; {contents(folder)}")
     return splits
 
 
@@ -121,12 +124,16 @@ def find_named(folder: Path, config: DataConfig) -> list[Path]:
     Europarl.de-en.de and Europarl.de-en.en, in the folder or in train-parts/; a source, then its target, and so on."""
     if config.unit != "pair" or len(config.languages) != 2:
         return []
-    both = "|".join(re.escape(f"{a}-{b}") for a, b in (config.languages, config.languages[::-1]))
-    stem = re.compile(rf"(.+[.-](?:{both}))\.{re.escape(config.source)}(?:\.(?:gz|zst))?")
+    stem = re.compile(rf"(.+[.-](?:{both_languages(config)}))\.{re.escape(config.source)}(?:\.(?:gz|zst))?")
     files = sorted(path for place in (folder, folder / "train-parts") if place.is_dir() for path in place.iterdir())
     stems = {path.with_name(match[1]): None for path in files if (match := stem.fullmatch(path.name))}
     pairs = (find_split(path.parent, path.name, config) for path in stems)
     return [file for pair in pairs if pair and len(pair) == 2 for file in pair]
+
+
+def both_languages(config: DataConfig) -> str:
+    """A pattern of the two languages in the name of a file: de-en or en-de."""
+    return "|".join(re.escape("-".join(pair)) for pair in permutations(config.languages, 2))
 
 
 def read_split(files: list[Path], config: DataConfig, training: bool) -> Split:

@@ -155,6 +155,19 @@ def test_folders_of_opus_and_mtdata_are_read_by_the_names_of_their_files(tmp_pat
         load(tmp_path)
 
 
+def test_held_out_text_named_by_both_languages_is_no_training_text(tmp_path: Path) -> None:
+    for stem, part in (("train.de-en", slice(20)), ("valid.de-en", slice(20, 30)), ("test.de-en", slice(30, 40))):
+        for language, lines in (("de", GERMAN), ("en", ENGLISH)):
+            (tmp_path / f"{stem}.{language}").write_text("\n".join(lines[part]))
+    corpus = load(tmp_path)
+    assert corpus.train == PAIRS[:20]
+    assert (corpus.val, corpus.tests) == (PAIRS[20:30], {"test.de-en": PAIRS[30:]})
+    for path in tmp_path.glob("train.*"):
+        path.unlink()
+    with pytest.raises(ValueError, match="has no training text"):
+        load(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "data", "problem"),
     [
