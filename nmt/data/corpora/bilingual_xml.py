@@ -35,9 +35,9 @@ Entry = list[tuple[str, str]]
 
 
 def same_language(code: str, other: str) -> bool:
-    """Whether two codes name one language; a region counts only if both have one."""
-    first, second = (re.split("[-_]", given.lower())[1:] for given in (code, other))
-    return short_code(code) == short_code(other) and (not first or not second or first == second)
+    """Whether two codes name one language; a script or a region counts only if both have one."""
+    first, second = ({*re.split("[-_]", given.lower())[1:]} for given in (code, other))
+    return short_code(code) == short_code(other) and (first <= second or second <= first)
 
 
 def in_language(entry: Entry, language: str) -> str | None:

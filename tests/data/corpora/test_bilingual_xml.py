@@ -40,13 +40,16 @@ def pairs(path: Path) -> list[tuple[str | None, str | None]]:
     return [(in_language(entry, "de"), in_language(entry, "en")) for entry in entries_of(path, "TMX")]
 
 
-def test_a_region_counts_only_if_both_codes_have_one() -> None:
+def test_a_script_or_region_counts_only_if_both_codes_have_one() -> None:
     assert same_language("de", "DE_at")
     assert same_language("pt-BR", "pt-br")
     assert not same_language("pt-BR", "pt-PT")
     assert not same_language("de", "den")
     assert same_language("ger", "de-DE")
     assert not same_language("por-BR", "pt-PT")
+    assert same_language("zh-Hans-CN", "zh-Hans")
+    assert same_language("sr-RS", "sr_Latn_RS")
+    assert not same_language("sr-Latn-RS", "sr-Cyrl")
 
 
 def test_a_memory_is_a_corpus(tmp_path: Path) -> None:
