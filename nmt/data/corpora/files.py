@@ -81,7 +81,9 @@ def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
     stem = re.compile(rf"({held_out})\.(?:{endings})(?:\.(?:gz|zst))?")
     for name in sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))}):
         if files := find_split(folder, name, config):
-            splits[re.sub(rf"^(?:{vals})[-_.]", "val-", name)] = files
+            key = re.sub(rf"^(?:{vals})[-_.]", "val-", name)
+            require(key not in splits, f"{folder} has two validation sets named {key}: rename one")
+            splits[key] = files
             splits["train"] = [file for file in splits["train"] if file not in files]
     if not splits["train"]:
         plain = " and ".join(f"train.{language}" for language in config.languages)

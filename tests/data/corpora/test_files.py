@@ -449,6 +449,14 @@ def test_other_names_of_the_validation_text_are_known(folder: Path, name: str) -
     assert load(folder).val == pairs_of("val")
 
 
+def test_no_validation_text_takes_the_place_of_another_one(folder: Path) -> None:
+    for path in list(folder.glob("val.*")):
+        for name in ("val-medical", "dev_medical"):
+            (folder / f"{name}{path.suffix}").write_bytes(path.read_bytes())
+    with pytest.raises(ValueError, match="has two validation sets named val-medical: rename one"):
+        load(folder)
+
+
 def test_a_second_validation_text_is_another_set(folder: Path) -> None:
     for path in list(folder.glob("val.*")):
         (folder / f"dev{path.suffix}").write_bytes(path.read_bytes())
