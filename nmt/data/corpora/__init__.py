@@ -16,7 +16,9 @@ prefix. To add a kind, add its reader to `read_corpus`. Rules of reading:
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 from nmt.config import DataConfig
@@ -97,13 +99,11 @@ def corpus_path(config: DataConfig) -> Path | None:
 def corpus_files(config: DataConfig) -> dict[str, list[Path]]:
     """The user's files, by split, that `load_corpus` reads; empty for a data set of the hub, or if they are gone. Of a
     local data set, whose splits the library `datasets` finds, all files are named as train."""
-    path = corpus_path(config)
+    both, files = combinations(config.many_to_many, 2), dict[str, list[Path]]()
     try:
-        if path and config.corpus.startswith(HUB):
-            found = (file for file in sorted(path.rglob("*")) if file.is_file())
-            files = {"train": [file for file in found if "/." not in f"/{file.relative_to(path).as_posix()}"]}
-        else:
-            files = find_splits(path, config) if path else {}
+        for one in [replace(config, many_to_many=(), source=a, target=b, more=()) for a, b in both] or [config]:
+            for split, found in files_of_one(one).items():
+                files[split] = list(dict.fromkeys([*files.get(split, []), *found]))
     except (OSError, ValueError):
         return {}
     for entry in config.more:
@@ -111,3 +111,12 @@ def corpus_files(config: DataConfig) -> dict[str, list[Path]]:
             if split == "train" or (entry.validate and split.startswith("val")):
                 files[split] = [*files.get(split, []), *more]
     return files
+
+
+def files_of_one(config: DataConfig) -> dict[str, list[Path]]:
+    """The same, of data.corpus in one direction; OSError or ValueError if they are gone."""
+    path = corpus_path(config)
+    if path and config.corpus.startswith(HUB):
+        found = (file for file in sorted(path.rglob("*")) if file.is_file())
+        return {"train": [file for file in found if "/." not in f"/{file.relative_to(path).as_posix()}"]}
+    return find_splits(path, config) if path else {}

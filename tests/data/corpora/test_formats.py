@@ -155,6 +155,14 @@ def test_folders_of_opus_and_mtdata_are_read_by_the_names_of_their_files(tmp_pat
         load(tmp_path)
 
 
+def test_the_files_of_several_directions_are_known(tmp_path: Path) -> None:
+    names = [f"Europarl.{pair}.{code}" for pair in ("de-en", "de-fr", "en-fr") for code in pair.split("-")]
+    for name in names:
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in GERMAN))
+    data = DataConfig(corpus=str(tmp_path), many_to_many=("de", "en", "fr"))
+    assert {split: [file.name for file in files] for split, files in corpus_files(data).items()} == {"train": names}
+
+
 def test_held_out_text_named_by_both_languages_is_no_training_text(tmp_path: Path) -> None:
     for stem, part in (("train.de-en", slice(20)), ("valid.de-en", slice(20, 30)), ("test.de-en", slice(30, 40))):
         for language, lines in (("de", GERMAN), ("en", ENGLISH)):
