@@ -6,7 +6,8 @@ sentence and clause by clause, if some were lost; without items (addresses, tags
 alignment; in small letters, if the line is in capitals and the model has no list of words; a copy, if the line has no
 letters; with all marks and quotes in place, if constraints are broken; beam search without repeated n-grams; the same
 with shorter spans. What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two retries,
-because their translations are even less probable; nor does "numbers", since another search seldom brings a number back.
+because their translations are even less probable; nor do "numbers" and "items", since another search seldom brings
+these back: a good translation would become a worse one.
 
 A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
 was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
@@ -135,9 +136,8 @@ class Line:
     def __init__(self, judge: Judge, reading: Reading, n_best: list[Translation]) -> None:
         self.judge, self.reading = judge, reading
         # Flags that no other search mends. Many terms make a translation long, however it is searched.
-        self.bearable: frozenset[Flag] = ADVICE | (
-            {"too_long"} if len(reading.constraints.must) > MOST_TERMS else set()
-        )
+        many = len(reading.constraints.must) > MOST_TERMS
+        self.bearable: frozenset[Flag] = ADVICE | {"items"} | ({"too_long"} if many else set())
         self.text = judge.tokenizer.readable(tidy(shown(reading, reading.text))[0], reading.user_items)
         self.translations = [self.judge.flagged(translation, reading, self.text) for translation in n_best]
 

@@ -202,6 +202,13 @@ def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator:
     assert (fine.text, fine.flags, fine.fallback) == ("Fine.", ("unsure", "unknown"), "")
 
 
+def test_items_that_are_wrong_after_the_retry_without_them_are_told_but_cause_no_search(translator: Translator) -> None:
+    scripted = Scripted(translator, *[["A dog runs to www.example.org."]] * 2)
+    ((best,),) = scripted("Ein Hund läuft.")
+    assert (best.flags, best.fallback) == (("items",), "")
+    assert [steps for _, steps, _ in scripted.asked] == [USUAL, LIFTED]
+
+
 def test_a_lost_number_is_told_but_causes_no_search_and_dates_may_be_spelled_out(translator: Translator) -> None:
     scripted = Scripted(translator, ["It costs a hundred euros.", "December 24, 2023"])
     (price,), (date,) = scripted("Es kostet 12 Euro.", "24.12.2023")
