@@ -236,9 +236,9 @@ def joint(left: str, right: str, blank: str, *, amid: bool) -> str:
     """What goes between the translations of two parts of a text that this blank separates.
 
     Chinese and Japanese have no spaces between sentences; nor have scripts without spaces amid a sentence (`amid`). A
-    mark between two clauses is left out if the first translation ends like a sentence.
+    mark between two clauses is left out if the first translation ends with one.
     """
-    blank = " " if blank.strip() and left[-1:] in MARKS else blank
+    blank = " " if blank.strip() and left[-1:] in f"{MARKS},;:，；：、" else blank
     last, first = left.rstrip(PUNCTUATION)[-1:], right.lstrip(PUNCTUATION)[:1]
     is_cjk = IS_CJK.match(last) and (IS_CJK.match(first) or not last.isalnum())
     if is_cjk or (amid and UNSPACED.match(last) and UNSPACED.match(first)):

@@ -197,6 +197,7 @@ def test_every_mark_may_end_a_sentence(text: str, most: int) -> None:
         ("He came.", "She left.", "\u3000", False, " "),
         ("He came", "She left.", "; ", False, "; "),
         ("He came.", "She left.", " — ", False, " "),
+        ("He said to them,", "She left.", "; ", False, " "),
         ("long", "word", "", True, " "),
         ("你好。", "我是老师。", " ", False, ""),
         ("你好。", "NATO来了。", " ", False, ""),
