@@ -85,6 +85,7 @@ def joined(xml: Xml, found: list[Piece]) -> list[Piece]:
             opened.append(tag)
             if kept and kept[-1].kind == "closes" and closed == tag and b"span" in tag:
                 kept.pop()
+                closed = b""
                 continue
         elif piece.kind == "closes":
             closed = opened.pop()

@@ -129,6 +129,14 @@ def test_open_document() -> None:
     assert "<text:p>drei</text:p>" in text
 
 
+def test_spans_of_open_document_in_spans_of_the_same_style_keep_their_ends() -> None:
+    first = '<text:span text:style-name="T3"><text:a href="x">Zwei</text:a></text:span>'
+    second = '<text:span text:style-name="T3"><text:span text:style-name="T3">Hunde</text:span></text:span>'
+    content = f'xmlns:office="{OPEN_DOCUMENT}:office:1.0" xmlns:text="{OPEN_DOCUMENT}:text:1.0"'
+    data = zipped({"content.xml": f"<office:x {content}><text:p>{first}{second}</text:p></office:x>"})
+    assert parsed(translated(data, "odt", "content.xml").encode()) == "HUNDE ZWEI"
+
+
 def test_the_base_of_ruby_is_text_and_its_reading_goes_with_a_new_text() -> None:
     reading = f"<w:rt>{run('Lesung')}</w:rt>"
     inside = f"<w:r><w:ruby><w:rubyPr/>{reading}<w:rubyBase>{run('Hunde')}</w:rubyBase></w:ruby></w:r>"
