@@ -136,8 +136,8 @@ class Line:
     def __init__(self, judge: Judge, reading: Reading, n_best: list[Translation]) -> None:
         self.judge, self.reading = judge, reading
         # Flags that no other search mends. Many terms make a translation long, however it is searched.
-        many = len(reading.constraints.must) > MOST_TERMS
-        self.bearable: frozenset[Flag] = ADVICE | {"items"} | ({"too_long"} if many else set())
+        bearable: set[Flag] = {"items", "too_long"} if len(reading.constraints.must) > MOST_TERMS else {"items"}
+        self.bearable = ADVICE | bearable
         self.text = judge.tokenizer.readable(tidy(shown(reading, reading.text))[0], reading.user_items)
         self.translations = [self.judge.flagged(translation, reading, self.text) for translation in n_best]
 
