@@ -260,17 +260,21 @@ class CTranslate2Engine:
         return [call.result() for call in calls]
 
     def attention(self, pairs: Sequence[IdPair]) -> list[Tensor]:
+        written = [(source, target) for source, target in pairs if target]
         results = self.translator.translate_batch(
-            [self.names(0, source) for source, _ in pairs],
-            target_prefix=[self.names(1, target) for _, target in pairs],
+            [self.names(0, source) for source, _ in written],
+            target_prefix=[self.names(1, target) for _, target in written],
             beam_size=1,
-            max_decoding_length=len(self.before[1]) + max(1, *(len(target) for _, target in pairs)),
+            max_decoding_length=len(self.before[1]) + max((len(target) for _, target in written), default=0),
             max_input_length=0,
             return_attention=True,
         )
         rows, columns = (slice(len(before), None) for before in reversed(self.before))
         weights = (torch.tensor(result.attention[0])[rows, columns] for result in results)
-        return [w_TS[: len(target), : len(source)] for w_TS, (source, target) in zip(weights, pairs, strict=True)]
+        return [
+            next(weights)[: len(target), : len(source)] if target else torch.zeros(0, len(source))
+            for source, target in pairs
+        ]
 
     def next_log_probs(self, source: Ids, targets: Sequence[Ids]) -> Tensor:
         raise ValueError(UNKNOWN)

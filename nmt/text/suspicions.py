@@ -200,9 +200,9 @@ def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
 
 
 def may_loop(units: Sequence[str], least: int) -> bool:
-    """Whether so many units, as a loop has at least, are of those that occur three times or more, as all of a loop do.
-    Few texts have them, and this takes less time than to seek loops."""
-    repeated = len(units) - len(set(units))
+    """Whether at least so many units occur three times or more, as all units of a loop do: this takes less time than to
+    look for loops."""
+    repeated = len(units) - len(set(units))  # of n equal units n - 1, two thirds or more
     return 3 * repeated >= 2 * least and sum(n for n in Counter(units).values() if n > 2) >= least
 
 

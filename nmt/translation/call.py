@@ -7,16 +7,14 @@ checked in what the user reads.
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
 import torch
-from torch import Tensor
 
 from nmt.config import SearchConfig
-from nmt.decode.engine import IdPair
 from nmt.decode.hypothesis import LEAST, UNSEARCHED, Hypothesis
 from nmt.decode.parallel import map_batches
 from nmt.decode.stop import Stop
@@ -109,14 +107,15 @@ class Call:
         groups = [spans[start:end] for start, end in zip(starts, [*starts[1:], len(spans)], strict=True)]
         placed, known = self.spans.place_terms(groups, search, self.stop)
         found = self.spans.find((span for span in placed if span.ids), search, self.stop, known)
-        pairs = list(zip(leaves, placed, strict=True))
-        aligned = [(span.ids, tuple(h.ids)) for leaf, span in pairs if leaf.aligned and span.ids for h in found[span]]
-        attention = self.spans.attention(aligned) if aligned else {}
-        return [self.written(leaf, span, found[span], attention) if span.ids else [BLANK] for leaf, span in pairs]
+        pairs = zip(leaves, placed, strict=True)
+        lists = [self.written(leaf, span, found[span]) if span.ids else [BLANK] for leaf, span in pairs]
+        aligned = [n for n, leaf in enumerate(leaves) if leaf.aligned]
+        if aligned:
+            for n, translations in zip(aligned, self.spans.with_attention([lists[n] for n in aligned]), strict=True):
+                lists[n] = translations
+        return lists
 
-    def written(
-        self, leaf: Reading, span: Span, hypotheses: Sequence[Hypothesis], attention: Mapping[IdPair, Tensor]
-    ) -> list[Translation]:
+    def written(self, leaf: Reading, span: Span, hypotheses: Sequence[Hypothesis]) -> list[Translation]:
         """The translations of a leaf from its hypotheses."""
         tokenizer, found = self.context.tokenizer, list[Translation]()
         texts = tokenizer.decode_target([hypothesis.ids for hypothesis in hypotheses])
@@ -125,8 +124,7 @@ class Call:
             others = {*PLACEHOLDER.findall(text)}.difference(leaf.text) if tokenizer.has_placeholders else ()
             if others:  # placeholders that the line doesn't have: a model may invent some
                 text = tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0]
-            weights_TS = attention.get((span.ids, tuple(hypothesis.ids)))
-            part = Part(span.ids, hypothesis, leaf.text, text, leaf.places, range(len(text)), weights_TS)
+            part = Part(span.ids, hypothesis, leaf.text, text, leaf.places, range(len(text)))
             found.append(Translation(text, hypothesis.score, (part,)))
         return found
 

@@ -150,18 +150,15 @@ class SpanSearch:
         for draft, found in map_items(log_probs, batches, self.engine.device):
             draft.take(Hypothesis.of(drafts[draft], found, search))
 
-    def attention(self, pairs: Iterable[IdPair]) -> dict[IdPair, Tensor]:
-        """The attention of each pair, as `Engine.attention`."""
-        batches = make_batches(dict.fromkeys(pairs), SCORED, lambda pair: max(map(len, pair)))
-        return dict(map_items(self.engine.attention, batches, self.engine.device))
-
     def with_attention(self, lists: Lists) -> Lists:
-        """The translations, whose parts have their attention."""
+        """The translations, whose parts have their attention (see `Engine.attention`)."""
 
         def pair(part: Part) -> IdPair:
             return part.source, tuple(part.hypothesis.ids)
 
-        found = self.attention(pair(part) for n_best in lists for t in n_best for part in t.parts)
+        pairs = dict.fromkeys(pair(part) for n_best in lists for t in n_best for part in t.parts)
+        batches = make_batches(pairs, SCORED, lambda pair: max(map(len, pair)))
+        found = dict(map_items(self.engine.attention, batches, self.engine.device))
         return [
             [replace(t, parts=tuple(replace(part, attention_TS=found[pair(part)]) for part in t.parts)) for t in n_best]
             for n_best in lists

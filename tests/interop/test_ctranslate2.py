@@ -55,6 +55,7 @@ def test_each_setting_gives_the_same_log_probabilities_translations_and_attentio
         assert log_probs == pytest.approx(expected_T, abs=1e-4)
     for theirs_TS, ours_TS in zip(theirs.attention(IDS), ours.attention(IDS), strict=True):
         torch.testing.assert_close(theirs_TS, ours_TS, atol=1e-4, rtol=0)
+    assert [tuple(weights_TS.shape) for weights_TS in theirs.attention([([8, 9], [])])] == [(0, 2)]
     greedy, sources = SearchConfig(beam_size=1, max_length=12), [source for source, _ in IDS]
     expected, found = (engine.search(sources, greedy) for engine in (ours, theirs))
     assert [best.ids for best, *_ in found] == [best.ids for best, *_ in expected]

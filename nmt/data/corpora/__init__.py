@@ -101,8 +101,8 @@ def corpus_files(config: DataConfig) -> dict[str, list[Path]]:
     local data set, whose splits the library `datasets` finds, all files are named as train."""
     both, files = combinations(config.many_to_many, 2), dict[str, list[Path]]()
     try:
-        for one in [replace(config, many_to_many=(), source=a, target=b, more=()) for a, b in both] or [config]:
-            for split, found in files_of_one(one).items():
+        for direction in [replace(config, many_to_many=(), source=a, target=b, more=()) for a, b in both] or [config]:
+            for split, found in files_in_one_direction(direction).items():
                 files[split] = list(dict.fromkeys([*files.get(split, []), *found]))
     except (OSError, ValueError):
         return {}
@@ -113,7 +113,7 @@ def corpus_files(config: DataConfig) -> dict[str, list[Path]]:
     return files
 
 
-def files_of_one(config: DataConfig) -> dict[str, list[Path]]:
+def files_in_one_direction(config: DataConfig) -> dict[str, list[Path]]:
     """The same, of data.corpus in one direction; OSError or ValueError if they are gone."""
     path = corpus_path(config)
     if path and config.corpus.startswith(HUB):
