@@ -36,7 +36,8 @@ PARAGRAPH, ID = re.compile(r"<(p|h[1-6])\b([^>]*)>(.*?)</\1>", re.DOTALL), re.co
 WORD, ACCESS_KEY = re.compile(r"[^\W\d_]{2,}"), re.compile(r"[_~](?=\w)")
 HELD_OUT = 40  # one of so many files of the help gives no training text
 NUMBERS = {"help": 34, "messages": 33, "manuals": 33}  # of the lines of each language
-VALIDATED, MOST = 170, 220  # pairs of a kind, and characters of a line
+CAPTIONS = {"val": "val", "test": "test_2016_flickr"}  # files of Multi30k; a part has as many pairs of the help
+VALIDATED, MOST = 170, 220  # pairs of a kind in a part, and characters of a line
 Pair = tuple[str, str]
 Place = tuple[str, str]
 """A file of the help, and the id of a paragraph in it."""
@@ -66,7 +67,8 @@ def make_text(corpora: Path, folder: Path) -> None:
     english = dict(paragraphs(packages / "libreoffice-help-en-us"))
     held_out = {file for file, _ in english if int(hashlib.sha256(file.encode()).hexdigest(), 16) % HELD_OUT == 0}
     secret = {text for (file, _), text in english.items() if file in held_out}
-    train, val, lines = set(lines_of(corpora / "tatoeba", "train", "de")), list[Pair](), list[dict[str, str]]()
+    train, lines = set(lines_of(corpora / "tatoeba", "train", "de")), list[dict[str, str]]()
+    held = {name: list[Pair]() for name in CAPTIONS}
     for language in LANGUAGES:
         of_help = dict(paragraphs(packages / f"libreoffice-help-{language}"))
         pairs = {place: (text, english[place]) for place, text in of_help.items() if english.get(place, text) != text}
@@ -76,8 +78,9 @@ def make_text(corpora: Path, folder: Path) -> None:
             *lines_of(corpora / "multi30k", "train", language)
         }
         kept = [(f"{place[0]}#{place[1]}", pair) for place, pair in pairs.items() if place[0] in held_out]
-        val += [pair for _, pair in kept[: 2 * VALIDATED : 2]]
-        val += list(lines_of(corpora / "multi30k", "val", language))[:VALIDATED]
+        for first, (name, captions) in enumerate(CAPTIONS.items()):
+            held[name] += [pair for _, pair in kept[first : 2 * VALIDATED : 2]]
+            held[name] += list(lines_of(corpora / "multi30k", captions, language))[:VALIDATED]
         programs = (message for name in PROGRAMS for message in messages(packages / name, language))
         pools = {"help": kept[1::2], "messages": programs, "manuals": manuals(packages / f"manpages-{language}")}
         for kind, pool in pools.items():
@@ -85,7 +88,7 @@ def make_text(corpora: Path, folder: Path) -> None:
             chosen = choose.sample(sorted(usual), NUMBERS[kind])
             lines += [{"language": language, "kind": kind, "place": usual[text], "text": text} for text in chosen]
     (folder / "three").mkdir()
-    for name, part in (("train", choose.sample(sorted(train), len(train))), ("val", val)):
+    for name, part in {"train": choose.sample(sorted(train), len(train)), **held}.items():
         for side, language in enumerate(("mul", "en")):
             write_lines(folder / "three" / f"{name}.{language}", (pair[side] for pair in part))
     write_lines(folder / "lines.jsonl", (json.dumps(line, ensure_ascii=False) for line in lines))
