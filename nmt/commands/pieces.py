@@ -19,11 +19,9 @@ import torch
 
 from nmt.commands.options import keep_what_is_loaded
 from nmt.config import DecodingPrecision, SearchConfig
-from nmt.fields import require
 from nmt.files import iterate_lines, naming, write_lines
 from nmt.messages import say
 from nmt.reading.request import Translation
-from nmt.translation.model_folder import read_info
 from nmt.translation.translator import Translator
 
 
@@ -49,12 +47,7 @@ class Model:
 
 def load(folder: Path, languages: tuple[str, str], device: str, precision: DecodingPrecision) -> Translator:
     """A model folder's translator between these languages. ValueError if it translates between others."""
-    translator, (info, _) = Translator.load(folder, device, precision=precision), read_info(folder / "config.json")
-    if translator.tokenizer.languages.before_target:
-        translator = translator.between(*languages)
-    else:
-        actual = f"{folder} translates from {info.source} to {info.target}"
-        require((info.source, info.target) == languages, f"{actual}, not from {' to '.join(languages)}")
+    translator = Translator.load(folder, device, precision=precision).between(*languages)
     keep_what_is_loaded()
     return translator
 

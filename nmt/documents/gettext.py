@@ -11,12 +11,12 @@ import struct
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from nmt.data.corpora.bilingual_xml import same_language
 from nmt.documents.base import Answer, Document, Options, Text, decode, text_unit
 from nmt.documents.plurals import SIGN, Sample, leaf, samples_of
 from nmt.extras import package
 from nmt.fields import require
 from nmt.text.edits import Edit
+from nmt.text.languages import same_language
 from nmt.text.po import ESCAPES, Entry, charset, read_entries
 
 RULE = re.compile(r"plural\s*=([^;\n]{1,999})")

@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from nmt.data.corpora.bilingual_xml import same_language
 from nmt.documents.base import Answer, Document, Options
 from nmt.documents.codes import content, insert_after, written
 from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import Element, Xml, escape
 from nmt.fields import require
+from nmt.text.languages import same_language
 
 
 def read(data: bytes, options: Options) -> Document:

@@ -70,7 +70,7 @@ def convert(
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
     tokenizer, known = converted.tokenizer, converted.tokenizer.languages
-    if known.before_source or known.before_target:
+    if known.several:
         tokenizer = tokenizer.between(source, target)
     info = ModelInfo(
         source or tokenizer.languages.source or str(foreign.tokenizer.get("source_lang") or "source"),

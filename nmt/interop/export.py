@@ -24,6 +24,7 @@ from nmt.fields import require
 from nmt.files import read_lines, require_new, whole_file, whole_folder
 from nmt.model.contract import GenerativeModel, Model
 from nmt.scoring.metrics import score
+from nmt.text.languages import require_pair
 from nmt.text.normalise import tidy
 from nmt.translation.model_folder import EXPORTED, ModelInfo, load_model, require_model
 from nmt.translation.translator import Translator
@@ -141,7 +142,10 @@ def export(
     model, tokenizer, info = load_model(folder)
     obstacles = form.obstacles(info, tokenizer)
     require(not obstacles, f"{name} can't express this model: {'; '.join(obstacles)}")
-    tokenizer = tokenizer.between(*languages)
+    if tokenizer.languages.several:
+        tokenizer = tokenizer.between(*languages)
+    else:
+        require_pair((info.source, info.target), languages)
     tokenizer.languages.require_chosen(("--source-language", "--target-language"))
     lines = real_lines(folder, info, check)
     task = Export(model, tokenizer, info, quantization, folder)

@@ -31,9 +31,7 @@ from nmt.interop.export import GREEDY, About, Export, Parity, compare
 from nmt.interop.fast_tokenizer import normalizers, read_pieces
 from nmt.model.layers import GATED
 from nmt.text.characters import Characters
-from nmt.text.edges import quotes_of
 from nmt.text.sentences import ABBREVIATIONS
-from nmt.text.words import spellings_of
 from nmt.translation.model_folder import ModelInfo, load_shortlist
 from nmt.translation.translator import Translator
 
@@ -197,7 +195,7 @@ def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
     info, page = export.info, folder / PAGE
     search = replace(GREEDY, max_length_ratio=info.search.max_length_ratio)
     translator = Translator(export.model, export.tokenizer, search, facts=info.facts)  # type: ignore[arg-type]
-    translator.spellings, translator.quotes = spellings_of(info.source), quotes_of(info.target)
+    translator.name_languages(info.source, info.target)
     expected = translator.translate(lines, markup="none")
     short = [pair for pair in zip(lines, expected, strict=True) if len(pair[0]) <= SAMPLE]
     write_json(folder / SAMPLES, short[:N_SAMPLES])

@@ -48,7 +48,7 @@ def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
     values = {name: getattr(info.model, name) for name in EXPRESSIBLE}
     found = [f"model.{name} {value}" for name, value in values.items() if value not in EXPRESSIBLE[name]]
     known = tokenizer.languages if tokenizer else Languages()
-    return [*found, "languages that the model must be told"] if known.before_source or known.before_target else found
+    return [*found, "languages that the model must be told"] if known.several else found
 
 
 class Graph(nn.Module):

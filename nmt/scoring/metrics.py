@@ -1,12 +1,13 @@
 """Corpus scores: translations and references flow in; BLEU, chrF, exact matches and TER flow out, with signatures.
 
-BLEU, chrF and TER are sacreBLEU's (Post 2018) on detokenised text, cased but for TER: BLEU (Papineni et al. 2002) with
-the tokenisation of the target language, chrF2 (Popović 2015), TER (Snover et al. 2006). An exact match is a translation
-that is equal to a reference: it still tells systems apart where BLEU is near 100. To add a metric, extend `Metric` and
-`measure`, and add an option like --ter to `nmt.evaluate`. N: sentences; D: what a sentence adds to a score, such as its
-words.
+BLEU, chrF and TER are sacreBLEU's (Post 2018) on detokenised text in NFC, cased but for TER: BLEU (Papineni et al.
+2002) with the tokenisation of the target language, chrF2 (Popović 2015), TER (Snover et al. 2006). An exact match is a
+translation that is equal to a reference: it still tells systems apart where BLEU is near 100. To add a metric, extend
+`Metric` and `measure`, and add an option like --ter to `nmt.evaluate`. N: sentences; D: what a sentence adds to a
+score, such as its words.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -104,6 +105,8 @@ def measure(
 ) -> list[Statistics]:
     """The statistics of each sentence, for each metric; arguments and errors as of `score`."""
     check_lines(hypotheses, references, metrics)
+    # Translations are in NFC: a reference with marks apart from its letters (NFD) has the same letters.
+    texts = [[unicodedata.normalize("NFC", line) for line in side] for side in (hypotheses, *references)]
     # force: no warning about text that looks tokenised, which the translations of early steps often do.
     bleu = BLEU(tokenize=bleu_tokenizer(language), force=True)
     scorers: dict[str, tuple[str, Scorer]]
@@ -111,12 +114,12 @@ def measure(
     found = []
     for metric in metrics:
         if metric == "exact":
-            rows = [[line in each, 1] for line, *each in zip(hypotheses, *references, strict=True)]
+            rows = [[line in each, 1] for line, *each in zip(*texts, strict=True)]
             signature = f"exact|nrefs:{len(references)}|case:mixed|tok:none"
             found.append(Statistics("exact", signature, np.array(rows, float), None))
             continue
         name, scorer = scorers[metric]
-        rows_ND = np.array(scorer._extract_corpus_statistics(hypotheses, references), float)
+        rows_ND = np.array(scorer._extract_corpus_statistics(texts[0], texts[1:]), float)
         total = scorer._compute_score_from_stats(rows_ND.sum(0).tolist())
         found.append(Statistics(name, f"{total.name}|{scorer.get_signature()}", rows_ND, scorer))
     return found

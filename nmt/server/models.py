@@ -176,6 +176,5 @@ class Models:
             problem = "it could not be loaded, and the log says why" if served.problem else "it is not loaded yet"
             raise Draining(f"the model for {' to '.join(direction)} is not there: {problem}")
         if (direction, name) not in served.between:
-            several = bool(translator.tokenizer.languages.before_target)
-            served.between[direction, name] = translator.between(*direction) if several else translator
+            served.between[direction, name] = translator.between(*direction)
         return served.between[direction, name]

@@ -5,11 +5,14 @@ service for all that it may be in.
 """
 
 import importlib
+import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
+
+from nmt.fields import require
 
 # By codes of two letters: those of three letters, of ISO 639-2 (German has two: deu and ger) and ISO 639-3. Some macro
 # languages (zho) also have the code of the language that most text is in (cmn).
@@ -104,6 +107,19 @@ def short_code(code: str) -> str:
     for deu, ger and de-AT."""
     language = code.replace("_", "-").split("-")[0].lower()
     return TWO_LETTERS.get(language, language)
+
+
+def same_language(code: str, other: str) -> bool:
+    """Whether two codes name one language; a script or a region counts only if both have one."""
+    first, second = ({*re.split("[-_]", given.lower())[1:]} for given in (code, other))
+    return short_code(code) == short_code(other) and (first <= second or second <= first)
+
+
+def require_pair(own: tuple[str, str], asked: tuple[str, str]) -> None:
+    """Raise ValueError if a source and a target language are asked for (empty: any) that aren't those of a model."""
+    other = any(code and not same_language(code, known) for code, known in zip(asked, own, strict=True))
+    wanted = "".join(f" {word} {code}" for word, code in zip(("from", "to"), asked, strict=True) if code)
+    require(not other, f"the model translates from {own[0]} to {own[1]}, not{wanted}")
 
 
 def scripts_of(code: str) -> frozenset[str]:

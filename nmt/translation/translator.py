@@ -29,6 +29,7 @@ from nmt.model.lora import with_adapter
 from nmt.reading.loop import Context, Limits
 from nmt.reading.request import Lists, Request, Translation
 from nmt.text.edges import quotes_of
+from nmt.text.languages import require_pair
 from nmt.text.markup import Mode
 from nmt.text.words import Spellings, spellings_of
 from nmt.translation.adapter import add_adapter, read_adapter
@@ -92,9 +93,9 @@ class Translator:
         ValueError if the device can't compute in this precision, or if the models have different vocabularies.
         """
         self.search, self.facts = search or SearchConfig(), facts or Facts()
-        self.spellings: Spellings = {}  # of the language of the lines, if it is known
-        self.language = ""  # of the translations, if it is known
-        self.quotes: tuple[str, str] | None = None  # of this language
+        self.source = self.language = ""  # codes of the lines' and the translations' languages, if they are known
+        self.spellings: Spellings = {}  # of the lines' language
+        self.quotes: tuple[str, str] | None = None  # of the translations' language
         self.automata = Automata(tokenizer)
         # A model itself may be in training, whose validations shouldn't start processes.
         self.reads_apart = not isinstance(model, GenerativeModel | Sequence)
@@ -115,14 +116,22 @@ class Translator:
 
     def between(self, source: str = "", target: str = "") -> "Translator":
         """This translator for other languages, by their codes, if the model knows several: with the same weights in
-        memory. Empty keeps the present choice. ValueError for an unknown code, with near ones."""
+        memory. Empty keeps the present choice. ValueError for an unknown code, with near ones, and for other languages
+        than those of a model for one pair."""
+        if self.language and not self.tokenizer.languages.several:
+            require_pair((self.source, self.language), (source, target))
+            return self
         other = copy.copy(self)
         other.use(self.engine, self.tokenizer.between(source, target))
-        if source:
-            other.spellings = spellings_of(source)
-        if target:
-            other.language, other.quotes = target, quotes_of(target)
+        other.name_languages(source, target)
         return other
+
+    def name_languages(self, source: str, target: str) -> None:
+        """Tell the languages of the lines and of the translations, by their codes. Empty changes nothing."""
+        if source:
+            self.source, self.spellings = source, spellings_of(source)
+        if target:
+            self.language, self.quotes = target, quotes_of(target)
 
     @classmethod
     def load(
@@ -152,8 +161,7 @@ class Translator:
             translator = cls(engine, tokenizer, search or info.search, facts=info.facts)
         else:
             translator, info = cls.load_own(folders, device, search, precision, adapter, backend)
-        translator.spellings = spellings_of(info.source)
-        translator.language, translator.quotes = info.target, quotes_of(info.target)
+        translator.name_languages(info.source, info.target)
         return translator
 
     @classmethod

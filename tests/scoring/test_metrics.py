@@ -1,5 +1,6 @@
 """Scores are sacreBLEU's own, with what is needed to repeat them, and never of corpora that don't match."""
 
+import unicodedata
 from typing import Any
 
 import pytest
@@ -21,6 +22,14 @@ def test_scores_are_sacrebleu_s_for_one_and_for_several_references() -> None:
         assert chrf.value == pytest.approx(corpus_chrf(TRANSLATIONS, references).score)
         assert ter.value == pytest.approx(corpus_ter(TRANSLATIONS, references).score)
         assert f"nrefs:{len(references)}" in bleu.signature
+
+
+def test_letters_with_marks_apart_are_the_same_letters() -> None:
+    composed = ["Ọ̀rẹ́ mi ń kọ́ ẹ̀kọ́ rẹ̀.", "Wọ́n ti dé sí ilé ìwé náà."]
+    apart = [unicodedata.normalize("NFD", line) for line in composed]
+    assert apart != composed
+    for pair in [(composed, apart), (apart, composed)]:
+        assert [s.value for s in score(*pair)] == [s.value for s in score(composed, composed)]
 
 
 def test_signatures_say_that_text_is_cased_and_detokenised() -> None:

@@ -102,10 +102,17 @@ def test_source_text_is_tidied_as_training_text_was(translator: Translator, odd:
 
 
 def test_the_only_language_of_a_model_may_be_named(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator, "language", "en")
-    assert translator.translate(["Hund"], to="en") == translator.translate(["Hund"])
     with pytest.raises(ValueError, match="one pair of languages"):
+        translator.translate(["Hund"], to="en")
+    monkeypatch.setattr(translator, "source", "de")
+    monkeypatch.setattr(translator, "language", "en")
+    for code in ("en", "eng", "en-GB"):
+        assert translator.translate(["Hund"], to=code) == translator.translate(["Hund"])
+    assert translator.between("de", "en").translate(["Hund"]) == translator.translate(["Hund"])
+    with pytest.raises(ValueError, match="from de to en, not to fr"):
         translator.translate(["Hund"], to="fr")
+    with pytest.raises(ValueError, match="not from en to de"):
+        translator.between("en", "de")
 
 
 def test_a_line_break_that_a_model_writes_is_a_space(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:

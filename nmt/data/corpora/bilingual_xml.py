@@ -11,7 +11,7 @@ from typing import Any, Literal
 from xml.parsers import expat
 
 from nmt.files import open_compressed, require_whole_gzip
-from nmt.text.languages import short_code
+from nmt.text.languages import same_language
 
 UNITS = ("tu", "trans-unit", "segment")
 PARENTS = ("tuv", "trans-unit", "segment")  # of elements with text: those of a proposal have another
@@ -32,12 +32,6 @@ ANY = "*"  # the language of a target that has none
 
 Entry = list[tuple[str, str]]
 """Languages and their texts."""
-
-
-def same_language(code: str, other: str) -> bool:
-    """Whether two codes name one language; a script or a region counts only if both have one."""
-    first, second = ({*re.split("[-_]", given.lower())[1:]} for given in (code, other))
-    return short_code(code) == short_code(other) and (first <= second or second <= first)
 
 
 def in_language(entry: Entry, language: str) -> str | None:

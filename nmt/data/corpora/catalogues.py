@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from nmt.data.corpora.bilingual_xml import same_language
 from nmt.files import open_compressed, require_whole_gzip
+from nmt.text.languages import same_language
 from nmt.text.po import Entry, charset, read_entries
 
 LANGUAGE = re.compile(r"^Language:\s*([\w-]+)", re.MULTILINE)

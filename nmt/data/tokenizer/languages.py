@@ -47,6 +47,11 @@ class Languages:
         return replace(self, source=source or self.source, target=target or self.target)
 
     @property
+    def several(self) -> bool:
+        """Whether the model knows more than one pair of languages."""
+        return bool(self.before_source or self.before_target)
+
+    @property
     def chosen(self) -> bool:
         """Whether the languages that the model must be told are chosen."""
         sides = (self.source, self.before_source), (self.target, self.before_target)

@@ -106,9 +106,8 @@ class Tokenizer:
 
     def between(self, source: str, target: str) -> "Tokenizer":
         """This tokenizer for other languages, by their codes; ValueError if there are none such."""
-        known = self.languages.before_source or self.languages.before_target
-        given = " and ".join(filter(None, (source, target)))
-        require(bool(known) or not given, f"the model has one pair of languages: don't choose {given}")
+        known, given = self.languages.several, " and ".join(filter(None, (source, target)))
+        require(known or not given, f"the model has one pair of languages: don't choose {given}")
         return self.with_languages(self.languages.between(source, target)) if known else self
 
     def for_corpus(self, source: str, target: str = "") -> "Tokenizer":

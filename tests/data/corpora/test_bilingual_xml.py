@@ -7,7 +7,8 @@ import pytest
 
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
-from nmt.data.corpora.bilingual_xml import CHUNK, entries_of, in_language, same_language
+from nmt.data.corpora.bilingual_xml import CHUNK, entries_of, in_language
+from nmt.text.languages import same_language
 from tests.documents.office_samples import TMX
 
 
