@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, product
 
@@ -48,6 +48,30 @@ Spellings = Mapping[str, str]
 """Letters by what is written for them."""
 
 
+@dataclass
+class WordCounts:
+    """How often sources have each word and sign. Those of parts of a corpus can be added."""
+
+    texts: int = 0
+    anywhere: Counter[str] = field(default_factory=Counter)
+    first: Counter[str] = field(default_factory=Counter)
+    """Words at the beginning of sentences."""
+    signs: Counter[str] = field(default_factory=Counter)
+    """The number of texts that have a sign at the start of a word or alone."""
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "WordCounts":
+        texts = list(texts)
+        anywhere, first = (Counter(chain.from_iterable(map(kind.findall, texts))) for kind in (WORD, FIRST_WORD))
+        return cls(len(texts), anywhere, first, Counter(chain.from_iterable(set(FREE_SIGN.findall(t)) for t in texts)))
+
+    def add(self, texts: int, **counts: Mapping[str, int]) -> None:
+        """Add those of other texts, by the names of the fields."""
+        self.texts += texts
+        for name, counted in counts.items():
+            getattr(self, name).update(counted)
+
+
 @dataclass(frozen=True)
 class Words:
     """The words and signs of training sources."""
@@ -61,15 +85,18 @@ class Words:
 
     @classmethod
     def learn(cls, texts: Iterable[str]) -> "Words":
-        texts = list(texts)
-        anywhere, first = (Counter(chain.from_iterable(map(kind.findall, texts))) for kind in (WORD, FIRST_WORD))
-        signs = Counter(chain.from_iterable(set(FREE_SIGN.findall(text)) for text in texts))
-        for word in [word for word in anywhere if not any(map(str.isalnum, word))]:
-            del anywhere[word], first[word]
+        return cls.counted(WordCounts.of(texts))
+
+    @classmethod
+    def counted(cls, counts: WordCounts) -> "Words":
+        anywhere, first = (
+            Counter({word: n for word, n in words.items() if any(map(str.isalnum, word))})
+            for words in (counts.anywhere, counts.first)
+        )
         middle = anywhere - first
         kept = [word for word, _ in middle.most_common(MOST)]
         others = [word for word, _ in first.most_common(MOST) if word not in middle]
-        usual = (sign for sign, n in signs.items() if n >= min(USUAL_TEXTS, USUAL_SHARE * len(texts)))
+        usual = (sign for sign, n in counts.signs.items() if n >= min(USUAL_TEXTS, USUAL_SHARE * counts.texts))
         return cls(frozenset(usual), tuple(kept), tuple(others[: MOST - len(kept)]))
 
     @classmethod

@@ -1,11 +1,12 @@
 """Words of training: lines are read in known words, known words stay, and reading takes linear time."""
 
+import json
 import time
 import unicodedata
 
 import pytest
 
-from nmt.text.words import Words, casing_of, forms_of, initials, spellings_of, upper
+from nmt.text.words import WordCounts, Words, casing_of, forms_of, initials, spellings_of, upper
 
 TEXTS = [
     "Der Großvater hat heute eine blaue Mütze gekauft, weil er müde war.",
@@ -29,6 +30,14 @@ def test_signs_between_a_sentence_and_its_first_word_change_nothing() -> None:
     found = Words.learn(["Er ging. „– (Dann“ kam sie: »Wir gehen.", "(Nun ist «Alles» gut"])
     assert set(found.first) == {"Er", "Dann", "Wir", "Nun"}
     assert set(found.usual) == {"ging", "kam", "sie", "gehen", "ist", "Alles", "gut"}
+
+
+def test_words_that_are_counted_in_parts_are_those_of_the_whole() -> None:
+    texts = ["Der Hund – ein Tier – läuft.", "Die Katze schläft. Der Hund läuft.", "„Ja“, sagt der Mann.", "Die Maus!"]
+    counts = WordCounts()
+    for part in (texts[:1], texts[1:3], texts[3:]):
+        counts.add(**json.loads(json.dumps(vars(WordCounts.of(part)))))
+    assert Words.counted(counts) == Words.learn(texts)
 
 
 def test_the_case_of_unknown_words_is_that_of_most_rare_words() -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -10,20 +10,25 @@ from nmt.data.texts import read_columns
 from nmt.data.tokenizer import WORDS, Tokenizer
 from nmt.files import write_json, write_text
 from nmt.text.sentences import MARKS, split_sentences
-from nmt.text.words import Words
+from nmt.text.words import WordCounts, Words
 
 # Number of sentences that is usual in a training source: a sample of at most so many; this fraction has it, or more.
 MEASURED_SOURCES, USUAL_SHARE = 20_000, 1 / 100
 FINAL_SHARE = 0.95  # of the sources that end with a mark, at least, if lines without one get it
-WORDS_SOURCES = 500_000  # at most so many sources are read for their words
+WORDS_SOURCES = 500_000  # about so many sources are read for their words
 FACTS = "facts.json"
 
 
 def learn_words(tokenizer: Tokenizer, sources: Sequence[str]) -> Words | None:
     """The words of a sample of the sources; None without sources, or if they are read by another library's rules."""
     step = math.ceil(len(sources) / WORDS_SOURCES)
-    has_sources = bool(sources and sources[0]) and not tokenizer.mapped
-    return Words.learn(map(tokenizer.readable, sources[::step])) if has_sources else None
+    counts = count_words(tokenizer, sources[::step])
+    return Words.counted(counts) if counts.texts else None
+
+
+def count_words(tokenizer: Tokenizer, sources: Iterable[str]) -> WordCounts:
+    """The words of sources; none of those that are read by another library's rules."""
+    return WordCounts.of(() if tokenizer.mapped else map(tokenizer.readable, filter(None, sources)))
 
 
 def usual_sentences(sources: Sequence[str]) -> int:
@@ -38,21 +43,18 @@ def final_mark(sources: Sequence[str]) -> str:
     return max(marks, key=lambda mark: (marks[mark], mark)) if marks.total() >= FINAL_SHARE * len(sources) > 0 else ""
 
 
-def sample(files: Sequence[Path], most: int, *, changed: bool) -> list[str]:
-    """About so many sources of shards: the first ones of each, which are a random sample. `changed`: copies too that
-    nmt has changed."""
-    shards = (read_columns(file, ("source", "changed")) for file in files)
-    sources = ((source for source, is_copy in rows if changed or not is_copy) for rows in shards)
-    return [source for shard in sources for source in islice(shard, math.ceil(most / len(files)))]
+def sample(files: Sequence[Path], most: int) -> list[str]:
+    """About so many sources of shards: the first ones of each, which are a random sample."""
+    shards = (read_columns(file, ("source",)) for file in files)
+    return [source for shard in shards for (source,) in islice(shard, math.ceil(most / len(files)))]
 
 
-def write_facts(tokenizer: Tokenizer, files: Sequence[Path], longest_source: int, folder: Path) -> None:
+def write_facts(files: Sequence[Path], longest_source: int, counts: WordCounts, folder: Path) -> None:
     """Learn the facts of the text in these files, and write them to facts.json and words.txt in the folder."""
     facts: dict[str, int | str] = {"longest_source": longest_source}
     if longest_source:
-        sources = sample(files, MEASURED_SOURCES, changed=True)
+        sources = sample(files, MEASURED_SOURCES)
         facts |= {"usual_sentences": usual_sentences(sources), "final_mark": final_mark(sources)}
     write_json(folder / FACTS, facts)
-    # Misspelled words are no words.
-    if words := learn_words(tokenizer, sample(files, WORDS_SOURCES, changed=False)):
-        write_text(folder / WORDS, [words.dump()])
+    if counts.texts:
+        write_text(folder / WORDS, [Words.counted(counts).dump()])

@@ -20,7 +20,7 @@ from nmt.data.cleaning.losses import require_sides
 from nmt.data.corpora import Corpus, load_corpus
 from nmt.data.sections import sections_of, starts_of
 from nmt.data.store.engines import Engine, collecting_seldom
-from nmt.data.store.facts import write_facts
+from nmt.data.store.facts import WORDS_SOURCES, write_facts
 from nmt.data.store.inputs import describe_edits, fingerprints
 from nmt.data.store.prepared import DRAFT, Prepared, input_files, load_finished, require_own_run_folder
 from nmt.data.store.record import data_settings, flat, read_json, read_record
@@ -43,6 +43,7 @@ from nmt.files import (
     write_sums,
 )
 from nmt.messages import say
+from nmt.text.words import WordCounts
 from nmt.upgrade import FORMAT
 from nmt.vocabulary import ITEMS
 
@@ -198,7 +199,7 @@ def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> 
     else:
         stages.append(Stage("clean", inputs, draft.clean, size, cleaning, "parts", "Cleaning"))
     stages.append(Stage("tokenizer", ("clean",), partial(make_tokenizer, draft), 1, of("tokenizer."), "here"))
-    encoding = of(f"data.{OF_ENCODING}")
+    encoding = of(f"data.{OF_ENCODING}") | {"words": WORDS_SOURCES}
     return [*stages, Stage("data", ("clean", "tokenizer"), draft.encode, size, encoding, "parts", "Encoding")]
 
 
@@ -283,8 +284,10 @@ def write_draft(draft: Draft) -> None:
     sizes = [report["pairs"] for report in of_data]
     if sum(sizes) > ledger.kept:
         say(f"With {sum(sizes) - ledger.kept:,} changed copies: {sum(sizes):,} training pairs")
-    longest = max(report["longest_source"] for report in of_data)
-    write_facts(Tokenizer.load(draft.folder / "tokenizer"), draft.files("data"), longest, data)
+    longest, words = max(report["longest_source"] for report in of_data), WordCounts()
+    for report in of_data:
+        words.add(**report["words"])
+    write_facts(draft.files("data"), longest, words, data)
     splits = {"train": ledger.as_dict()} | {k: v for k, v in state["ledgers"].items() if k != "train"}
     write_json(draft.folder / "ledger.json", {k: splits[k] for k in state["ledgers"]})
     counts = (sum(rows) for rows in zip(*(report["sections"] for report in of_data), strict=True))

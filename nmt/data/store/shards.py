@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import accumulate, compress, groupby, islice
+from math import ceil
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from nmt.data.cleaning.filters import HeldOut, alike_key
 from nmt.data.copies.placeholders import add_placeholders
 from nmt.data.copies.typos import make_typos
 from nmt.data.sections import Section, Tally, cleaners_for, starts_of
+from nmt.data.store.facts import WORDS_SOURCES, count_words
 from nmt.data.store.ids import Shard, Side, small
 from nmt.data.store.record import read_json
 from nmt.data.store.stages import task
@@ -201,6 +203,9 @@ class Draft:
             report |= tally.as_dict() | {"pairs": len(kept)}
             report["sections"] = np.bincount(corpora, minlength=len(self.sections)).tolist()
             report["longest_source"] = int(max(shard.source_lengths, default=0))
+            # Misspelled words, which are in changed copies, are no words.
+            sources = islice((row.source for row in kept if not row.changed), ceil(WORDS_SOURCES / self.size))
+            report["words"] = vars(count_words(tokenizer, sources))
 
 
 @lru_cache(maxsize=1)
