@@ -52,11 +52,11 @@ def share(constraints: Constraints, texts: Sequence[str]) -> list[Constraints]:
 
 
 def place_of(phrase: str, texts: Sequence[str]) -> int:
-    """The index of the first text with the phrase, preferably as whole words; 0 if none has it. Case is ignored."""
+    """The index of the first text with the phrase, preferably in this case, and as whole words; 0 if none has it."""
     if not phrase_text(phrase):
         return 0
     words = Phrase.parse(phrase, any_case=True)
-    forms = (words, replace(words, left=False, right=False))
+    forms = (replace(words, any_case=False), words, replace(words, left=False, right=False))
     return next((i for form in forms for i, text in enumerate(texts) if any(form.find(text))), 0)
 
 

@@ -2,8 +2,8 @@
 
 Each line of a file is an entry: source TAB target. Alternative targets (inflections, synonyms) are separated by "|", or
 are on lines of their own. Both sides match whole words (see `nmt.text.scripts.Phrase`), with * for any ending or
-beginning. A source in lower case matches any case; if entries overlap in a line, the longest counts. Blank lines and
-lines that begin with # are comments.
+beginning. A source in lower case matches any case; if entries overlap in a line, the longest counts, and of equally
+long ones the one that is written as the line has it. Blank lines and lines that begin with # are comments.
 """
 
 import re
@@ -74,7 +74,7 @@ class Glossary:
         places = [(start, end, entry) for entry, phrase in candidates for start, end in phrase.find(text)]
         taken: list[tuple[int, int]] = []  # in order; they don't overlap
         kept: list[tuple[int, int, Entry]] = []
-        for start, end, entry in sorted(places, key=lambda place: (place[0] - place[1], place[0])):
+        for start, end, entry in sorted(places, key=lambda p: (p[0] - p[1], p[0], p[2].source != text[p[0] : p[1]])):
             n = bisect_left(taken, (end, 0))  # the last one that begins before this one ends
             if n == 0 or taken[n - 1][1] <= start:
                 taken.insert(n, (start, end))

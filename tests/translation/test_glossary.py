@@ -40,6 +40,9 @@ def sources(found: Iterable[Entry]) -> list[str]:
         (["HUND"], "Hund", []),
         (["New York", "York"], "In New York und York", ["New York", "York"]),
         (["New York", "York"], "In New York", ["New York"]),
+        (["essen", "Essen"], "Wir essen. Das Essen ist da.", ["essen", "Essen"]),
+        (["Essen", "essen"], "ESSEN", ["essen"]),
+        (["Hund*", "Hund"], "Hund", ["Hund"]),
         (["b", "a"], "a b a", ["a", "b"]),
         (["犬"], "白い犬が走る", ["犬"]),
         ([".NET", "C++"], "C++ und .NET.", ["C++", ".NET"]),
@@ -66,6 +69,7 @@ def test_the_glossary_and_the_search_agree_on_where_a_phrase_occurs(written: str
     ("phrase", "texts", "place"),
     [
         ("Hund", ["Ein Hundehaus.", "Ein hund."], 1),
+        ("Essen", ["Wir essen.", "Das Essen ist da."], 1),
         ("Hund", ["Eine Katze.", "Ein Hundehaus.", "Ein Haus."], 1),
         ("ｶﾒﾗ", ["か", "デジｶﾒﾗ"], 1),
         ("नमस", ["नमस्ते", "नमस"], 1),
