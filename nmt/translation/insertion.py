@@ -87,8 +87,9 @@ class Draft:
     def start(self, *, whole: bool = False) -> tuple[int, ...]:
         """The pieces up to the last of the terms, all at their best places; `whole`: and the rest as it is."""
         ids, pieces, done = self.found.ids, list[int](), 0
-        for place, p in sorted((place, p) for _, place, p in self.places.values()):
-            pieces += [*ids[done:place], *self.constraints.spelled[p]]
+        found = sorted((place, p) for _, place, p in self.places.values())
+        for place, spelled in dict.fromkeys((place, self.constraints.spelled[p]) for place, p in found):
+            pieces += [*ids[done:place], *spelled]
             done = place
         return (*pieces, *(ids[done:] if whole else ()))
 
@@ -96,7 +97,7 @@ class Draft:
         """The pieces with all terms that are lacking at the end, in their longest forms."""
         forms = ((self.constraints.spelled[p], self.phrases.reader.constraints[p]) for p in self.writable)
         longest = {term: pieces for pieces, term in sorted(forms, key=lambda form: len(form[0]))}
-        return [*self.found.ids, *(piece for pieces in longest.values() for piece in pieces)]
+        return [*self.found.ids, *(piece for pieces in dict.fromkeys(longest.values()) for piece in pieces)]
 
     def take(self, found: Hypothesis) -> None:
         """Go on from another translation, if it lacks less."""

@@ -144,6 +144,17 @@ def test_more_terms_than_constrained_search_takes_are_flagged_if_they_are_missin
     assert "constraints" not in best.flags
 
 
+@pytest.mark.parametrize("more", [1, MOST_TERMS + 1])
+def test_a_target_of_several_terms_is_put_in_once(translator: Translator, more: int) -> None:
+    for (best, *_), (one, *_) in zip(
+        translator.translate_n_best(requests(*[("umbrella",)] * (1 + more)), replace(SHORT, guard=False)),
+        translator.translate_n_best(requests(("umbrella",)), replace(SHORT, guard=False)),
+        strict=True,
+    ):
+        assert best.text == one.text
+        assert best.text.count("umbrella") == 1
+
+
 def test_a_term_without_source_is_for_the_sentence_that_has_it_or_where_it_is_most_probable(
     translator: Translator,
 ) -> None:
