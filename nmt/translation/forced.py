@@ -62,18 +62,13 @@ class ForcedScorer:
         targets = texts_of((target for _, target in pairs), "pairs")
         given = [(Reading.of(request), target) for request, target in zip(requests, targets, strict=True)]
         lines = partial(self.score_lines, known=known, stop=stop)
-        found = list(force(given, (mark_up, cut_text), self.context, lines))
-        texts = [(tidy(reading.text)[0], tidy(target)[0]) for reading, target in given]
-        lost = [n for n, translation in enumerate(found) if translation is None]
-        ids = self.tokenizer.encode_source([texts[n][0] for n in lost])  # no plan made them: scored as they are
-        leaves = [(replace(given[n][0], ids=tuple(source)), given[n][1]) for n, source in zip(lost, ids, strict=True)]
-        for n, translation in zip(lost, self.score_leaves(leaves, known, stop), strict=True):
-            found[n] = translation
-        for n, ((reading, _), (text, target)) in enumerate(zip(given, texts, strict=True)):
+        found = self.with_lost(force(given, (mark_up, cut_text), self.context, lines), given, known, stop)
+        for n, (reading, target) in enumerate(given):
             # A text without letters outside of its items is its own translation, which needs no model.
-            if text == target and not any(map(str.isalpha, prose(text, reading.user_items))):
-                found[n] = Translation(target, 0.0, ())
-        return [t and replace(t, text=target) for t, (_, target) in zip(found, texts, strict=True)]
+            text = tidy(reading.text)[0]
+            if text == tidy(target)[0] and not any(map(str.isalpha, prose(text, reading.user_items))):
+                found[n] = Translation(text, 0.0, ())
+        return [t and replace(t, text=tidy(target)[0]) for t, (_, target) in zip(found, given, strict=True)]
 
     def score_lines(self, lines: Given, known: Known, stop: Stop | None) -> Scored:
         """The best score of each line by any plan."""
@@ -87,7 +82,19 @@ class ForcedScorer:
                 before = best[n]
                 if translation and (before is None or translation.score > before.score):
                     best[n] = translation
-        return best
+        return self.with_lost(best, lines, known, stop)
+
+    def with_lost(self, found: Scored, given: Given, known: Known, stop: Stop | None) -> list[Translation | None]:
+        """The scores found; pairs without, which no plan can have made, are scored as they are."""
+        lost = [n for n, translation in enumerate(found) if translation is None]
+        texts = [[shown(given[n][0], text) for text in (given[n][0].text, given[n][1])] for n in lost]
+        ids = self.tokenizer.encode_source([tidy(text)[0] for text, _ in texts])
+        leaves = [
+            (replace(given[n][0], text=text, ids=tuple(source)), target)
+            for n, (text, target), source in zip(lost, texts, ids, strict=True)
+        ]
+        scored = dict(zip(lost, self.score_leaves(leaves, known, stop), strict=True))
+        return [scored.get(n, translation) for n, translation in enumerate(found)]
 
     def score_leaves(self, leaves: Given, known: Known, stop: Stop | None) -> Scored:
         """The scores of what the model reads and writes."""

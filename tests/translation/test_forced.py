@@ -101,6 +101,18 @@ def test_sentences_are_scored_one_by_one_where_they_would_be_translated_so(trans
     assert translator.scorer().score([("Hund " * 5000 + ". Wo ist er?", "dog. Where?")])[0] is None
 
 
+def test_a_segment_that_was_not_made_so_costs_no_other_segment_its_score(translator: Translator) -> None:
+    pairs = [("Wo ist der Bahnhof?", "Where is it?"), ("Er ist dort. Sie ist hier.", "It is <b>there</b>.")]
+    first, second = translator.scorer(markup="html").score(pairs)
+    source, target = ("".join(f"<p>{text}</p>" for text in side) for side in zip(*pairs, strict=True))
+    [both] = translator.scorer(markup="html").score([(source, target)])
+    assert first is not None
+    assert second is not None
+    assert both is not None
+    assert [part.written for part in both.parts] == ["Where is it?", "It is there."]
+    assert both.score == pytest.approx((first.score + second.score) / 2, abs=1e-4)
+
+
 def test_an_ensemble_scores_by_its_mean_probability(tokenizer: Tokenizer) -> None:
     models = [make_model(tokenizer, seed) for seed in (1, 2)]
     both = Translator(models, tokenizer, SHORT).scorer().score(PAIRS)
