@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
@@ -12,12 +12,12 @@ from nmt.documents.memory import with_memories
 from nmt.fields import require
 from nmt.files import require_whole_gzip
 from nmt.text.markup import Mode, visible
-from nmt.translation.glossary import read_text
 from nmt.translation.jobs import Translating
 
 # Options of nmt.translate that are for lines.
 FOR_LINES = ("scores", "n_best", "samples", "alignments", "pictures", "scorer", "force_decode")
 FOR_DOCUMENTS = ("columns", "all_entries", "encoding", "memory", "memory_threshold")
+FUZZY = "fuzzy (the translation of a similar text in the memory)"
 LINES = (".txt", ".text", ".tsv", ".tab")  # files that are lines, unless an option asks for a document
 
 
@@ -51,7 +51,7 @@ def translate_file(
     columns = tuple(column for given in options.columns for column in given.split(","))
     chosen = {"columns": columns, "all_entries": options.all_entries, "encoding": options.get("encoding", "")}
     document = read_document(data, format_name, Options(source=source, target=target, **chosen))
-    translate = with_memories(job_translator(job), options, languages, job.remarks.say)
+    translate = with_memories(job_translator(job), options, languages, memory_check(job))
     with open_output(options.get("output"), [file]) as output:
         output.write(document.join(translate(document.units)))
     for note in document.notes:
@@ -72,8 +72,7 @@ def job_translator(job: Translating) -> Translate:
         for unit, record, best in zip(units, records, found, strict=True):
             for remark in filter(None, (record.note, ", ".join(best.flags))):
                 job.remarks.say(f"{unit.place}: {remark}")
-            if job.glossary:
-                job.glossary.count(read_text(unit.text, job.translator, mode), visible(best.text, mode))
+            marked.count(unit.text, best.text)
         return [Answer(best.text, best.flags) for best in found]
 
     def translate(units: Sequence[Unit]) -> list[Answer]:
@@ -82,3 +81,20 @@ def job_translator(job: Translating) -> Translate:
         return [next(marked if unit.markup else plain) for unit in units]
 
     return translate
+
+
+def memory_check(job: Translating) -> Callable[[Unit, Answer], Answer]:
+    """A function that flags what a memory has for a unit if it breaks constraints of the job, and tells the user."""
+
+    def check(unit: Unit, answer: Answer) -> Answer:
+        marked = replace(job, markup="html" if unit.markup else "none")
+        marked.count(unit.text, answer.text)
+        record = marked.constrain(marked.form.read(unit.text))
+        seen, compiler = visible(answer.text, marked.markup), job.translator.compiler
+        if not all(compiler.are_met(request.constraints, seen) for request in record.requests):
+            answer = replace(answer, flags=(*answer.flags, "constraints"))
+        for remark in filter(None, (record.note, ", ".join(answer.flags).replace("fuzzy", FUZZY))):
+            job.remarks.say(f"{unit.place}: {remark}")
+        return answer
+
+    return check

@@ -87,25 +87,26 @@ def known_answer(unit: Unit, memory: Memory, threshold: float) -> Answer | None:
 
 
 def with_memory(
-    translate: Translate, memory: Memory, threshold: float = THRESHOLD, say: Callable[[str], None] = lambda remark: None
+    translate: Translate,
+    memory: Memory,
+    threshold: float = THRESHOLD,
+    check: Callable[[Unit, Answer], Answer] = lambda unit, answer: answer,
 ) -> Translate:
-    """A translator that takes what it can from the memory. `say` takes remarks for the user."""
+    """A translator that takes what it can from the memory. `check` may flag what the memory has."""
 
     def translate_rest(units: Sequence[Unit]) -> list[Answer]:
-        known = [known_answer(unit, memory, threshold) for unit in units]
+        found = [known_answer(unit, memory, threshold) for unit in units]
+        known = [answer and check(unit, answer) for unit, answer in zip(units, found, strict=True)]
         rest = iter(translate([unit for unit, answer in zip(units, known, strict=True) if not answer]))
-        for unit, answer in zip(units, known, strict=True):
-            if answer and answer.flags:
-                say(f"{unit.place}: fuzzy (the translation of a similar text in the memory)")
         return [answer or next(rest) for answer in known]
 
     return translate_rest
 
 
 def with_memories(
-    translate: Translate, options: Any, languages: tuple[str, str], say: Callable[[str], None]
+    translate: Translate, options: Any, languages: tuple[str, str], check: Callable[[Unit, Answer], Answer]
 ) -> Translate:
-    """The translator with the memories that the options of a command name, if any. `say` takes remarks for the user."""
+    """The translator with the memories that the options of a command name, if any. `check` as for `with_memory`."""
     threshold = options.get("memory_threshold", f"{THRESHOLD:.0%}").removesuffix("%")
     is_percentage = threshold.isdecimal() and 1 <= int(threshold) <= 100
     require(is_percentage, f"--memory-threshold {threshold}: it must be a percentage from 1 to 100")
@@ -113,4 +114,4 @@ def with_memories(
         return translate
     require(all(languages), "--memory: the model's folder doesn't name its two languages, so entries can't be found")
     memory = Memory.load([*map(Path, options.memory)], *languages)
-    return with_memory(translate, memory, int(threshold) / 100, say)
+    return with_memory(translate, memory, int(threshold) / 100, check)

@@ -142,10 +142,12 @@ class Translating:
         for request, translation in zip(record.requests, translations, strict=True):
             if translation.flags:
                 self.remarks.add(self.lines, ", ".join(translation.flags))
-            if self.glossary:
-                self.glossary.count(
-                    read_text(request.text, self.translator, self.markup), visible(translation.text, self.markup)
-                )
+            self.count(request.text, translation.text)
+
+    def count(self, text: str, translation: str) -> None:
+        """Count the terms of a text, and those that its translation meets."""
+        if self.glossary:
+            self.glossary.count(read_text(text, self.translator, self.markup), visible(translation, self.markup))
 
     def draw(self, path: Path, translations: Sequence[Translation]) -> None:
         from PIL import Image  # only now: Pillow is needed for pictures alone

@@ -66,6 +66,13 @@ def test_the_command_takes_translations_from_memories(
     assert main([*command, *memory]) == 0
     assert output.read_text(encoding="utf-8").count("<value>Good</value>") == 2
     assert "entry b: fuzzy" in capsys.readouterr().err
+    (tmp_path / "terms.tsv").write_text("gut\tGood\nalles\teverything", encoding="utf-8")
+    assert main([*command, *memory, "--must-not", "Good"]) == 0
+    assert "entry a: constraints\nentry b: fuzzy (the translation of a similar" in capsys.readouterr().err
+    assert main([*command, *memory, "--glossary", str(tmp_path / "terms.tsv")]) == 0
+    told = capsys.readouterr().err
+    assert "entry a: constraints" in told
+    assert "Glossary: 2 of 4 terms met" in told
     assert main([*command, *memory, "--memory-threshold", "95"]) == 0
     assert output.read_text(encoding="utf-8").count("<value>Good</value>") == 1
     assert main([*command, *memory, "--memory-threshold", "0"]) == 2
