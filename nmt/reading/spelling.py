@@ -29,6 +29,7 @@ MOST_COPIED = 4  # words of a translation in capitals that may have been copied:
 class Inside(Taken):
     """The text between the edges of a line (see `nmt.text.edges`)."""
 
+    outer: Reading
     edges: Edges
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
@@ -36,7 +37,13 @@ class Inside(Taken):
         if self.edges.stop is not None and translation.text:
             found, end = LAST_MARKS.search(translation.text), len(translation.text)
             edits = [(found.start() if found else end, end, self.edges.stop)]
-        return join([self.edges.lead, translation.edited(edits), self.edges.trail])
+        whole = join([self.edges.lead, translation.edited(edits), self.edges.trail])
+        # The words of the edges are linked; of a word at an end of the inner text, its letters are.
+        trail, places = len(self.edges.trail), self.outer.places
+        links = [(places[word.start()], word.start()) for word in re.finditer(r"\S+(?=\s)", self.edges.lead)]
+        ends = [trail - word.start() for word in re.finditer(r"(?<=\s)\S+", self.edges.trail)]
+        links += [(places[len(self.outer.text) - end], len(whole.text) - end) for end in ends]
+        return replace(whole, links=(*whole.links, *links))
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         lead, stop, trail = self.edges.lead, self.edges.stop or "", self.edges.trail
@@ -66,7 +73,7 @@ def inside(reading: Reading, context: Context) -> Inside | None:
     if part.text != edges.text:  # the last mark is another
         n = len(edges.text) - 1
         part = part.edited([(n, len(part.text), edges.text[n:])])
-    return Inside((part,), edges)
+    return Inside((part,), reading, edges)
 
 
 @dataclass(frozen=True)

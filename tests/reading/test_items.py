@@ -161,6 +161,14 @@ def test_links_count_the_words_that_were_taken_off_the_edges(copier: Tokenizer) 
     assert {*map(line.__getitem__, part.target_places)} >= {*"EinroterHut"}
 
 
+@pytest.mark.parametrize("line", ["- 1) Ein Hut 🙂 🙂", " •  „Ein Hut“ 🙂 ", "„Ein Hut“", "Ein Hut"])
+def test_words_of_the_edges_are_linked(copier: Tokenizer, line: str) -> None:
+    best = text_of(line, USUAL, context_of(copier))
+    starts = [[word.start() for word in re.finditer(r"\S+", text)] for text in (line, best.text)]
+    at_edges = [n for n, word in enumerate(line.split()) if not re.search("Ein|Hut", word)]
+    assert sorted(best.links) == [(starts[0][n], starts[1][n]) for n in at_edges]
+
+
 @pytest.mark.parametrize("line", ['Das Museum "%s" heute', "Das Museum „%s“ heute", "Ein \"{x}\" und '{y}'"])
 def test_straight_and_other_quotes_around_items_come_back_as_they_are(translator: Translator, line: str) -> None:
     tokenizer = translator.tokenizer

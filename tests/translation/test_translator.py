@@ -346,10 +346,9 @@ def test_marks_around_a_line_stay_around_its_translation(translator: Translator)
     plain, listed, quoted = (best for best, *_ in translator.translate_n_best(lines, SHORT))
     assert listed.text == f"- {plain.text} [1]"
     assert quoted.text == f"> „{plain.text}“"
-    links = translator.align(lines[0], plain)
-    assert [translator.align(line, best) for line, best in zip(lines[1:], (listed, quoted), strict=True)] == [
-        [(i + 1, j + 1) for i, j in links]
-    ] * 2
+    links = [(0, 0), *((i + 1, j + 1) for i, j in translator.align(lines[0], plain))]
+    assert translator.align(lines[1], listed) == [*links, (3, len(plain.text.split()) + 1)]
+    assert translator.align(lines[2], quoted) == links
     ((given,),) = translator.translate_n_best([Request(lines[1], Constraints(prefix="- Dog"))], SHORT)
     assert given.text.startswith("- Dog")
 
