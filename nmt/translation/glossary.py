@@ -59,7 +59,7 @@ class Glossary:
                 continue
             source, _, target = line.partition("\t")
             entry = make_entry(source, target)
-            hint = "write source TAB target, or source TAB target|target"
+            hint = "write source TAB target, or source TAB target|target, in UTF-8"
             require(entry is not None, f"{path}, line {number}: {line[:60]!r} is no entry: {hint}")
             assert entry
             before = entries[entry.source].targets if entry.source in entries else ()

@@ -123,7 +123,7 @@ def test_a_file_has_comments_alternatives_on_any_lines_and_any_line_ends(content
 )  # fmt: skip
 def test_a_line_that_is_no_entry_is_an_error_with_its_number(line: str, tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_text(f"Katze\tcat\n{line}\n")
-    with pytest.raises(ValueError, match=r"g.tsv, line 2: .* is no entry"):
+    with pytest.raises(ValueError, match=r"g.tsv, line 2: .* is no entry: .*, in UTF-8"):
         Glossary.load(tmp_path / "g.tsv")
 
 
