@@ -35,6 +35,7 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     ValueError if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
     """
     recipe = find_recipe(given["config"]) if given.get("config") else None
+    given = {**(without_old_corpus(given, recipe) if recipe else {}), **given}
     data = make_config(given, recipe).data
     corpus = load_corpus(data) if data.corpus == "auto" else None
     name = corpus.name if corpus else str(corpus_name(data))
@@ -53,6 +54,19 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     known = {setting: value for setting, value in {**found, **given}.items() if setting.startswith(CHOSEN)}
     config = replace(config, data=data, name=config.name or "-".join(parts))
     return ResolvedRun(config, corpus, known if chooses else None)
+
+
+def without_old_corpus(given: Mapping[str, Any], recipe: Path) -> dict[str, Any]:
+    """What takes the place of the notes on the corpus of a recipe, such as that of a run that is tuned further, if
+    another corpus is given: its licence and the corpora beside it."""
+    found = read_settings(recipe)
+    before, now = found.get("data.corpus"), given.get("data.corpus")
+    of_corpus = {name: type(found[name])() for name in ("data.more", "data.licence") if found.get(name)}
+    if None in (before, now) or before == now or not of_corpus.keys() - given.keys():
+        return {}
+    left = " and ".join(sorted(of_corpus.keys() - given.keys()))
+    say(f"{left} of {recipe} belong to the corpus {before}, and are left out: give what belongs to {now}")
+    return of_corpus
 
 
 def takes_placeholders(config: Config) -> bool:

@@ -37,6 +37,21 @@ def test_a_corpus_has_its_own_recipe_unless_another_is_named(corpus: Path, tmp_p
     assert run.folder == Path("runs/x")
 
 
+def test_another_corpus_than_that_of_the_recipe_leaves_its_licence_and_companions_behind(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "config.yaml"
+    old.write_text("data: {corpus: general, licence: CC0-1.0, more: [{corpus: crawl}]}\nmodel: {d_ff: 32}\n")
+    data = resolved("--config", str(old), "--data.corpus", str(corpus)).config.data
+    assert (data.more, data.licence) == ((), "")
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"belong to the corpus general, and are left out: give what belongs to {corpus}" in said
+    data = resolved("--config", str(old), "--data.corpus", str(corpus), "--data.licence", "mine").config.data
+    assert (data.more, data.licence) == ((), "mine")
+    data = resolved("--config", str(old), "--data.corpus", "general").config.data
+    assert (data.more[0].corpus, data.licence) == ("crawl", "CC0-1.0")
+
+
 @pytest.mark.parametrize(
     ("recipe", "chosen"),
     [
