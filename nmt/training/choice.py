@@ -94,7 +94,4 @@ def time_steps(config: Config, data: TrainingData) -> tuple[float, float]:
             times.append(time.perf_counter() - started)
             trainer.threads.adapt()
         torch.set_num_threads(trainer.threads.most)
-        parts = [trainer.model.sequence_lengths(*part) for part in trainer.data.lengths()]
-    positions = sum(int(torch.stack(lengths).amax(0).sum()) for lengths in parts)
-    budget = data.objective.budget(int(trainer.config.batch_tokens), len(parts[0])) * config.training.accumulate
-    return median(times[SLOW_STEPS:]), max(1.0, positions / budget)
+        return median(times[SLOW_STEPS:]), trainer.steps_a_pass()

@@ -229,6 +229,21 @@ class Trainer:
         all_epochs = 0 < config.max_epochs <= progress.epoch
         return progress.step >= config.max_steps or all_epochs or self.time_is_up
 
+    def most_steps(self) -> int:
+        """The steps of the whole run if no other limit than `max_steps` and `max_epochs` ends it: of epochs, about."""
+        config = self.config
+        of_epochs = config.max_epochs * self.steps_a_pass() if config.max_epochs else math.inf
+        return config.max_steps if of_epochs > config.max_steps else round(of_epochs)
+
+    def steps_a_pass(self) -> float:
+        """About how many steps an epoch takes: padding isn't counted."""
+        parts = [self.model.sequence_lengths(*part) for part in self.data.lengths()]
+        positions = sum(int(torch.stack(lengths).amax(0).sum()) for lengths in parts)
+        if mixture := self.data.mixture:
+            positions *= sum(mixture.amounts) / sum(mixture.sizes)
+        budget = self.data.objective.budget(self.config.batch_tokens, len(parts[0])) * self.config.accumulate
+        return max(1.0, positions / budget)
+
     def validation_is_due(self) -> bool:
         """Whether the weights of this step must be validated, and have not been."""
         step = self.progress.step

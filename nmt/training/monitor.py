@@ -131,7 +131,7 @@ class Monitor:
         if taken == SLOW_STEPS:
             self.started = time.perf_counter()
         elif taken == SLOW_STEPS + TIMED_STEPS:
-            seconds, steps = (time.perf_counter() - self.started) / TIMED_STEPS, self.max_steps - step
+            seconds, steps = (time.perf_counter() - self.started) / TIMED_STEPS, max(0, self.max_steps - step)
             if seconds * steps > seconds_left:
                 steps = max(0, int(seconds_left / seconds))
                 self.bar.update(self.task, total=step + steps)

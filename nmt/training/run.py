@@ -197,7 +197,7 @@ class Run:
         trainer = make_trainer(config, data, self.folder, processes)
         self.announce(trainer, prepared)
         progress = trainer.progress
-        monitored = Monitor(self.folder, progress.step, config.training.max_steps) if processes.is_main else None
+        monitored = Monitor(self.folder, progress.step, trainer.most_steps()) if processes.is_main else None
         with monitored or contextlib.nullcontext() as monitor:
             trainer.train(monitor)
             chosen, weights = choose_weights(trainer.checkpoints, progress, trainer.validator)
@@ -222,10 +222,11 @@ class Run:
         kept, starts_anew = prepared.ledgers["train"].kept, not config.training.start_from
         if kept < FEW_PAIRS and config.training.objective == "translation" and starts_anew:
             say(f"WARNING: {kept:,} training pairs are too few for a translator of any use: it needs many thousands")
-        steps, warmup = config.training.max_steps, config.training.warmup_steps
+        steps, warmup = trainer.most_steps(), config.training.warmup_steps
         if 0 < steps <= warmup:
-            problem = f"WARNING: training.max_steps is {steps:,} and training.warmup_steps {warmup:,}"
-            say(f"{problem}: the learning rate rises until the end. Set warmup_steps to a tenth of max_steps")
+            limit = "max_steps" if steps == config.training.max_steps else "max_epochs"
+            problem = f"WARNING: training.{limit} ends the run at step {steps:,}, and training.warmup_steps is {warmup:,}"
+            say(f"{problem}: the learning rate rises until the end. Set warmup_steps to a tenth of the steps")
 
     def evaluate(self, prepared: Prepared) -> None:
         """Measure the model folder on the test sets, and write report.json."""
