@@ -3,6 +3,7 @@
 import importlib
 import json
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -168,6 +169,23 @@ def test_a_model_is_written_even_if_the_first_one_has_been_moved(
     said = stderr_of(main, [*config, "--training.start_from", str(base), "--tokenizer.folder", str(base)], status=0)
     assert "The model card doesn't have the origin and licence" in said
     assert (finished.with_name("moved") / "model").is_dir()
+
+
+def test_settings_without_any_effect_are_told_and_epochs_are_a_limit_too(corpus: Path, stderr_of: Stderr) -> None:
+    write_corpus(corpus.with_name("few"), train=[("das Rad", "the wheel")])
+    idle = ["--training.mixing_temperature", "3", "--training.best_of", "mean", "--training.min_learning_rate", "1e-5"]
+    idle += ["--training.schedule", "constant"]
+    more = ["--data.more", f"[{{corpus: {corpus.with_name('few')}, weight: 0.1}}]", "--training.max_steps", "90000"]
+    said = " ".join(stderr_of(train, corpus, *idle, *more, "--training.max_epochs", "1", status=0).split())
+    for name, needed in (
+        ("mixing_temperature", "data.many_to_many"),
+        ("best_of", "several validation sets"),
+        ("min_learning_rate", "training.schedule cosine, linear or wsd"),
+    ):
+        assert f"training.{name} changes nothing here: it is used only with {needed}" in said
+    assert "validation_sentences" not in said
+    assert "none of the 1 pairs of few is seen: raise the weight of that corpus" in said
+    assert re.search(r"training\.max_epochs ends it at step [1-9], and training\.warmup_steps is 6,428", said)
 
 
 def test_an_adapter_gives_the_translations_of_the_model_that_it_was_trained_into(

@@ -8,7 +8,7 @@ import contextlib
 import json
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -59,7 +59,7 @@ def carry_out(given: Mapping[str, Any], *, resume: bool) -> None:
         config = make_config(by_dotted_names(settings))
         require_fitting_text(config)
         try:
-            Run(config, processes, resolved).carry_out(resume)
+            Run(config, processes, resolved, given).carry_out(resume)
         except KeyboardInterrupt as stop:
             raise KeyboardInterrupt(*stop.args or ["Stopped; what is finished is kept for --resume."]) from None
 
@@ -84,6 +84,26 @@ def require_fitting_text(config: Config) -> None:
     require(fits, f"training.objective {objective} can't learn from data.text {text}: take {advice}")
 
 
+def without_effect(config: Config, named: Collection[str], data: TrainingData) -> Iterator[str]:
+    """What to tell the user of settings, if they are among those in `named`, that change nothing in this run, and of
+    corpora whose weights leave none of their pairs."""
+    training, several = config.training, len({part.name for part in data.val_sets}) > 1
+    falls, translates = training.schedule in ("cosine", "linear", "wsd"), training.objective == "translation"
+    uses = {
+        "mixing_temperature": (len(config.data.directions) > 1, "data.many_to_many"),
+        "best_of": (several, "several validation sets"),
+        "validation_sentences": (translates, "training.objective translation"),
+        "min_learning_rate": (falls, "training.schedule cosine, linear or wsd"),
+    }
+    for name, (is_used, needed) in uses.items():
+        if f"training.{name}" in named and not is_used:
+            yield f"training.{name} changes nothing here: it is used only with {needed}"
+    if mixture := data.mixture:
+        for part, size, amount in zip(data.portions, mixture.sizes, mixture.amounts, strict=True):
+            if size and not amount:
+                yield f"WARNING: none of the {size:,} pairs of {part.name} is seen: raise the weight of that corpus"
+
+
 def recorded(file: Path) -> dict[str, Any]:
     """What a run has recorded in a file so far; empty without the file."""
     return dict(json.loads(file.read_text(encoding="utf8"))) if file.exists() else {}
@@ -92,9 +112,12 @@ def recorded(file: Path) -> dict[str, Any]:
 class Run:
     """A run folder, and the stages that fill it."""
 
-    def __init__(self, config: Config, processes: Processes, resolved: ResolvedRun | None) -> None:
-        """`resolved`: what rank 0 knows besides the settings; None for other processes."""
-        self.config, self.processes = config, processes
+    def __init__(
+        self, config: Config, processes: Processes, resolved: ResolvedRun | None, named: Collection[str] = ()
+    ) -> None:
+        """`resolved`: what rank 0 knows besides the settings; None for other processes. `named`: the settings that the
+        command line has."""
+        self.config, self.processes, self.named = config, processes, named
         self.corpus, self.given = (resolved.corpus, resolved.given) if resolved else (None, None)
         self.folder = Path(config.runs) / config.name
         self.report_file, self.seconds_file = self.folder / "report.json", self.folder / "seconds.json"
@@ -222,10 +245,12 @@ class Run:
         kept, starts_anew = prepared.ledgers["train"].kept, not config.training.start_from
         if kept < FEW_PAIRS and config.training.objective == "translation" and starts_anew:
             say(f"WARNING: {kept:,} training pairs are too few for a translator of any use: it needs many thousands")
+        for note in without_effect(config, self.named, trainer.data):
+            say(note)
         steps, warmup = trainer.most_steps(), config.training.warmup_steps
         if 0 < steps <= warmup:
             limit = "max_steps" if steps == config.training.max_steps else "max_epochs"
-            problem = f"WARNING: training.{limit} ends the run at step {steps:,}, and training.warmup_steps is {warmup:,}"
+            problem = f"WARNING: training.{limit} ends it at step {steps:,}, and training.warmup_steps is {warmup:,}"
             say(f"{problem}: the learning rate rises until the end. Set warmup_steps to a tenth of the steps")
 
     def evaluate(self, prepared: Prepared) -> None:
