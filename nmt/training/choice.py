@@ -24,6 +24,7 @@ from nmt.translation.model_folder import read_info, require_model
 SLOW_STEPS, TIMED_STEPS = 3, 8  # the first steps of a process are slow
 STEPS_SHARE = 0.8  # of the minutes; the rest is for validations
 OF_TIME = ("training.max_steps", "training.validate_every")
+LIMITS = ("training.max_minutes", "training.max_epochs")
 
 
 Given = dict[str, Any]
@@ -33,13 +34,13 @@ Given = dict[str, Any]
 def chosen_before(given: Given, config: Config, recorded: Path | None) -> tuple[Config, Given | None]:
     """The settings of a run with what is chosen already, by the same run before (`recorded`: its config.yaml; None if
     it took no step) or by the model that it starts from; and what the choice of the others must keep, None without
-    others. A run that gets other minutes keeps all but the steps."""
+    others. A run that gets other minutes or epochs keeps all but the steps."""
     chosen, start = dict[str, Any](), config.training.start_from
     if recorded:
         chosen = {name: value for name, value in flatten(load_config(recorded)).items() if name.startswith(CHOSEN)}
-        new_minutes = given.get("training.max_minutes") not in (None, chosen["training.max_minutes"])
+        is_renewed = any(given.get(name) not in (None, chosen[name]) for name in LIMITS)
         kept = {name: value for name, value in chosen.items() if name not in OF_TIME} | given
-        return make_config(flatten(config) | chosen | given), kept if new_minutes else None
+        return make_config(flatten(config) | chosen | given), kept if is_renewed else None
     if start:
         model = asdict(read_info(require_model(Path(start)) / "config.json")[0].model)
         chosen = {f"model.{name}": value for name, value in model.items()}

@@ -96,7 +96,7 @@ def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.Captu
     assert train(corpus) == 0
 
 
-def test_a_run_that_goes_on_with_other_minutes_gets_the_steps_that_fit(
+def test_a_run_that_goes_on_with_other_minutes_or_epochs_gets_the_steps_that_fit(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train(corpus) == 0
@@ -112,6 +112,12 @@ def test_a_run_that_goes_on_with_other_minutes_gets_the_steps_that_fit(
     after = load_config(run / "config.yaml")
     assert (before.training.max_steps, after.training.max_steps) == (20, 28)
     assert after.training.warmup_steps == before.training.warmup_steps, "which may not change"
+    (run / "report.json").unlink()
+    shutil.rmtree(run / "model")
+    monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 20.0)
+    monkeypatch.setattr(module, "time_steps", lambda config, data: (0.001, 5.0))
+    assert train(corpus, "--resume", "--training.max_epochs", "8") == 0
+    assert load_config(run / "config.yaml").training.max_steps == 40
 
 
 def test_epochs_limit_the_steps_and_so_the_course_of_the_rate(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
