@@ -149,9 +149,11 @@ def test_tensorboard_has_scalars_samples_attention_and_settings(finished: Path) 
 def test_a_model_is_tuned_further_with_its_own_tokenizer(finished: Path, stderr_of: Stderr) -> None:
     base = finished / "model"
     config = ["--config", str(finished / "config.yaml"), "--name", "tuned", "--training.max_steps", "0"]
+    config += ["--training.freeze", "[encoder]", "--training.teacher", str(base)]
     said = stderr_of(main, [*config, "--training.start_from", str(base), "--tokenizer.folder", str(base)], status=0)
     assert f"The tokenizer is the one in {base}" in said
     assert "embeddings 100.0%, encoder 100.0%, decoder 100.0%." in said
+    assert re.search(rf"Training [\d,]+ of [\d,]+ parameters on .* by the teacher {base}", said)
     tuned = finished.with_name("tuned") / "model"
     assert (tuned / "model.safetensors").read_bytes() == (base / "model.safetensors").read_bytes()
     assert (tuned / "joint.model").read_bytes() == (base / "joint.model").read_bytes()

@@ -239,9 +239,10 @@ class Run:
         parameters = sum(p.numel() for p in trainer.model.parameters())
         where = f"{trainer.numerics}{f', {processes.size} processes' if processes.size > 1 else ''}"
         n, unit = len(prepared.train), prepared.ledgers["train"].unit
-        adapters = sum(p.numel() for p in trainer.model.parameters() if p.requires_grad)
-        learned = f"adapters, {adapters:,} of " if config.lora.rank else ""
-        say(f"Training {learned}{parameters:,} parameters on {n:,} {unit}s: {where}")
+        learned = sum(p.numel() for p in trainer.model.parameters() if p.requires_grad)
+        what = f"{'adapters, ' if config.lora.rank else ''}{learned:,} of " if learned < parameters else ""
+        by = f", by the teacher {config.training.teacher}" if config.training.teacher else ""
+        say(f"Training {what}{parameters:,} parameters on {n:,} {unit}s{by}: {where}")
         kept, starts_anew = prepared.ledgers["train"].kept, not config.training.start_from
         if kept < FEW_PAIRS and config.training.objective == "translation" and starts_anew:
             say(f"WARNING: {kept:,} training pairs are too few for a translator of any use: it needs many thousands")
