@@ -205,8 +205,9 @@ class Trainer:
                         self.prune()
                     window = Window()  # started after the validation, so that its time doesn't count
                 self.stop_if(stopping)
-            if self.time_is_up and self.progress.step < self.config.max_steps:
-                limit = f"The {self.config.max_minutes:g} minutes of training.max_minutes are over"
+            if self.progress.step < self.config.max_steps:
+                ended = next(name for name, is_reached in self.limits().items() if is_reached)
+                limit = f"training.{ended} ({getattr(self.config, ended):g}) ends training"
                 say(f"{limit} after {self.progress.step:,} of {self.config.max_steps:,} steps")
             self.finish_saving()
             self.prune()
@@ -217,17 +218,25 @@ class Trainer:
             self.save()
             raise KeyboardInterrupt(f"Stopped after step {self.progress.step:,}; all is saved for --resume.")
 
+    def limits(self) -> dict[str, bool]:
+        """Whether each setting of `training` that ends a run ends it now; after the first three, the last weights are
+        validated."""
+        progress, config, best = self.progress, self.config, self.progress.best_value
+        return {
+            "max_minutes": self.time_is_up,
+            "max_epochs": 0 < config.max_epochs <= progress.epoch,
+            "max_steps": progress.step >= config.max_steps,
+            "patience": 0 < config.patience <= progress.bad_validations,
+            "stop_at": best is not None and best >= signed(config.best_metric, config.stop_at) and config.stop_at > 0,
+        }
+
     def finished(self) -> bool:
-        """Whether a limit, `training.patience` or `training.stop_at` ends the run now."""
-        patience, stop_at, best = self.config.patience, self.config.stop_at, self.progress.best_value
-        reached = best is not None and stop_at > 0 and best >= signed(self.config.best_metric, stop_at)
-        return self.limit_is_reached() or 0 < patience <= self.progress.bad_validations or reached
+        """Whether the run ends now."""
+        return any(self.limits().values())
 
     def limit_is_reached(self) -> bool:
         """Whether the run has had all its steps, epochs or minutes."""
-        progress, config = self.progress, self.config
-        all_epochs = 0 < config.max_epochs <= progress.epoch
-        return progress.step >= config.max_steps or all_epochs or self.time_is_up
+        return any(list(self.limits().values())[:3])
 
     def most_steps(self) -> int:
         """The steps of the whole run if no other limit than `max_steps` and `max_epochs` ends it: of epochs, about."""

@@ -266,9 +266,9 @@ def test_the_last_minute_ends_a_run_as_the_last_step_does(
     for attempt in (1, 2):  # resumed, it ends at once
         short = run(new_trainer(data, tmp_path, max_steps=99, validate_every=99, max_minutes=1e-6))
         assert (attempt, short.progress.step, list(short.progress.validated)) == (attempt, 1, ["1"])
-        assert "The 1e-06 minutes of training.max_minutes are over after 1 of 99 steps" in capsys.readouterr().err
+        assert "training.max_minutes (1e-06) ends training after 1 of 99 steps" in capsys.readouterr().err
     longer = run(new_trainer(data, tmp_path, max_steps=3, validate_every=99, max_minutes=60.0))
-    assert "are over" not in capsys.readouterr().err
+    assert "ends training" not in capsys.readouterr().err
     assert (longer.progress.step, list(longer.progress.validated)) == (3, ["3"])
 
 
@@ -403,10 +403,13 @@ def test_layers_that_are_computed_twice_learn_the_same_bit_for_bit(
     assert losses(tmp_path / "False") == losses(tmp_path / "True")
 
 
-def test_patience_stops_a_run_that_gets_no_better(data: TrainingData, tmp_path: Path) -> None:
+def test_patience_stops_a_run_that_gets_no_better(
+    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     values = [8.0, 9.0, 8.5, 7.0, 9.0, 10.0]
     trainer = run(new_trainer(data, tmp_path, validate_every=1, patience=3, validations=values))
     assert trainer.progress.step == 5
+    assert f"training.patience (3) ends training after 5 of {trainer.config.max_steps} steps" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
