@@ -170,7 +170,8 @@ def test_a_model_is_written_even_if_the_first_one_has_been_moved(
     config = ["--config", str(finished / "config.yaml"), "--name", "moved", "--training.max_steps", "0"]
     said = stderr_of(main, [*config, "--training.start_from", str(base), "--tokenizer.folder", str(base)], status=0)
     assert "The model card doesn't have the origin and licence" in said
-    assert (finished.with_name("moved") / "model").is_dir()
+    card = (finished.with_name("moved") / "model" / "README.md").read_text("utf8")
+    assert f"Its training started from {base}." in card
 
 
 def test_settings_without_any_effect_are_told_and_epochs_are_a_limit_too(corpus: Path, stderr_of: Stderr) -> None:
@@ -187,7 +188,7 @@ def test_settings_without_any_effect_are_told_and_epochs_are_a_limit_too(corpus:
         assert f"training.{name} changes nothing here: it is used only with {needed}" in said
     assert "validation_sentences" not in said
     assert "none of the 1 pairs of few is seen: raise the weight of that corpus" in said
-    assert re.search(r"training\.max_epochs ends it at step [1-9], and training\.warmup_steps is 6,428", said)
+    assert re.search(r"training\.max_epochs ends training at step [1-9], and warmup_steps is 6,428", said)
 
 
 def test_an_adapter_gives_the_translations_of_the_model_that_it_was_trained_into(

@@ -65,7 +65,7 @@ def without_old_corpus(given: Mapping[str, Any], recipe: Path) -> dict[str, Any]
     if None in (before, now) or before == now or not of_corpus.keys() - given.keys():
         return {}
     left = " and ".join(sorted(of_corpus.keys() - given.keys()))
-    say(f"{left} of {recipe} belong to the corpus {before}, and are left out: give what belongs to {now}")
+    say(f"{recipe} has {left} for the corpus {before}, left out here: give what goes with {now}")
     return of_corpus
 
 

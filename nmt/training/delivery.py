@@ -72,17 +72,17 @@ def write_model(
     facts = measure_facts(model.to(device), data, config) if translates else Facts()
     first, last = config.data.directions[0] if translates else (config.data.languages[0], config.data.languages[-1])
     info = ModelInfo(first, last, corpus, config.model, config.search, facts, objective=objective)
-    base: ModelInfo | None = None
-    if config.training.start_from:
+    if start := config.training.start_from:
         try:
-            base, _ = read_info(require_model(Path(config.training.start_from)) / "config.json")
+            base, _ = read_info(require_model(Path(start)) / "config.json")
             info = replace(info, origin=base.origin, licence=base.licence)
+            start = base.origin or f"a model that was trained on {base.corpus}"
         except (OSError, ValueError) as error:  # it was moved: what was trained mustn't be lost
             say(f"The model card doesn't have the origin and licence of the model that training started from: {error}")
     vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
     shortlist = learn_shortlist(data.train.first(MOST_PAIRS), *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())
-    about = card(info, config.data, parameters, len(data.train), data.commits, base)
+    about = card(info, config.data, parameters, len(data.train), data.commits, start)
     save_model(folder, weights, tokenizer, info, about, shortlist)
 
 
@@ -114,11 +114,9 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     )
 
 
-def card(
-    info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits: Mapping[str, str], start: ModelInfo | None
-) -> str:
+def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits: Mapping[str, str], start: str) -> str:
     """The model folder's README. `commits`: of the data sets that were read from the hub; `start`: the model that
-    training started from, if there is one and it is known."""
+    training started from, if there is one."""
     title, use = CARDS[info.objective]
     if data.many_to_many:
         title, use = MANY_TO_MANY
@@ -128,9 +126,8 @@ def card(
     corpora = f"Text that it was trained on: {texts}.\n\n" if data.more or data.licence else ""
     read = [f"{name} at commit {commit}" for name, commit in commits.items()]
     origins = f"Read from the Hugging Face hub: {', '.join(read)}.\n\n" if read else ""
-    first = info.origin or (start and f"a model that was trained on {start.corpus}")
     terms = licence_sentence(info.licence) if info.origin else "Its terms hold too: look at the card of that model."
-    base = f"Its training started from {first}. {terms}\n\n" if first else ""
+    base = f"Its training started from {start}. {terms}\n\n" if start else ""
     return (
         f"# {title.format(source=info.source, target=info.target)}, trained on {info.corpus}\n\n"
         f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} "

@@ -251,7 +251,7 @@ class Run:
         steps, warmup = trainer.most_steps(), config.training.warmup_steps
         if 0 < steps <= warmup:
             limit = "max_steps" if steps == config.training.max_steps else "max_epochs"
-            problem = f"WARNING: training.{limit} ends it at step {steps:,}, and training.warmup_steps is {warmup:,}"
+            problem = f"WARNING: training.{limit} ends training at step {steps:,}, and warmup_steps is {warmup:,}"
             say(f"{problem}: the learning rate rises until the end. Set warmup_steps to a tenth of the steps")
 
     def evaluate(self, prepared: Prepared) -> None:

@@ -45,7 +45,7 @@ def test_another_corpus_than_that_of_the_recipe_leaves_its_licence_and_companion
     data = resolved("--config", str(old), "--data.corpus", str(corpus)).config.data
     assert (data.more, data.licence) == ((), "")
     said = " ".join(capsys.readouterr().err.split())
-    assert f"belong to the corpus general, and are left out: give what belongs to {corpus}" in said
+    assert f"has data.licence and data.more for the corpus general, left out here: give what goes with {corpus}" in said
     data = resolved("--config", str(old), "--data.corpus", str(corpus), "--data.licence", "mine").config.data
     assert (data.more, data.licence) == ((), "mine")
     data = resolved("--config", str(old), "--data.corpus", "general").config.data
