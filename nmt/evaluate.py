@@ -152,6 +152,9 @@ def evaluate_folder(folder: Path, tests: Tests, options: Options, metrics: "list
     directions = {name: translator.tokenizer.languages.direction_in(name) for name in tests}
     fitting = [n for n, pair in directions.items() if all(a in ("", b) for a, b in zip(languages, pair, strict=True))]
     wanted = [name for name in tests if name in fitting or not any(directions[name])]
+    if not translator.tokenizer.languages.several:  # tests of several directions are of others too
+        direction = f".{translator.source}-{translator.language}"
+        wanted = [name for name in wanted if name.endswith(direction)] or wanted
     require(bool(wanted), f"no test set has these languages: there is {', '.join(tests)}")
     return {name: evaluate(translator.between(*directions[name]), *tests[name], **chosen) for name in wanted}
 

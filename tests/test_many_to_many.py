@@ -80,6 +80,18 @@ def test_one_direction_is_trained_further(folder: Path, tmp_path: Path, stderr_o
     assert "data.source is given alone: give both languages" in stderr_of(train.main, [*options, "--data.source", "fr"])
 
 
+def test_it_is_compared_with_a_model_of_one_direction_in_that_alone(folder: Path, tmp_path: Path) -> None:
+    given = ["--config", f"{folder.parent / 'recipe.yaml'}", "--data.corpus", f"{folder.parent / 'corpus'}"]
+    given += ["--data.source", "fr", "--data.target", "de", "--runs", f"{tmp_path}", "--name", "one"]
+    assert train.main(given) == 0
+    options = ["--model", str(folder), "--device", "cpu", "--json", f"{tmp_path / 'scores.json'}"]
+    for more, tests in ((["--against", f"{tmp_path / 'one'}"], 1), (["--against", str(folder)], 6)):
+        assert evaluate.main([*options, *more]) == 0
+        compared = json.loads((tmp_path / "scores.json").read_text())["tests"]
+        assert len(compared) == tests
+        assert "test.fr-de" in compared
+
+
 def test_the_report_has_each_direction_its_validation_and_the_mean(folder: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
     chrf = [test["chrf"] for test in report["tests"].values()]
