@@ -114,7 +114,9 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
     )
 
 
-def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits: Mapping[str, str], start: str) -> str:
+def card(
+    info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits: Mapping[str, str], start: str = ""
+) -> str:
     """The model folder's README. `commits`: of the data sets that were read from the hub; `start`: the model that
     training started from, if there is one."""
     title, use = CARDS[info.objective]
@@ -122,6 +124,7 @@ def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits
         title, use = MANY_TO_MANY
         title = title.format(languages=", ".join(data.many_to_many), source="{source}", target="{target}")
     notes = [(info.corpus, data.licence), *((entry.shown_name, entry.licence) for entry in data.more)]
+    names = ", ".join(name for name, _ in notes)
     texts = ", ".join(f"{name} ({licence or 'licence not noted'})" for name, licence in notes)
     corpora = f"Text that it was trained on: {texts}.\n\n" if data.more or data.licence else ""
     read = [f"{name} at commit {commit}" for name, commit in commits.items()]
@@ -129,9 +132,9 @@ def card(info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits
     terms = licence_sentence(info.licence) if info.origin else "Its terms hold too: look at the card of that model."
     base = f"Its training started from {start}. {terms}\n\n" if start else ""
     return (
-        f"# {title.format(source=info.source, target=info.target)}, trained on {info.corpus}\n\n"
+        f"# {title.format(source=info.source, target=info.target)}, trained on {names}\n\n"
         f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} "
-        f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of {info.corpus}. "
+        f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of {names}. "
         f"{use.format(source=info.source, target=info.target)}\n\n"
         f"{base}{corpora}{origins}"
         f"It was trained {'further ' if base else ''}on {'these corpora' if data.more else 'that corpus'} only: check "
