@@ -60,6 +60,8 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     n, size = training.accumulate, processes.size
     advice = "raise it (the batch of a step then gets larger)"
     require(n >= size, f"training.accumulate is {n}: {size} processes need at least {size} batches a step; {advice}")
+    least, most = training.min_learning_rate, training.learning_rate
+    require(least <= most, f"training.min_learning_rate is {least:g}, above the learning_rate of {most:g}: lower it")
     data = data.as_read(config)
     if training.threads or processes.size > 1:
         torch.set_num_threads(training.threads or max(1, usable_cores() // processes.local_size))

@@ -403,6 +403,11 @@ def test_layers_that_are_computed_twice_learn_the_same_bit_for_bit(
     assert losses(tmp_path / "False") == losses(tmp_path / "True")
 
 
+def test_a_rate_that_would_rise_to_its_least_value_is_refused(data: TrainingData, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"min_learning_rate is 0\.1, above the learning_rate of 0\.01: lower it"):
+        new_trainer(data, tmp_path, min_learning_rate=0.1, learning_rate=0.01)
+
+
 def test_patience_stops_a_run_that_gets_no_better(
     data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
