@@ -250,10 +250,10 @@ class Trainer:
         """About how many steps an epoch takes: padding isn't counted."""
         parts = [self.model.sequence_lengths(*part) for part in self.data.lengths()]
         positions = sum(int(torch.stack(lengths).amax(0).sum()) for lengths in parts)
-        if mixture := self.data.mixture:
-            positions *= sum(mixture.amounts) / sum(mixture.sizes)
+        mixture = self.data.mixture
+        share = sum(mixture.amounts) / sum(mixture.sizes) if mixture else 1.0
         budget = self.data.objective.budget(self.config.batch_tokens, len(parts[0])) * self.config.accumulate
-        return max(1.0, positions / budget)
+        return max(1.0, share * positions / budget)
 
     def validation_is_due(self) -> bool:
         """Whether the weights of this step must be validated, and have not been."""
