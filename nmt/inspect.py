@@ -47,7 +47,8 @@ def command(options: Options) -> int:
     from nmt.translation.translator import find_model
 
     require(("sentence" in options) == ("picture" in options), "--sentence and --picture belong together: give both")
-    require("sentence" in options or "translation" not in options, "--translation needs --sentence")
+    for name in ("translation", "from", "to"):
+        require("sentence" in options or name not in options, f"--{name} needs --sentence")
     file = Path(options.get("picture", "x.png"))
     fits = file.suffix.lower() == ".png" and file.parent.is_dir() and not file.is_dir()
     require(fits, f"--picture is {file}: it must be a file with the ending .png, in a folder that exists")
