@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,8 @@ def test_lines_in_are_lines_out_and_give_the_tidied_text_back(ids: list[str]) ->
     assert [line == b"" for line in encoded.split(b"\n")] == [line == b"" for line in TIDIED.split(b"\n")]
     assert run("decode", "mine", *ids, "-", text=encoded) == TIDIED
     assert run("decode", "./tokenizers/mine", *ids, text=encoded.replace(b"\n", b" \r\n")) == TIDIED
+    shutil.copytree("tokenizers/mine", "runs/whole/model", dirs_exist_ok=True)
+    assert run("encode", "runs/whole", *ids, text=INPUT) == encoded, "a run folder will do"
 
 
 def test_a_byte_order_mark_is_no_piece_and_utf16_is_refused(stderr_of: Stderr) -> None:
