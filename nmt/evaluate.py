@@ -19,6 +19,7 @@ from nmt.commands.options import (
     add_search_options,
     add_translator_options,
     load_translator,
+    require_sampling,
     run_command,
 )
 from nmt.config import SearchConfig
@@ -148,6 +149,7 @@ def evaluate_folder(folder: Path, tests: Tests, options: Options, metrics: "list
     languages = [options.get(f"{side}_language", "") for side in ("source", "target")]
     translator = load_translator(options, [folder], *languages)
     search = override_search(replace(translator.search, n_best=1), options)
+    require_sampling(search, options)
     chosen = {"metrics": metrics, "search": search, "markup": options.markup}
     directions = {name: translator.tokenizer.languages.direction_in(name) for name in tests}
     fitting = [n for n, pair in directions.items() if all(a in ("", b) for a, b in zip(languages, pair, strict=True))]

@@ -16,6 +16,7 @@ from nmt.commands.options import (
     add_search_options,
     add_translator_options,
     load_translator,
+    require_sampling,
     run_command,
 )
 from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
@@ -123,6 +124,7 @@ def command(options: Options) -> int:
         if "scorer" in options:
             scorer = PairScorer.load(find_model(options.scorer), options.device, options.precision, languages)
         search = override_search(translator.search if translator else SearchConfig(), options)
+        require_sampling(search, options)
         job = make_job(options, translator, search, scorer)
         if format_name:
             assert isinstance(job, Translating)

@@ -408,6 +408,7 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
         (["--forward", "forth", "--data.text", "both"], "data.text is both, but only pairs can be added to"),
         (["--forward", "forth", "--backward", "back", "--distil"], "give --forward DIR once"),
         (["--forward", "forth", "--distil", "--only-new"], "give one of them"),
+        (["--forward", "forth", "--top-p", "0.9"], "--top-p: used only where"),
         (["--forward", "forth", "--part", "3/2"], "--part is 3/2: it must be I/N"),
         (["--forward", "forth", "--data.corups", "x"], "did you mean data.corpus"),
     ],

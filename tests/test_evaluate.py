@@ -123,6 +123,7 @@ def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refus
         (["--model", "model", "--model", "model"], "several systems are given, but one is scored at a time"),
         (["--hypothesis", "a", "b", "--reference", "a"], "several systems are given, but one is scored at a time"),
         (["--beam-size", "-1"], "beam_size"),
+        (["--source", "two", "--reference", "two", "--temperature", "0.5"], "--temperature: used only where"),
         (
             ["--hypothesis", "two", "--reference", "two", "--save", "x", "--precision", "int8"],
             "--precision, --save: for",

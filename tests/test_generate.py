@@ -147,6 +147,7 @@ def test_scores_are_lines_of_figures_and_a_summary(
         (["--prompt", "a", "--samples", "2", "--greedy"], "--samples is 2: --greedy gives only one"),
         (["--prompt", "a", "--top-p", "0"], "--top-p is 0"),
         (["--prompt", "a", "--greedy", "--batch-size", "0"], "--batch-size is 0: it must be at least 1"),
+        (["--prompt", "a", "--greedy", "--top-p", "0.9", "--seed", "3"], "--top-p, --seed: used only where"),
         (["--score", "--prompt", "a"], "--prompt is for continuations: it doesn't go with --score"),
         (["--score", "--max-length", "3"], "--max-length is for continuations"),
         (["no-such-file"], "no-such-file: there is no such file"),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nmt.commands.options import require_sampling
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
 from nmt.fields import require
@@ -122,4 +123,6 @@ def search_settings(options: Any, stored: SearchConfig) -> SearchConfig:
     except ValueError as error:
         named = re.sub(r"search\.(\w+)", lambda match: f"--{match[1].replace('_', '-')}", str(error))
         raise ValueError(named) from error
-    return replace(search, samples=0) if greedy else search
+    search = replace(search, samples=0) if greedy else search
+    require_sampling(search, options, "leave out --greedy, and temperature 0")
+    return search

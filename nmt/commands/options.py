@@ -248,6 +248,13 @@ def add_search_options(parser: Parser, *names: str) -> None:
         parser.add(f"--{name.replace('_', '-')}", show_type(hint, marks), text, hint)
 
 
+def require_sampling(search: SearchConfig, options: Options, advice: str = "give --samples N too") -> None:
+    """Raise ValueError for an option of sampling if nothing is sampled."""
+    given = [name for name in ("temperature", "top_k", "top_p", "min_p", "seed") if options.get(name)]
+    named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    require(bool(search.samples) or not given, f"{named}: used only where translations or texts are sampled; {advice}")
+
+
 def add_backend_option(parser: Parser) -> None:
     text = "What runs the model. auto: on a CPU, CTranslate2 does plain searches (without terms, samples and n-best "
     text += "lists) of the models that it can run; PyTorch does all else. ctranslate2 needs a folder that nmt.export "
