@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from nmt.config import ModelConfig
 from nmt.model.cache import MASKED, DecoderCache, KeysValues, Mask, Rows, SourceWeights
-from nmt.model.layers import Linear, RMSNorm, apply, dropout
+from nmt.model.layers import Linear, RMSNorm, apply, dropout, needs_code
 from nmt.model.positions import Place, RotaryPositions
 
 SHORT = 96  # key positions up to which `explicit_attention` is faster on a CPU
@@ -62,7 +62,11 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mas
     """Attention written out: softmax(q kᵀ / √D + mask) v. Returns (values (B, H, T, D), weights (B, H, T, S)).
 
     Heads that share a key–value head are computed as more query positions of it: keys and values are never copied.
+    Where products need code for each shape (`needs_code`), all is computed in float32: these products are small.
     """
+    dtype = q_BHTD.dtype
+    if needs_code(q_BHTD):
+        q_BHTD, k_BKSD, v_BKSD = q_BHTD.float(), k_BKSD.float(), v_BKSD.float()
     (B, H, T, D), (_, K, S, _) = q_BHTD.shape, k_BKSD.shape
     rows = H // K * T
     mask = causal_mask(T, q_BHTD) if mask is None else mask
@@ -70,7 +74,7 @@ def explicit_attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mas
     scores = scores + mask if isinstance(mask, Tensor) else scores
     weights = softmax(scores)
     dropped = (dropout(weights, p) if p else weights).view(B, K, rows, S)
-    return torch.matmul(dropped, v_BKSD).view(B, H, T, D), weights
+    return torch.matmul(dropped, v_BKSD).view(B, H, T, D).to(dtype), weights
 
 
 def attention(q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, p: float) -> Tensor:

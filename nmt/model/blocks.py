@@ -123,6 +123,7 @@ class Stack(nn.ModuleList):
 
     def step(self, x_RM: Tensor, cache: DecoderCache) -> Tensor:
         """The output of the last layer at the newest position of each row."""
-        for layer, block in enumerate(self.layers()):
-            x_RM = block.step(x_RM, cache, layer)
+        blocks: list[Any] = list(self)
+        for layer, number in enumerate(self.order):
+            x_RM = blocks[number].step(x_RM, cache, layer)
         return x_RM

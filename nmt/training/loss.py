@@ -21,6 +21,7 @@ from nmt.model.cache import MASKED
 from nmt.model.contract import Model
 from nmt.model.device import Numerics, move
 from nmt.model.encoder_decoder import EncoderDecoder
+from nmt.model.layers import GRAIN, filled, needs_code
 from nmt.model.linear import ALIGNED, with_bias
 from nmt.training.teacher import Lesson, Teacher
 
@@ -143,14 +144,16 @@ class LinearCrossEntropy(torch.autograd.Function):
         grad_states, grad_weight = torch.empty_like(states_PNM), torch.zeros_like(weight_VM)
         weight_VM = weight_VM.to(states_PNM.dtype)  # but the sum over chunks stays exact
         rows = max(1, CHUNK_LOGITS.get(states_PNM.device.type, 1 << 21) // (vocab_size * passes))
+        if needs_code(states_PNM) and rows > GRAIN:
+            rows -= rows % GRAIN
         if terms.compiled:  # chunks of one size, if there is one: each is compiled
             rows = next((n for n in range(rows, rows // 2, -1) if targets_N.size(0) % n == 0), rows)
         compute = compiled_chunk_loss() if terms.compiled else chunk_loss
         for start in range(0, targets_N.size(0), rows):
-            states_CM = states_PNM[:, start : start + rows].flatten(0, 1)
+            states_CM = filled(states_PNM[:, start : start + rows].flatten(0, 1))
             targets_C1 = targets_N[start : start + rows].repeat(passes)[:, None]
             taught_CV = lesson.probabilities(start, start + rows).repeat(passes, 1) if lesson else None
-            logits_CV = F.linear(states_CM, weight_VM)
+            logits_CV = F.linear(states_CM, weight_VM)[: len(targets_C1)]
             if more:
                 logits_CV[:, vocab_size:] = MASKED
                 taught_CV = None if taught_CV is None else F.pad(taught_CV, (0, more))
@@ -160,7 +163,8 @@ class LinearCrossEntropy(torch.autograd.Function):
             if not wants_gradient:
                 right += (logits_CV.argmax(-1, keepdim=True) == targets_C1).sum()
             else:
-                grad_states[:, start : start + rows] = (p_CV @ weight_VM).unflatten(0, (passes, -1))
+                p_CV, n = filled(p_CV), len(p_CV)
+                grad_states[:, start : start + rows] = (p_CV @ weight_VM)[:n].unflatten(0, (passes, -1))
                 grad_weight += p_CV.T @ states_CM
         # The share of the uniform distribution needs no logits: the mean of a position's logits is linear in its state.
         uniform = terms.hard * terms.label_smoothing

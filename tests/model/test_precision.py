@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
+from torch.nn import functional as F
 
 from nmt.config import DecodingPrecision, ModelConfig
+from nmt.model import layers
 from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.model.precision import with_precision
@@ -34,6 +37,31 @@ def test_logits_in_fewer_bits_are_near_those_in_32(
         logits_BTV = torch.cat([decoder.step(ids[2:4, t : t + 1], cache) for t in range(9)], dim=1)
     assert logits_BTV.dtype == torch.float32
     assert float((logits_BTV - expected_BTV).abs().mean() / expected_BTV.abs().mean()) < largest
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 64), (3, 7, 64), (2, 64, 64), (5, 61, 64), (0, 4, 64)])
+def test_products_in_bf16_have_few_shapes_and_the_same_results(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(1)
+    layer, x, shapes = layers.Linear(64, 24), torch.randn(shape, dtype=torch.bfloat16), list[int]()
+
+    def seen(x_NI: Tensor, *others: Tensor) -> Tensor:
+        shapes.append(len(x_NI))
+        return F.linear(x_NI, *others)
+
+    monkeypatch.setattr(layers, "linear", seen)
+    found, expected = x.clone().requires_grad_(), x.clone().requires_grad_()
+    upstream = torch.randn(*shape[:-1], 24, dtype=torch.bfloat16)
+    gradients = []
+    for given in (found, expected):
+        layer.zero_grad()
+        y = layer(given) if given is found else F.linear(given, layer.weight.bfloat16(), layer.bias.bfloat16())
+        y.backward(upstream)
+        gradients.append((y, given.grad, layer.weight.grad, layer.bias.grad))
+    assert shapes == [-(-shape[0] * shape[1] // layers.GRAIN) * layers.GRAIN]
+    for ours, its in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, its, rtol=0.02, atol=0.05)
 
 
 def test_the_model_that_is_given_stays_as_it_is() -> None:
