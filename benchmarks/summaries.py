@@ -69,7 +69,7 @@ def other(row: Row) -> str:
 def comparisons(results: Path) -> list[Comparison]:
     """All that rows give, with the best of the others for each figure."""
     found = after_equal_time(results / "small_corpora_peers.jsonl")
-    for name, how in (("train_speed", "fp32, two threads"), ("train_bf16", "bf16, one thread")):
+    for name, how in (("train_speed", "fp32, two threads"), ("train_bf16", "bf16, two threads")):
         ours, *others = last_run(results / f"{name}.jsonl")
         fastest = max(others, key=lambda row: float(row["target_tokens_per_second"]["median"]))
         least = min(others, key=lambda row: float(row["peak_memory_mib"]["median"]))
