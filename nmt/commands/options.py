@@ -266,8 +266,8 @@ def add_device_options(parser: Parser) -> None:
     """Add --device and --precision, for translating."""
     text = "Device to translate on: auto (a GPU if there is one), cpu, cuda or cuda:N."
     parser.add("--device", "DEVICE", text, default="auto")
-    text = "Number format of matrix products. auto: fp32 in CTranslate2; in PyTorch bf16 if the machine has it, else "
-    text += "fp32. int8: CTranslate2 computes in int8: faster, and about 1 line of 10 differs in a word. With fp32, "
+    text = "Number format of matrix products. auto: fp32 on a CPU; on a GPU bf16 if it has that, else fp32. "
+    text += "int8: CTranslate2 computes in int8: faster, and about 1 line of 10 differs in a word. With fp32, "
     text += "translations do not depend on the batch."
     parser.add("--precision", show_type(DecodingPrecision), text, DecodingPrecision, "auto")
 

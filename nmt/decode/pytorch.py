@@ -83,6 +83,10 @@ class TorchEngine:
     ) -> "TorchEngine":
         """Set models to evaluation mode, and convert them to the precision. ValueError if vocabularies differ in
         size."""
+        # Each step has products of new shapes, whose code takes long to make in bfloat16 (`nmt.model.layers`): single
+        # sentences took twice the time of float32, and batches of narrow models as long.
+        if precision in ("auto", "int8") and models[0].device.type != "cuda":  # "meta": not read yet
+            precision = "fp32"
         converted, precisions = zip(*(with_precision(model.eval(), precision) for model in models), strict=True)
         engine = cls(converted, precisions[0], shortlist, recorded=record_models(converted))
         assert engine.decoder, "made to see that vocabularies are of one size"
