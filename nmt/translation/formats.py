@@ -192,7 +192,7 @@ def read_object(line: str) -> tuple[dict[str, Any], str]:
         value = {"text": value} if isinstance(value, str) else value
         json.dumps(value, allow_nan=False)  # refuse values that can't be written as JSON
     except (ValueError, RecursionError) as error:
-        return {"line": line}, str(error)
+        return {"line": line}, f"the line can't be read as JSON ({error})"
     known = value if isinstance(value, dict) else {"line": line}
     has_text = isinstance(known.get("text"), str)
     return known, "" if has_text else 'a line must be an object with "text", or a string'

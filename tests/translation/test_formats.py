@@ -95,7 +95,7 @@ def test_line_breaks_and_paragraphs_of_a_json_text_are_kept(translator: Translat
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "no request"),
+        ("{", "no request: the line can't be read as JSON"),
         ("[]", "an object with"),
         ('{"txt": "Hund"}', "an object with"),
         ('{"text": 7}', "an object with"),
