@@ -176,5 +176,6 @@ class Models:
             problem = "it could not be loaded, and the log says why" if served.problem else "it is not loaded yet"
             raise Draining(f"the model for {' to '.join(direction)} is not there: {problem}")
         if (direction, name) not in served.between:
-            served.between[direction, name] = translator.between(*direction)
+            several = translator.tokenizer.languages.several
+            served.between[direction, name] = translator.between(*direction) if several else translator
         return served.between[direction, name]
