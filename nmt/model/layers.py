@@ -17,7 +17,7 @@ from torch.nn.functional import linear
 from nmt.config import ModelConfig
 
 GATED = ("swiglu", "geglu")  # Shazeer 2020
-GRAIN = 128  # rows of a product that needs code for each shape, or twice as many, and so on
+GRAIN = 128  # products that need code for each shape have a multiple of so many rows
 TOLERANCE = 0.02  # for bfloat16: how far, as a share of p, the probability may be from p
 
 

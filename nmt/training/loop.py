@@ -221,8 +221,8 @@ class Trainer:
             raise KeyboardInterrupt(f"Stopped after step {self.progress.step:,}; all is saved for --resume.")
 
     def limits(self) -> dict[str, bool]:
-        """Whether each setting of `training` that ends a run ends it now; after the first three, the last weights are
-        validated."""
+        """Whether each setting of `training` that ends a run ends it now. After the first three, the last weights are
+        validated; the others are judged by a validation."""
         progress, config, best = self.progress, self.config, self.progress.best_value
         return {
             "max_minutes": self.time_is_up,

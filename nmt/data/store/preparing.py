@@ -199,6 +199,7 @@ def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> 
     else:
         stages.append(Stage("clean", inputs, draft.clean, size, cleaning, "parts", "Cleaning"))
     stages.append(Stage("tokenizer", ("clean",), partial(make_tokenizer, draft), 1, of("tokenizer."), "here"))
+    # The words are in the reports of this stage: those of an older nmt have none.
     encoding = of(f"data.{OF_ENCODING}") | {"words": WORDS_SOURCES}
     return [*stages, Stage("data", ("clean", "tokenizer"), draft.encode, size, encoding, "parts", "Encoding")]
 
