@@ -1,5 +1,6 @@
 """Compilation of constraints: texts flow in; prefix ids and an automaton over pieces flow out, for beam search."""
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
@@ -15,7 +16,7 @@ from nmt.decode.surfaces import Surfaces, UnfinishedWord, surface
 from nmt.fields import require
 from nmt.reading.request import Constraints
 from nmt.text.normalise import tidy
-from nmt.text.scripts import Phrase, is_letter
+from nmt.text.scripts import UNSPACED, Phrase, is_letter
 from nmt.vocabulary import SPACE, UNK
 
 # Maximum number of pieces for the constraints of a sentence: its length limit rises by this number.
@@ -85,7 +86,7 @@ class ConstraintCompiler:
         surfaces = self.automata.surfaces.surfaces
         found = (tuple(ids) for ids in self.tokenizer.encode_target([phrase.text for phrase in phrases.required]))
         pairs = zip(phrases.required, found, strict=True)
-        usual = ((p.left and b"".join(surfaces[i] for i in ids) == b" " + p.utf8, ids) for p, ids in pairs)
+        usual = ((follows_blank(p) and b"".join(surfaces[i] for i in ids) == b" " + p.utf8, ids) for p, ids in pairs)
         return tuple(ids if is_usual else () for is_usual, ids in usual)
 
     def unfinished_word(self, prefix: Sequence[int], *, ended: bool) -> UnfinishedWord | None:
@@ -111,6 +112,12 @@ class ConstraintCompiler:
         texts = [" ".join(written.split()) for written in (text, tidy(constraints.prefix)[0])]
         met = all(any(occurs(target, text) for target in term.targets) for term in constraints.must)
         return met and texts[0].startswith(texts[1]) and not any(occurs(p, text) for p in constraints.must_not)
+
+
+def follows_blank(phrase: Phrase) -> bool:
+    """Whether a phrase is written after a blank: one that begins with a letter, or with a sign, as ".NET"."""
+    begins_inside = phrase.written.lstrip().startswith("*") or re.match(f"[{UNSPACED}]", phrase.text)
+    return phrase.left or (not begins_inside and any(map(is_letter, phrase.text)))
 
 
 def occurs(written: str, text: str) -> bool:

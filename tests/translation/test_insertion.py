@@ -12,7 +12,8 @@ from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.surfaces import surface
 from nmt.reading.request import Constraints, Part, Request, Term
-from nmt.text.scripts import is_letter
+from nmt.text.scripts import Phrase, is_letter
+from nmt.translation.constraints import follows_blank
 from nmt.translation.insertion import MOST_TERMS, Draft
 from nmt.translation.span_search import Span, merged
 from nmt.translation.translator import Translator
@@ -78,6 +79,21 @@ def test_terms_are_put_in_and_the_score_is_that_of_the_text(without_phrases: Tra
         assert "constraints" not in best.flags
         exact = without_phrases.engine.score([(part.source, part.hypothesis.ids) for part in best.parts])
         assert best.log_prob == pytest.approx(sum(map(sum, exact)), abs=1e-3)
+
+
+@pytest.mark.parametrize("term", [".NET", "C++", "(R) dog", '"dog"', "'dog", "-dog!"])
+def test_a_term_that_begins_or_ends_with_a_sign_needs_no_constrained_search(
+    without_phrases: Translator, term: str
+) -> None:
+    for translation in without_phrases.translate(requests((term,))):
+        assert term in translation
+
+
+@pytest.mark.parametrize(
+    ("written", "follows"), [(".NET", True), ("dog", True), ("*hund", False), ("犬", False), (",", False)]
+)
+def test_what_is_put_in_after_a_blank(written: str, follows: bool) -> None:
+    assert follows_blank(Phrase.parse(written)) is follows
 
 
 def test_a_list_with_terms_begins_with_what_is_found_alone_or_what_is_more_probable(
