@@ -239,12 +239,18 @@ def loses_sentences(source: str, translation: str, ratio: float) -> bool:
     lengths.
 
     Translators join sentences, too: only if the translation is also shorter by half of what as many average sentences
-    take, one was probably lost. In Thai and its neighbours no mark ends a sentence.
+    take, one was probably lost.
     """
     n_source = len(split_clauses(source))
-    lost = n_source - count_ends(translation) - len(CLAUSE_MARK.findall(translation)) if n_source > 1 else 0
-    lost = 0 if lost > 0 and UNMARKED.search(translation) else lost
+    lost = n_missing(n_source, translation) if n_source > 1 else 0
     return lost > 0 and ratio < 1 - lost / (2 * n_source)
+
+
+def n_missing(n_clauses: int, translation: str) -> int:
+    """How many of the clauses of its source have no end in a translation. In Thai and its neighbours no mark ends a
+    sentence."""
+    lost = n_clauses - count_ends(translation) - len(CLAUSE_MARK.findall(translation))
+    return 0 if lost <= 0 or UNMARKED.search(translation) else lost
 
 
 def width(text: str) -> float:

@@ -28,7 +28,7 @@ from nmt.text.markup import visible
 from nmt.text.normalise import tidy
 from nmt.text.scripts import is_uncased
 from nmt.text.sentences import split_clauses, split_sentences
-from nmt.text.suspicions import Flag, prose, suspicions
+from nmt.text.suspicions import Flag, n_missing, prose, suspicions
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.insertion import MOST_TERMS
 from nmt.translation.model_folder import Facts
@@ -149,13 +149,15 @@ class Line:
 
     @property
     def may_have_lost_clauses(self) -> bool:
-        """Whether a line, of which not each clause was translated alone, lost some; or has clauses that may be
-        sentences, and the model was unsure."""
-        if self.flags.isdisjoint(("sentences", "unsure")):
+        """Whether a line, of which not each clause was translated alone, lost some, or joined clauses that may be
+        sentences; or has such clauses, and the model was unsure."""
+        clauses, best = split_clauses(self.text), self.translations[0]
+        if len(clauses) < 2 or len(best.parts) >= len(clauses):
             return False
-        n_clauses = len(split_clauses(self.text))
-        unsure = "unsure" in self.flags and n_clauses > len(split_sentences(self.text))
-        return len(self.translations[0].parts) < n_clauses and ("sentences" in self.flags or unsure)
+        n_capital = sum(not clause[:1].islower() for clause, _ in clauses)  # those that may be sentences
+        has_joined = self.judge.ranked and n_missing(n_capital, best.text) > 0
+        may_be_wrong = has_joined or "unsure" in self.flags
+        return "sentences" in self.flags or (may_be_wrong and len(clauses) > len(split_sentences(self.text)))
 
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""
@@ -169,9 +171,16 @@ class Line:
         if not ranked:
             pairs = zip(self.translations, new, strict=True)
             self.translations = [min(pair, key=lambda translation: gravity(translation.flags)) for pair in pairs]
-        elif gravity(new[0].flags) < gravity(self.translations[0].flags):
+        elif wins(new[0], self.translations[0], name):
             others = [translation for translation in self.translations if translation.text != new[0].text]
             self.translations = [new[0], *others][: len(self.translations)]
+
+
+def wins(new: Translation, old: Translation, name: str) -> bool:
+    """Whether a retry is less wrong or, clause by clause, as right and more probable."""
+    if gravity(new.flags) == gravity(old.flags):
+        return name == "sentences" and new.confidence > old.confidence
+    return gravity(new.flags) < gravity(old.flags)
 
 
 def in_capitals(text: str, line: Reading) -> bool:

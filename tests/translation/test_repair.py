@@ -8,6 +8,7 @@ import pytest
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.hypothesis import Hypothesis
 from nmt.reading.lines import cut_sentences
 from nmt.reading.loop import Reading, translate
 from nmt.reading.request import BLANK, Constraints, Lists, Part, Request, Term, Translation
@@ -59,6 +60,17 @@ class Listed(Scripted):
 
     def answers(self, reading: Reading, answers: Iterator[str]) -> list[Translation]:
         return [best for text in answers for best in Scripted.answers(self, reading, iter([text]))]
+
+
+class Doubtful(Scripted):
+    """Is less sure of a text after "?"."""
+
+    def answers(self, reading: Reading, answers: Iterator[str]) -> list[Translation]:
+        (found,) = Scripted.answers(self, reading, answers)
+        if not found.text.startswith("?"):
+            return [found]
+        doubt = Hypothesis([5], -1.4, -1.4, [-0.7, -0.7], finished=True)
+        return [replace(found, text=found.text[1:], parts=(replace(found.parts[0], hypothesis=doubt),))]
 
 
 LOOP = "the the the the the the the the the the the the the the the the"
@@ -116,6 +128,24 @@ def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translat
     assert (" ".join(texts), len(texts), steps) == (translator.tokenizer.readable(line), 2, CLAUSES)
     lost = Scripted(translator, *[["The town hall opens.", *[""] * 9]] * 4)
     assert [best.flags for (best,) in lost(line)] == [("sentences", "unknown")]
+
+
+@pytest.mark.parametrize(
+    ("whole", "parts", "taken"),
+    [
+        ("?The bird belongs on the eighteenth.", ["The bird is his", "The course begins today."], True),
+        ("The bird belongs on the eighteenth.", ["?The bird is his", "The course begins today."], False),
+        ("?The bird is his — The course begins.", None, False),
+    ],
+)
+def test_clauses_that_were_joined_are_translated_alone_if_the_model_is_surer_of_them(
+    translator: Translator, whole: str, parts: list[str] | None, taken: bool
+) -> None:
+    scripted = Doubtful(translator, [whole], *([parts] if parts else []))
+    ((best,),) = scripted("Der Vogel gehört ihm — Der Kurs beginnt heute.")
+    assert len(scripted.asked) == 1 + (parts is not None)
+    assert best.fallback == ("sentences" if taken else "")
+    assert best.text == ("The bird is his — The course begins today." if taken else whole.removeprefix("?"))
 
 
 def test_a_line_that_was_cut_already_is_not_cut_again(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
