@@ -109,9 +109,14 @@ def short_code(code: str) -> str:
     return TWO_LETTERS.get(language, language)
 
 
+def parts_of(code: str) -> set[str]:
+    """What follows the language in a code, such as its script and region, in small letters."""
+    return {*re.split("[-_]", code.lower())[1:]}
+
+
 def same_language(code: str, other: str) -> bool:
     """Whether two codes name one language; a script or a region counts only if both have one."""
-    first, second = ({*re.split("[-_]", given.lower())[1:]} for given in (code, other))
+    first, second = parts_of(code), parts_of(other)
     return short_code(code) == short_code(other) and (first <= second or second <= first)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from xml.parsers import expat
 
 from nmt.files import open_compressed, require_whole_gzip
-from nmt.text.languages import same_language
+from nmt.text.languages import parts_of, same_language
 
 UNITS = ("tu", "trans-unit", "segment")
 PARENTS = ("tuv", "trans-unit", "segment")  # of elements with text: those of a proposal have another
@@ -34,16 +34,24 @@ Entry = list[tuple[str, str]]
 """Languages and their texts."""
 
 
+def side_in(entry: Entry, language: str) -> tuple[str, str] | None:
+    """The side of an entry that is in a language: rather one whose code has the same script and region, or has none
+    either; None if there is none."""
+    fits = [(code, text) for code, text in entry if code == ANY or same_language(code, language)]
+    return max(fits, key=lambda side: side[0] != ANY and parts_of(side[0]) == parts_of(language), default=None)
+
+
 def in_language(entry: Entry, language: str) -> str | None:
     """The text of an entry in a language; None if it has none."""
-    return next((text for code, text in entry if code == ANY or same_language(code, language)), None)
+    side = side_in(entry, language)
+    return side and side[1]
 
 
 def in_languages(entry: Entry, languages: Sequence[str]) -> list[str | None]:
-    """The texts of an entry in these languages. If it has none of several, its target without a language is in none of
-    them: it would be both sides of a pair."""
-    known = len(languages) == 1 or any(same_language(code, language) for code, _ in entry for language in languages)
-    return [in_language(entry, language) if known else None for language in languages]
+    """The texts of an entry in these languages. A side that would be taken for several of them is in none: it would be
+    both sides of a pair."""
+    sides = [side_in(entry, language) for language in languages]
+    return [side[1] if side and sides.count(side) == 1 else None for side in sides]
 
 
 def entries_of(path: Path, kind: Literal["TMX", "XLIFF"]) -> Iterator[Entry]:

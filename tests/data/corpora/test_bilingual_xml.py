@@ -7,7 +7,7 @@ import pytest
 
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
-from nmt.data.corpora.bilingual_xml import CHUNK, entries_of, in_language
+from nmt.data.corpora.bilingual_xml import CHUNK, entries_of, in_language, in_languages
 from nmt.text.languages import same_language
 from tests.documents.office_samples import TMX
 
@@ -51,6 +51,23 @@ def test_a_script_or_region_counts_only_if_both_codes_have_one() -> None:
     assert same_language("zh-Hans-CN", "zh-Hans")
     assert same_language("sr-RS", "sr_Latn_RS")
     assert not same_language("sr-Latn-RS", "sr-Cyrl")
+
+
+@pytest.mark.parametrize(
+    ("codes", "languages", "texts"),
+    [
+        ("pt pt-BR", "pt-BR pt", ["pt-BR", "pt"]),
+        ("en en_GB", "EN-gb en", ["en_GB", "en"]),
+        ("de-AT de-DE en", "de en", ["de-AT", "en"]),
+        ("zh zh-Hant", "zh zh-Hant", ["zh", "zh-Hant"]),
+        ("en-GB en-US", "en en-GB", [None, None]),
+        ("de-DE *", "en de", ["*", "de-DE"]),
+    ],
+)
+def test_the_nearest_code_is_taken_and_no_text_becomes_both_sides(
+    codes: str, languages: str, texts: list[str | None]
+) -> None:
+    assert in_languages([(code, code) for code in codes.split()], languages.split()) == texts
 
 
 def test_a_memory_is_a_corpus(tmp_path: Path) -> None:
