@@ -190,7 +190,8 @@ def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> 
         return {name: value for name, value in settings.items() if name.startswith(names)}
 
     repairs = ["unicode" in (section.cleaning or config.cleaning).values for section in draft.sections]
-    stages = [Stage("buckets", ("read",), draft.divide, draft.tasks, repairs, verb="Dividing")]
+    dividing = {"repairs": repairs, "repaired": "by section"}  # the reports of an older nmt have one count for all
+    stages = [Stage("buckets", ("read",), draft.divide, draft.tasks, dividing, verb="Dividing")]
     if draft.buckets < size:
         stages.append(Stage("parts", ("buckets",), draft.divide_bucket, draft.buckets, verb="Dividing again"))
     inputs, cleaning = (stages[-1].name,), of("cleaning.") | of(*(f"data.{name}" for name in OF_CLEANING.split()))
@@ -256,7 +257,9 @@ def cleaned(draft: Draft, state: dict[str, Any]) -> Ledger:
     """The ledger of the training text after cleaning."""
     ledger, _ = total(reports(draft.folder, "clean"))
     for report in reports(draft.folder, "buckets"):
-        ledger.repaired += Counter(report["repaired"])
+        for section, causes in zip(draft.sections, report["repaired"], strict=True):
+            for part in (ledger, ledger.parts.get(section.name, Ledger())):
+                part.repaired += Counter(causes)
     return Ledger.from_dict(state["ledgers"]["train"]).then(ledger)
 
 

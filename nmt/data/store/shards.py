@@ -123,11 +123,11 @@ class Draft:
         """Repair the pairs of some of the files that were read, and divide them by buckets."""
         data, files = self.config.data, sorted((self.folder / "read").glob("*.parquet"))
         cleaners = cleaners_for(data, self.sections, self.config.cleaning, HeldOut({}))
-        repaired, shards = Counter[str](), self.size // self.buckets
+        repaired, shards = [Counter[str]() for _ in self.sections], self.size // self.buckets
 
         def keyed(rows: Iterable[Row]) -> Iterator[Row]:
             for row in rows:
-                pair = cleaners[row.corpus].repaired(row.pair, repaired)
+                pair = cleaners[row.corpus].repaired(row.pair, repaired[row.corpus])
                 yield Row(*pair, row.corpus, row.line, key_of(pair))
 
         with task(self.folder, "buckets", n) as (working, report):

@@ -222,6 +222,8 @@ def test_a_corpus_may_have_filters_of_its_own(
     parts = prepared.ledgers["train"].parts
     copies = {name: part.dropped["a copy"] for name, part in parts.items()}
     assert copies == {first: 1, second: 0}
+    repaired = {name: part.repaired["wrong decoding undone"] for name, part in parts.items()}
+    assert repaired == {first: prepared.ledgers["train"].repaired.total(), second: 0} == {first: 1, second: 0}
     assert parts["crawl"].dropped["repeated"] == 1
     sources = [source for source, _ in prepared.train]
     assert ("Der Hund bellt" in sources) == (own == "none"), "alike a pair of the other corpus"
