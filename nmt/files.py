@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import shutil
 import time
 import zlib
@@ -127,8 +128,8 @@ def require_utf8(start: bytes, name: str) -> None:
 def iconv(file: Path | str, encoding: str) -> str:
     """The command that converts a file in this encoding, which may be compressed, to UTF-8."""
     unpack = UNPACK.get(Path(file).suffix)
-    convert = f"iconv -f {encoding} -t UTF-8"
-    return f"{unpack} {file} | {convert} > NEW-FILE" if unpack else f"{convert} {file} > NEW-FILE"
+    convert, quoted = f"iconv -f {encoding} -t UTF-8", shlex.quote(str(file))
+    return f"{unpack} {quoted} | {convert} > NEW-FILE" if unpack else f"{convert} {quoted} > NEW-FILE"
 
 
 def read_lines(path: Path) -> list[str]:

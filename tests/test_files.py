@@ -118,11 +118,11 @@ def test_utf16_is_refused_with_the_command_that_converts_it(tmp_path: Path, text
 
 
 def test_compressed_utf16_is_unpacked_before_it_is_converted(tmp_path: Path) -> None:
-    file = tmp_path / "text.gz"
+    file = tmp_path / "my text.gz"
     file.write_bytes(gzip.compress("Ein Mann.\n".encode("utf-16")))
     with pytest.raises(ValueError, match="is UTF-16") as error:
         read_lines(file)
-    assert f"convert it with gzip -dc {file} | iconv -f UTF-16 -t UTF-8 > NEW-FILE;" in str(error.value)
+    assert f"convert it with gzip -dc '{file}' | iconv -f UTF-16 -t UTF-8 > NEW-FILE;" in str(error.value)
 
 
 def test_text_with_a_few_or_with_only_nul_bytes_is_not_taken_for_utf16() -> None:
