@@ -11,6 +11,7 @@ from nmt.text.languages import BY_LANGUAGE, KNOWN, short_code
 
 ROLES = ("source", "target", "src", "tgt")
 COLUMN_NAME = re.compile(rf"[a-z]{{2,3}}([-_][a-z\d]{{2,4}})*|{'|'.join(ROLES)}", re.IGNORECASE)  # de, pt-BR, Source
+NUMBER = re.compile(r"[-+]?[\d.,]*\d(e[-+]?\d+)?", re.IGNORECASE)  # 18, 1.0412, 9,5e-05
 QUOTED = re.compile(r'"((?:[^"]|"")*)"')  # a cell as spreadsheets write it
 LEAST_QUOTED = 10  # cells that show that a comma alone brings quotes: fewer may be what somebody says
 
@@ -31,7 +32,7 @@ def find_columns(path: Path, cells: list[str], config: DataConfig) -> tuple[list
         problem = f"{path}: its columns seem to be named {', '.join(map(bare, cells))}"
         asked = f"data.source is {config.source} and data.target is {config.target}: name the same languages"
         raise ValueError(f"{problem}, but {asked}. If that is a pair, put a line with {both} before it")
-    has_numbers = len(cells) > 2 and any(cell.strip().isdecimal() for cell in cells[:2])
+    has_numbers = len(cells) > 2 and any(NUMBER.fullmatch(bare(cell)) for cell in cells[:2])
     advice = f"put a line before the first, with {both} above the columns with their text"
     require(not has_numbers, f"{path}: its first two columns aren't source and target but have numbers: {advice}")
     if len(config.languages) == 1:

@@ -98,8 +98,9 @@ def test_a_header_of_other_columns_is_an_error_and_not_a_pair(tmp_path: Path, he
         load(tmp_path / "pairs.tsv")
 
 
-def test_columns_of_numbers_are_no_text(tmp_path: Path) -> None:
-    (tmp_path / "pairs.tsv").write_text("18\tSchnell!\t1001\tQuick!\n", encoding="utf-8")
+@pytest.mark.parametrize("number", ["18", "1.0412", '"0,98"', "-3e-05"])
+def test_columns_of_numbers_are_no_text(tmp_path: Path, number: str) -> None:
+    (tmp_path / "pairs.tsv").write_text(f"{number}\tSchnell!\t1001\tQuick!\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"its first two columns .* have numbers: put a line before the"):
         load(tmp_path / "pairs.tsv")
 
