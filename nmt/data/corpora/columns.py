@@ -58,11 +58,17 @@ def bare(cell: str) -> str:
 
 def quoted_by_spreadsheet(lines: Iterable[str]) -> bool:
     """Whether a spreadsheet wrote these lines: it puts a cell with a quote into quotes, and doubles the quotes in it.
-    Some quote also each cell that has a comma, and no others. In other text, quotes are around what somebody says."""
+    Some quote also each cell that has a comma, and no others. A cell with a line break is in quotes, and makes a row
+    that is too short and has half of them. In other text, quotes are around what somebody says."""
     doubled = quoted = others = plain = commas = 0
+    tabs: int | None = None  # in the first row
     for line in lines:
+        tabs = line.count("\t") if tabs is None else tabs
         if '"' not in line:
             commas += "," in line
+            continue
+        if line.count("\t") < tabs and line.count('"') % 2:
+            doubled += 2  # the row with the other half is among the others
             continue
         for cell in line.removesuffix("\r").split("\t"):
             if found := QUOTED.fullmatch(cell):

@@ -146,14 +146,15 @@ def test_quotes_of_a_spreadsheet_are_removed_and_those_of_speech_stay(
     assert corpus.ledgers["train"].repaired["quotes of a spreadsheet removed"] == len(removed)
 
 
-def test_parts_of_cells_of_several_lines_are_no_sentences(folder: Path) -> None:
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_parts_of_cells_of_several_lines_are_no_sentences(folder: Path, size: int) -> None:
     for path in folder.glob("train.*"):
         path.unlink()
-    quoted = [(f'"Er sagte ""Ja {n}""."', f'"He said ""yes {n}""."') for n in range(3)]
+    quoted = [("Ja", "Yes"), *((f'"Er sagte ""Ja {n}""."', f'"He said ""yes {n}""."') for n in range(size))]
     rows = [*quoted, ("Nein", '"No.\nNever."'), ('"Ja.\nGern."', "Yes, please.")]
     (folder / "train.tsv").write_text("".join(f"{de}\t{en}\n" for de, en in rows))
     corpus = load(folder)
-    assert corpus.train == [(f'Er sagte "Ja {n}".', f'He said "yes {n}".') for n in range(3)]
+    assert corpus.train == [("Ja", "Yes"), *((f'Er sagte "Ja {n}".', f'He said "yes {n}".') for n in range(size))]
     assert corpus.ledgers["train"].dropped == {"a line break in a cell": 2, "too few columns": 2}
 
 
