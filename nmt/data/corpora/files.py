@@ -3,6 +3,7 @@
 import difflib
 import json
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import permutations, zip_longest
@@ -27,6 +28,7 @@ KINDS_OF_ROWS = ("tsv", "jsonl", "tmx", "xliff", "xlf", "parquet", "po", "mo")
 ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$", re.IGNORECASE)
 BUILT_IN = ("phrasebook", "multi30k")
 TABLES = (".csv", ".xlsx", ".xls", ".ods")  # which a spreadsheet can save as TSV
+MOST_RETURNS = 3  # carriage returns in an only line
 COMPRESSED = ("", ".gz", ".zst")
 
 
@@ -260,12 +262,17 @@ READERS: dict[str, Callable[[Path, Split], None]] = {
 
 
 def corpus_lines(path: Path, split: Split) -> Iterator[str]:
-    """The lines of a file; bytes that aren't UTF-8 become lone surrogates (see `tidy`)."""
+    """The lines of a file; bytes that aren't UTF-8 become lone surrogates (see `tidy`). ValueError, at the end, if
+    carriage returns alone end its lines: it would be one line."""
+    number, line = -1, ""
     for number, line in enumerate(iterate_lines(path, "surrogateescape")):
         if number == 0 and line.startswith("\ufeff"):
             split.ledger.repair("byte-order mark removed", split.lines_before + 1)
             line = line.removeprefix("\ufeff")
         yield line
+    convert = f"tr '\\r' '\\n' < {shlex.quote(str(path))} > NEW-FILE"
+    is_one = number == 0 and line.count("\r") > MOST_RETURNS
+    require(not is_one, f"{path} has lines that end with carriage returns (CR) alone: convert it with {convert}")
 
 
 def read_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[Iterator[str], Ledger]:

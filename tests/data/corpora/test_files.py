@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -360,6 +361,19 @@ def test_lines_end_at_lf_only(folder: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("split", ["train", "val", "test"])
+def test_lines_that_end_with_carriage_returns_alone_are_refused_with_the_command_that_converts_them(
+    folder: Path, split: str
+) -> None:
+    (folder / f"{split}.de").write_bytes(b"eins\rzwei\rdrei\rvier\r")
+    (folder / f"{split}.en").write_bytes(b"one\rtwo\rthree\rfour\r")
+    with pytest.raises(ValueError, match=r"returns \(CR\) alone: convert it with tr") as error:
+        load(folder)
+    command = str(error.value).partition("convert it with ")[2].replace("NEW-FILE", str(folder / "converted"))
+    subprocess.run(command, shell=True, check=True)
+    assert (folder / "converted").read_text() == "eins\nzwei\ndrei\nvier\n"
+
+
 @pytest.mark.parametrize(
     ("name", "content"), [("train.tsv", "de\ten\nEins\tOne\n"), ("train.jsonl", '{"de": "Eins", "en": "One"}\n')]
 )
@@ -433,7 +447,7 @@ def test_no_bytes_crash_reading_and_every_line_is_accounted_for(
     try:
         corpus = load(tmp_path, text=text)
     except ValueError as error:
-        causes = "no usable train (pair|text)|is UTF-(16|32)|is compressed|have numbers|no line has a tab"
+        causes = "no usable train (pair|text)|is UTF-(16|32)|is compressed|have numbers|no line has a tab|CR. alone"
         assert re.search(causes, str(error))  # noqa: PT017
         return
     ledger = corpus.ledgers["train"]
