@@ -7,7 +7,7 @@ import shutil
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from sacrebleu.metrics.chrf import CHRF
@@ -357,7 +357,7 @@ def test_text_in_one_language_is_read_as_training_text_is(
     assert main(arguments(home, tmp_path / "out", *options)) == 0
     found = set(read(tmp_path / "out/train.en")) & {line.strip("\ufeff") for line in lines}
     assert found == {"A cat sleeps.", "A dog barks."}
-    sentences, ledger = read_sentences(more, DataConfig(max_characters=20), {"A bird sings."})
+    sentences, ledger = read_sentences(more, DataConfig(max_characters=20, text="target"), {"A bird sings."})
     assert list(sentences) == ["A cat sleeps.", "A dog barks."]
     assert ledger.repaired == {"byte-order mark removed": 1}
     assert ledger.dropped == dict.fromkeys(
@@ -367,6 +367,17 @@ def test_text_in_one_language_is_read_as_training_text_is(
     (tmp_path / "more.en").write_bytes("A cat".encode("utf-16"))
     assert main(arguments(home, tmp_path / "no", *both(home), "--more-target", str(tmp_path / "more.en"))) == 2
     assert "is UTF-16: convert it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["more.tsv", "more.jsonl"])
+@pytest.mark.parametrize(("text", "sentence"), [("source", "Ein Hund."), ("target", "A dog.")])
+def test_text_in_one_language_may_be_a_table(
+    tmp_path: Path, name: str, text: Literal["source", "target"], sentence: str
+) -> None:
+    rows = {"more.tsv": "en\tde\nA dog.\tEin Hund.\n", "more.jsonl": '{"de": "Ein Hund.", "en": "A dog."}\n'}
+    (tmp_path / name).write_text(rows[name])
+    sentences, ledger = read_sentences(tmp_path / name, DataConfig(text=text), ())
+    assert (list(sentences), ledger.read) == ([sentence], 1)
 
 
 def test_pairs_that_are_repeated_on_purpose_stay_so(home: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -169,8 +169,9 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
         held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
         texts: list[Iterable[str]] = [(pair[backward] for pair in train)] if is_used else []
         for number, file in enumerate(files, start=1):
-            name = f"more {'target' if backward else 'source'} {number}"
-            lines, ledgers[name] = read_sentences(file, plan.config, held_out)
+            side: Literal["source", "target"] = "target" if backward else "source"
+            name = f"more {side} {number}"
+            lines, ledgers[name] = read_sentences(file, replace(plan.config, text=side), held_out)
             texts.append(lines)
         counts.append(write_pieces(work, backward, distinct(line for lines in texts for line in lines), PIECE))
     read = "; ".join(f"{name}: {ledger.causes() or 'no lines'}" for name, ledger in ledgers.items() if name != "train")

@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 from itertools import permutations, zip_longest
 from pathlib import Path
 
@@ -276,10 +275,9 @@ def corpus_lines(path: Path, split: Split) -> Iterator[str]:
 
 
 def read_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[Iterator[str], Ledger]:
-    """Text in one language, a sentence a line, read like training text; OSError if it is missing. Only a part is in
+    """Text in one language, that of `config.text`, read like training text; OSError if it is missing. Only a part is in
     memory. The ledger is complete when all sentences were taken."""
-    split = Split(replace(config, text="target"), training=True)
-    read_texts([file], split)
+    split = read_split([file], config, training=True)
 
     def kept() -> Iterator[str]:
         for _, sentence in split.pairs:
