@@ -24,7 +24,7 @@ from nmt.data.store import engines
 from nmt.data.store.engines import Engine, Task
 from nmt.data.store.prepared import Prepared
 from nmt.data.stored import read_store
-from nmt.files import check_sums
+from nmt.files import check_sums, mark
 from nmt.reading.request import Translation
 from nmt.train import main as train
 from nmt.translation.translator import Translator
@@ -389,9 +389,12 @@ def test_pairs_that_are_repeated_on_purpose_stay_so(home: Path, tmp_path: Path) 
 
 
 def test_folders_beside_the_output_are_left_alone(home: Path, tmp_path: Path) -> None:
-    for name in ("out.old", "out.partial"):
+    """But what a command that was killed at its end has left is deleted."""
+    for name in ("out.old", "out.partial", "out.translating.done"):
         write(tmp_path / name / "mine", ["precious"])
+    mark(tmp_path / "out.translating.done")
     assert main(arguments(home, tmp_path / "out", *both(home))) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.old", "out.partial"]
     for name in ("out.old", "out.partial"):
         assert read(tmp_path / name / "mine") == ["precious"]
 

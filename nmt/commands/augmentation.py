@@ -222,6 +222,7 @@ def finish(plan: Plan, pieces: Pieces, ledgers: dict[str, Ledger], output: Path)
     require_new(output)
     (work / "corpus").replace(output)
     leftover = work.with_name(f"{work.name}.done")  # another part may just be about to lock the folder
+    remove_ours(leftover)  # of an earlier command that was killed here
     work.replace(leftover)
     remove_ours(leftover)
     instead = "" if plan.only_new else f" instead of {ledgers['train'].kept:,}"
