@@ -105,14 +105,14 @@ def shared_rows(new: Any, old: Any) -> tuple[Tensor, Tensor]:
     return rows[:, 0], rows[:, 1]
 
 
-def require_same_model(config: ModelConfig, tokenizer: Tokenizer, folder: Path) -> None:
+def require_same_model(config: ModelConfig, tokenizer: Tokenizer | None, folder: Path) -> None:
     """Raise ValueError if the new model isn't the one in the folder, besides dropout: an adapter can't be learned for
-    weights that are random."""
+    weights that are random. `tokenizer`: None if a new one is to be trained."""
     info, _ = read_info(require_model(folder) / "config.json")
     different = ", ".join(f"model.{name}" for name in differences(config, info.model, ()))
     require(not different, f"lora.rank needs the settings of the model in {folder}: {different} must be the same")
     problem = "lora.rank needs the vocabulary of the model that it adapts"
-    same = tokenizer.same_as(Tokenizer.load(require_model(folder)))
+    same = tokenizer is not None and tokenizer.same_as(Tokenizer.load(require_model(folder)))
     require(same, f"{problem}: give tokenizer.folder {folder} too")
 
 

@@ -37,7 +37,7 @@ from nmt.model.lora import add_adapters
 from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, prune, signed
 from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
-from nmt.training.finetuning import freeze, require_same_model, start_from
+from nmt.training.finetuning import freeze, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Monitor, Window, drop_records_after
 from nmt.training.objectives import Objective
@@ -78,8 +78,6 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     if training.start_from and not checkpoint:
         say(start_from(model, data.tokenizer, Path(training.start_from)))
     if config.lora.rank:
-        if not checkpoint:
-            require_same_model(config.model, data.tokenizer, Path(training.start_from))
         add_adapters(model, config.lora)
     numerics = choose_numerics(processes.choose_device(training.device), training.precision)
     allow_tf32(numerics.device)

@@ -35,7 +35,7 @@ from nmt.training.choice import choose, chosen_before
 from nmt.training.data import TrainingData
 from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.distributed import Processes, process_group
-from nmt.training.finetuning import check_start
+from nmt.training.finetuning import check_start, require_same_model
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.monitor import Monitor, validation_at
 from nmt.training.teacher import check_teacher
@@ -194,6 +194,9 @@ class Run:
             return
         if self.config.training.start_from:
             check_start(self.config.model, Path(self.config.training.start_from))
+        if self.config.lora.rank:
+            tokenizer = take_tokenizer(self.config) if self.config.tokenizer.folder else None
+            require_same_model(self.config.model, tokenizer, Path(self.config.training.start_from))
         if self.config.training.teacher:
             problem = "training.teacher needs the vocabulary of the teacher"
             require(bool(self.config.tokenizer.folder), f"{problem}: give its folder as tokenizer.folder too")

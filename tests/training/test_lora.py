@@ -10,15 +10,17 @@ import pytest
 import torch
 
 from nmt import Translator
-from nmt.config import Config, LoraConfig, ModelConfig
+from nmt.config import Config, LoraConfig, ModelConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.checkpoint import choose_weights
 from nmt.training.data import TrainingData
 from nmt.training.delivery import write_model
+from nmt.training.distributed import Processes
 from nmt.training.loop import Trainer, make_trainer
+from nmt.training.run import Run
 from nmt.translation.model_folder import load_model
 from tests.tiny import make_model, make_tokenizer, save_tiny
-from tests.training.reversal import SHORT, TINY, ScriptedValidator, corpus, require_same_end, run
+from tests.training.reversal import SHORT, TINY, ScriptedValidator, require_same_end, run
 
 LORA = LoraConfig(rank=2, alpha=8)
 
@@ -97,13 +99,18 @@ def test_other_adapters_of_peft_are_refused(
         Translator.load(base, "cpu", adapter=tmp_path)
 
 
-def test_another_vocabulary_or_model_is_refused(data: TrainingData, base: Path, tmp_path: Path) -> None:
-    other = make_tokenizer(tmp_path / "other")
-    with pytest.raises(ValueError, match=r"give tokenizer\.folder"):
-        make_trainer(settings(base), TrainingData.encode(other, corpus(9, 1), corpus(9, 2)), tmp_path)
+def test_another_vocabulary_or_model_is_refused_before_anything_is_prepared(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_tokenizer(tmp_path / "other")
     family = replace(TINY, family="decoder-only", encoder_layers=2)
-    with pytest.raises(ValueError, match=r"model\.encoder_layers, model\.family|model\.family"):
-        make_trainer(settings(base, family), data, tmp_path)
+    cases = (TINY, "", r"give tokenizer\.folder"), (TINY, "other", r"give tokenizer\.folder")
+    for model, folder, message in (*cases, (family, str(base), r"model\.family")):
+        config = replace(settings(base, model), tokenizer=TokenizerConfig(folder=folder))
+        with pytest.raises(ValueError, match=message):
+            Run(config, Processes(), None).carry_out(resume=False)
+    assert not Path("runs/x").exists()
 
 
 def test_peft_reads_and_writes_the_format(data: TrainingData, base: Path, tmp_path: Path) -> None:
