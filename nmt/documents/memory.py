@@ -15,7 +15,7 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
-from nmt.data.corpora.bilingual_xml import entries_of, in_language
+from nmt.data.corpora.bilingual_xml import entries_of, in_languages
 from nmt.documents.base import Answer, Translate, Unit
 from nmt.fields import require
 
@@ -40,7 +40,7 @@ class Memory:
     def load(cls, paths: Sequence[Path], source: str, target: str) -> "Memory":
         """The entries of TMX files that have both languages; ValueError if none has."""
         entries = (entry for path in paths for entry in entries_of(path, "TMX"))
-        both = ((in_language(entry, source), in_language(entry, target)) for entry in entries)
+        both = (in_languages(entry, (source, target)) for entry in entries)
         pairs = [(src, tgt) for src, tgt in both if src and tgt]
         names = ", ".join(map(str, paths))
         require(bool(pairs), f"{names}: no entry of the memory has both languages, {source!r} and {target!r}")

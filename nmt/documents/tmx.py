@@ -8,7 +8,7 @@ from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import Element, Xml, escape
 from nmt.fields import require
-from nmt.text.languages import same_language
+from nmt.text.languages import parts_of, same_language
 
 
 def read(data: bytes, options: Options) -> Document:
@@ -24,7 +24,7 @@ def slot_of(xml: Xml, entry: Element, options: Options) -> Slot | None:
     variants = [(language, segment) for language, segment in found if segment]
     source = segment_in(variants, options.source or stated_source(xml, entry))
     target = segment_in(variants, options.target)
-    if not source or (target and target.text.strip() and not options.all_entries):
+    if not source or source is target or (target and target.text.strip() and not options.all_entries):
         return None
     paragraph = Paragraph(xml, content(source), f"entry {entry.attributes.get('tuid', '')}".strip())
     last = variants[-1][0]
@@ -39,9 +39,11 @@ def stated_source(xml: Xml, entry: Element) -> str:
 
 
 def segment_in(variants: list[tuple[Element, Element]], language: str) -> Element | None:
-    """The segment of a language. `variants`: the elements of the languages of an entry, and their segments."""
+    """The segment of a language, rather one of the same region. `variants`: the elements of an entry's languages, and
+    their segments."""
     codes = ((of.attributes.get("xml:lang", of.attributes.get("lang", "")), segment) for of, segment in variants)
-    return next((segment for code, segment in codes if same_language(code, language)), None)
+    fits = [(code, segment) for code, segment in codes if same_language(code, language)]
+    return max(fits, key=lambda fit: parts_of(fit[0]) == parts_of(language), default=("", None))[1]
 
 
 def put(paragraph: Paragraph, last: Element, target: Element | None, language: str, answer: Answer) -> None:

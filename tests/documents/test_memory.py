@@ -52,6 +52,14 @@ def test_memories_are_loaded_from_files(tmp_path: Path) -> None:
         Memory.load([path], "de", "cs")
 
 
+def test_a_side_of_a_memory_is_no_translation_of_itself(tmp_path: Path) -> None:
+    sides = "".join(f'<tuv xml:lang="{code}"><seg>{code}</seg></tuv>' for code in ("en-GB", "de"))
+    (tmp_path / "a.tmx").write_text(f"<tmx><body><tu>{sides}</tu></body></tmx>")
+    assert Memory.load([tmp_path / "a.tmx"], "de", "en").translations == {"de": "en-GB"}
+    with pytest.raises(ValueError, match="both languages"):
+        Memory.load([tmp_path / "a.tmx"], "en", "en-GB")
+
+
 def test_the_command_takes_translations_from_memories(
     model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

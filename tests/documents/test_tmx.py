@@ -29,3 +29,11 @@ def test_languages_that_the_options_name_are_found_and_filled() -> None:
     assert [unit.text for unit in read_document(TMX.encode(), "tmx", everything).units][1:] == ["Gut"]
     with pytest.raises(ValueError, match="name the target language"):
         read_document(TMX.encode(), "tmx", Options())
+
+
+def test_of_a_language_in_several_regions_the_nearest_is_taken_and_never_for_both_sides() -> None:
+    sides = "".join(f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>' for code, text in (("pt-BR", "a"), ("pt", "b")))
+    data = f"<tmx><body><tu>{sides}</tu></body></tmx>".encode()
+    assert [unit.text for unit in read_document(data, "tmx", Options(source="pt", target="fr")).units] == ["b"]
+    everything = Options(source="pt-PT", target="pt", all_entries=True)
+    assert read_document(data, "tmx", everything).units == []

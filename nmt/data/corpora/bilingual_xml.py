@@ -41,12 +41,6 @@ def side_in(entry: Entry, language: str) -> tuple[str, str] | None:
     return max(fits, key=lambda side: side[0] != ANY and parts_of(side[0]) == parts_of(language), default=None)
 
 
-def in_language(entry: Entry, language: str) -> str | None:
-    """The text of an entry in a language; None if it has none."""
-    side = side_in(entry, language)
-    return side and side[1]
-
-
 def in_languages(entry: Entry, languages: Sequence[str]) -> list[str | None]:
     """The texts of an entry in these languages. A side that would be taken for several of them is in none: it would be
     both sides of a pair."""

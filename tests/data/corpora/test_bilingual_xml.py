@@ -7,7 +7,7 @@ import pytest
 
 from nmt.config import DataConfig
 from nmt.data.corpora import load_corpus
-from nmt.data.corpora.bilingual_xml import CHUNK, entries_of, in_language, in_languages
+from nmt.data.corpora.bilingual_xml import CHUNK, entries_of, in_languages
 from nmt.text.languages import same_language
 from tests.documents.office_samples import TMX
 
@@ -37,8 +37,8 @@ def test_long_files_are_read_in_parts(tmp_path: Path) -> None:
     assert pairs(tmp_path / "a.tmx") == [(f"Nummer {k}", f"Number {k}") for k in range(n)]
 
 
-def pairs(path: Path) -> list[tuple[str | None, str | None]]:
-    return [(in_language(entry, "de"), in_language(entry, "en")) for entry in entries_of(path, "TMX")]
+def pairs(path: Path) -> list[tuple[str | None, ...]]:
+    return [tuple(in_languages(entry, ("de", "en"))) for entry in entries_of(path, "TMX")]
 
 
 def test_a_script_or_region_counts_only_if_both_codes_have_one() -> None:

@@ -10,7 +10,7 @@ from pyarrow.parquet import write_table
 
 from nmt.config import DataConfig
 from nmt.data.corpora import corpus_files, load_corpus
-from nmt.data.corpora.bilingual_xml import entries_of, in_language
+from nmt.data.corpora.bilingual_xml import entries_of, in_languages
 from nmt.data.corpora.catalogues import mo_messages, po_messages
 from nmt.data.corpora.corpus import Corpus
 
@@ -66,10 +66,10 @@ def test_what_somebody_must_look_at_is_no_pair(tmp_path: Path) -> None:
     states = ("translated", "final", "new", "needs-translation", "needs-review-translation")
     (tmp_path / "a.xlf").write_text(XLIFF_1.format("".join(map(unit.format, states))))
     entries = [*entries_of(tmp_path / "a.xlf", "XLIFF")]
-    assert [in_language(entry, "en") for entry in entries] == ["Yes", "Yes", None, None, None]
+    assert [in_languages(entry, ["en"])[0] for entry in entries] == ["Yes", "Yes", None, None, None]
     segments = SEGMENT.replace("<x:segment>", "<x:segment state='initial'>").format(1, "Ja", "Yes")
     (tmp_path / "b.xlf").write_text(XLIFF_2.format(segments + SEGMENT.format(2, "Nein", "No")))
-    assert [in_language(entry, "en") for entry in entries_of(tmp_path / "b.xlf", "XLIFF")] == [None, "No"]
+    assert [in_languages(entry, ["en"])[0] for entry in entries_of(tmp_path / "b.xlf", "XLIFF")] == [None, "No"]
     po = tmp_path / "names.model.po"
     header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nLanguage: en\\n"\n\n'
     messages = "".join(f'msgid "Satz {n}"\nmsgstr "Sentence {n}"\n\n' for n in range(9))
