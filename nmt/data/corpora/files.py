@@ -28,6 +28,7 @@ ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$", re.IGNORECASE
 BUILT_IN = ("phrasebook", "multi30k")
 TABLES = (".csv", ".xlsx", ".xls", ".ods")  # which a spreadsheet can save as TSV
 MOST_RETURNS = 3  # carriage returns in an only line
+ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".rar")  # such as those that OPUS offers
 COMPRESSED = ("", ".gz", ".zst")
 
 
@@ -54,7 +55,8 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
     usable = not plain or len(config.languages) == 1
     codes, kind = " and ".join(config.languages), path.suffix.lower()
     advice = f"save it as text with tabs (.tsv), with the codes of the languages ({codes}) in the first line"
-    is_table = plain and kind in TABLES and not (usable and kind == ".csv")
+    advice = "unpack it, and name its folder or the prefix of its files" if kind in ARCHIVES else advice
+    is_table = plain and kind in (*TABLES, *ARCHIVES) and not (usable and kind == ".csv")
     require(not is_table, f"the corpus {config.corpus!r}: a {kind} file isn't read as a corpus: {advice}")
     problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files"
     require(usable, f"{problem} or, for text in one language, set data.text to source or target; {KINDS}")
