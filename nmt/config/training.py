@@ -177,7 +177,7 @@ class TrainingConfig:
     """Number of times in a row that batches are skipped because their loss or gradient isn't finite. After that many,
     or with 0, training saves the state before these batches, stops, and names their lines."""
 
-    validation_sentences: Annotated[Count, MAY_CHANGE] = 0
+    validation_sentences: Count = 0
     """Number of validation sentences that are translated, by greedy search, for BLEU; 0 takes all. The loss is always
     that of all sentences."""
 
