@@ -25,7 +25,7 @@ from nmt.commands.options import (
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
 from nmt.fields import require
-from nmt.files import model_in, read_lines, write_lines
+from nmt.files import model_in, read_lines, require_writable, write_lines
 from nmt.text.languages import short_code
 from nmt.version import __version__
 
@@ -80,14 +80,7 @@ def command(options: Options) -> int:
     from nmt.scoring.evaluation import as_json, print_table
     from nmt.scoring.metrics import USUAL_METRICS
 
-    file = options.get("json")
-    to_write = {"json": Path(file or ".").parent, "save": Path(options.get("save") or ".")}
-    for name, folder in to_write.items():  # not after hours of translating
-        is_fine = folder.is_dir() or (name == "save" and not folder.exists())
-        require(is_fine, f"--{name}: there is no folder {folder}")
-    if file not in (None, "-"):
-        place = Path(file) if Path(file).exists() else to_write["json"]
-        require(not Path(file).is_dir() and os.access(place, os.W_OK), f"--json: {file} can't be written to")
+    check_outputs(options)
     metrics: list[Metric] = [*USUAL_METRICS, "ter"] if options.ter else [*USUAL_METRICS]
     if options.against:
         text, show = compare_systems(options, metrics)
@@ -96,13 +89,25 @@ def command(options: Options) -> int:
         require(is_one, "several systems are given, but one is scored at a time: give --against to compare two")
         results = (evaluate_file if options.hypothesis else evaluate_model)(options, metrics)
         text, show = as_json(results), partial(print_table, results)
-    if file == "-":
+    if (file := options.get("json")) == "-":
         print(text)
         return 0
     show()
     if file is not None:
         Path(file).write_text(text + "\n", encoding="utf-8")
     return 0
+
+
+def check_outputs(options: Options) -> None:
+    """Raise ValueError if --save or --json can't be written: not after hours of translating."""
+    if "save" in options:
+        require_writable(Path(options.save))
+    if options.get("json", "-") == "-":
+        return
+    file = Path(options.json)
+    require(file.parent.is_dir(), f"--json: there is no folder {file.parent}")
+    place = file if file.exists() else file.parent
+    require(not file.is_dir() and os.access(place, os.W_OK), f"--json: {file} can't be written to")
 
 
 def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evaluation]":

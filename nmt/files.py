@@ -183,6 +183,13 @@ def require_new(path: Path) -> None:
         raise ValueError(f"{path} exists already: give another name, or delete it")
 
 
+def require_writable(folder: Path) -> None:
+    """Raise ValueError unless files can be written to a folder, which is made if it is missing."""
+    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not (place.is_dir() and os.access(place, os.W_OK)):
+        raise ValueError(f"{place} is no folder, or can't be written to: name another place")
+
+
 def mark(folder: Path) -> None:
     """Make a folder (unless it exists) and mark it, so that `remove_ours` may delete it."""
     folder.mkdir(parents=True, exist_ok=True)

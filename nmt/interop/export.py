@@ -6,7 +6,6 @@ module and name it in FORMATS. An exported folder has the files of the format, t
 """
 
 import importlib
-import os
 import re
 import shutil
 import tempfile
@@ -21,7 +20,7 @@ from nmt.data.phrasebook import phrasebook
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import IdPair, Ids
 from nmt.fields import require
-from nmt.files import read_lines, require_new, whole_file, whole_folder
+from nmt.files import read_lines, require_new, require_writable, whole_file, whole_folder
 from nmt.model.contract import GenerativeModel, Model
 from nmt.scoring.metrics import score
 from nmt.text.languages import require_pair
@@ -166,8 +165,7 @@ def packed(
     named = file.suffix == f".{ending}" and file.stem.strip(".") != ""
     require(named, f"{file} is not the name of a {ending} file: give it the ending .{ending}")
     require_new(file)
-    place = next(folder for folder in file.absolute().parents if folder.exists())
-    require(os.access(place, os.W_OK), f"{place} can't be written to")  # told before the work, not after it
+    require_writable(file.parent)  # told before the work, not after it
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, file.stem)
         parity = export_to(folder)

@@ -202,10 +202,13 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
 
     with pytest.raises(ValueError, match="is not the name of a zip file"):
         packed(tmp_path / "..zip", "zip", never, never)
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="file is no folder"):
+        packed(tmp_path / "file" / "new" / "mine.zip", "zip", never, never)
     monkeypatch.setattr(os, "access", lambda place, mode: place != tmp_path)
     with pytest.raises(ValueError, match="can't be written to"):
         packed(tmp_path / "new" / "mine.zip", "zip", never, never)
-    assert not [*tmp_path.iterdir()]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_lines_of_a_zip_file_stay_lines_of_a_size_that_memory_has(
