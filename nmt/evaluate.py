@@ -99,15 +99,17 @@ def command(options: Options) -> int:
 
 
 def check_outputs(options: Options) -> None:
-    """Raise ValueError if --save or --json can't be written: not after hours of translating."""
+    """Raise ValueError if --save or --json can't be written, or is an input: not after hours of translating."""
     if "save" in options:
         require_writable(Path(options.save))
     if options.get("json", "-") == "-":
         return
-    file = Path(options.json)
+    file, inputs = Path(options.json), [*options.hypothesis, *options.reference, *options.against]
     require(file.parent.is_dir(), f"--json: there is no folder {file.parent}")
     place = file if file.exists() else file.parent
     require(not file.is_dir() and os.access(place, os.W_OK), f"--json: {file} can't be written to")
+    is_input = file.resolve() in {Path(name).resolve() for name in (*inputs, options.get("source", ""))}
+    require(not is_input, f"--json {file} would overwrite an input: name another file")
 
 
 def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evaluation]":

@@ -119,6 +119,8 @@ def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refus
         (["--model", "model"], "no run folder"),
         (["--source", "two", "--reference", "two", "--json", "none/x.json"], "--json: there is no folder none"),
         (["--source", "two", "--reference", "two", "--json", "model"], "--json: model can't be written to"),
+        (["--source", "two", "--reference", "two", "--json", "two"], "would overwrite an input: name another"),
+        (["--hypothesis", "two", "--reference", "one", "--json", "one"], "--json one would overwrite an input"),
         (["--source", "two", "--reference", "two", "--save", "one"], "one is no folder, or can't be written to"),
         (["--source", "two", "--reference", "two", "--save", "one/new"], "one is no folder, or can't be written to"),
         (["--model", "model", "--model", "model"], "several systems are given, but one is scored at a time"),
