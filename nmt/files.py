@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from nmt.messages import say
+
 try:
     import fcntl
 except ImportError:  # Windows has msvcrt instead
@@ -134,8 +136,11 @@ def iconv(file: Path | str, encoding: str) -> str:
 
 def read_lines(path: Path) -> list[str]:
     """The lines of a text file, plain or .gz, without a byte-order mark, and without carriage returns at their ends;
-    only LF ends a line, and bytes that aren't UTF-8 become U+FFFD. Raises ValueError for UTF-16."""
+    only LF ends a line, and bytes that aren't UTF-8 become U+FFFD, with a remark. Raises ValueError for UTF-16."""
     lines = [line.rstrip("\r") for line in iterate_lines(path)]
+    if number := next((number for number, line in enumerate(lines, 1) if "\ufffd" in line), 0):
+        remark = "has U+FFFD, which bytes that aren't UTF-8 become; if the text has another encoding, convert it"
+        say(f"{path}: line {number} {remark}, for example with {iconv(path, 'CP1252')}")
     return [line.removeprefix("\ufeff") for line in lines[:1]] + lines[1:]
 
 

@@ -106,6 +106,14 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     assert read_lines(tmp_path / "text") == ["a", "\ufeffb"]
 
 
+def test_bytes_that_are_not_utf8_are_told_with_their_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "old").write_bytes("gut\nCaf\xe9\nschön\n".encode("cp1252"))
+    assert read_lines(tmp_path / "old") == ["gut", "Caf\ufffd", "sch\ufffdn"]
+    said = capsys.readouterr().err
+    assert "old: line 2 has U+FFFD, which bytes that aren't UTF-8 become; if the text has another encoding" in said
+    assert said.count("\n") == 1
+
+
 @pytest.mark.parametrize("text", ["Ein Mann.", "Zwei Männer sitzen dort.", "Über 1 Straße", "Где находится вокзал?"])
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_utf16_is_refused_with_the_command_that_converts_it(tmp_path: Path, text: str, encoding: str) -> None:
