@@ -45,6 +45,9 @@ def test_files_are_scored_as_a_table_with_settings_and_signatures_and_as_json(
 ) -> None:
     files = ["--source", write(tmp_path / "in.de", SOURCES), "--reference", write(tmp_path / "in.en", REFERENCES)]
     options = ["--model", str(run / "model"), "--beam-size", "1", "--ter", "--json", str(tmp_path / "j")]
+    assert main([*files, *options, "--precision", "int8", "--device", "cpu"]) == 0
+    assert "\nfp32 on cpu (plain searches: CTranslate2, int8" in capsys.readouterr().out
+    assert '"plain_searches": "CTranslate2, int8' in (tmp_path / "j").read_text()
     assert main([*files, *options, "--precision", "fp32"]) == 0
     table = capsys.readouterr().out
     (found,) = json.loads((tmp_path / "j").read_text())
@@ -54,7 +57,8 @@ def test_files_are_scored_as_a_table_with_settings_and_signatures_and_as_json(
         assert shown["signature"] in table
     greedy = Translator.load(run / "model", "cpu", replace(SHORT, beam_size=1), precision="fp32")
     assert found["scores"][1]["value"] == score(greedy.translate(SOURCES), REFERENCES)[1].value
-    assert "\nfp32 on cpu, beam_size 1, max_length_ratio 0.3, guard false, batch_size 4\n" in table
+    plain = "\nfp32 on cpu (plain searches: CTranslate2, float32)"
+    assert f"{plain}, beam_size 1, max_length_ratio 0.3, guard false, batch_size 4\n" in table
 
 
 def test_all_search_settings_can_be_given_and_the_translations_kept(

@@ -30,8 +30,8 @@ class Evaluation:
     """Time of translating; 0 if the translations were given."""
 
     settings: dict[str, Any] = field(default_factory=dict)
-    """Target language, precision, device and search settings of the translator, and which lines are read as mark-up;
-    empty if the translations were given."""
+    """Target language, precision, device, plain searches (as `Translator.plain_searches`) and search settings of the
+    translator, and which lines are read as mark-up; empty if the translations were given."""
 
 
 def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) -> dict[str, list[list[str]]]:
@@ -68,6 +68,7 @@ def evaluate(
     seconds = time.perf_counter() - started
     settings: dict[str, Any] = {"language": translator.language, "precision": translator.precision}
     settings["device"] = str(translator.device)
+    settings["plain_searches"] = translator.plain_searches
     settings["search"] = asdict(search or translator.search)
     settings["markup"] = markup
     scores = score(translations, *references, metrics=metrics, language=translator.language)
@@ -85,11 +86,12 @@ def as_json(results: dict[str, Evaluation]) -> str:
 
 
 def describe(settings: dict[str, Any]) -> str:
-    """Precision, device, and the search settings that matter most or differ from the defaults."""
+    """Precision, device, plain searches, and the search settings that matter most or differ from the defaults."""
     usual = {name: value for name, value in asdict(SearchConfig()).items() if name not in ("beam_size", "guard")}
     shown = [pair for pair in settings["search"].items() if pair not in usual.items()]
     values = [f"{name} {str(value).lower()}" for name, value in shown]
-    return ", ".join([f"{settings['precision']} on {settings['device']}", *values])
+    plain = f" (plain searches: {settings['plain_searches']})" if settings["plain_searches"] else ""
+    return ", ".join([f"{settings['precision']} on {settings['device']}{plain}", *values])
 
 
 def print_table(results: dict[str, Evaluation]) -> None:

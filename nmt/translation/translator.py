@@ -238,6 +238,11 @@ class Translator:
         return self.engine.plain if isinstance(self.engine, TorchEngine) else None
 
     @property
+    def plain_searches(self) -> str:
+        """What does plain searches, and in which precision, if it isn't PyTorch."""
+        return f"CTranslate2, {self.plain.precision}" if self.plain else ""
+
+    @property
     def precision(self) -> str:
         return self.engine.precision
 
@@ -247,7 +252,7 @@ class Translator:
 
     def describe(self) -> str:
         """Device, precision and threads, for the user."""
-        with_library = f"; plain searches: CTranslate2, {self.plain.precision}" if self.plain else ""
+        with_library = f"; plain searches: {self.plain_searches}" if self.plain else ""
         return describe(self.precision, self.device) + with_library
 
     def translate(
