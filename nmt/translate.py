@@ -139,7 +139,7 @@ def command(options: Options) -> int:
 
 def translate_lines(job: "Translating | Scoring", options: Options, names: list[str], inputs: list[IO[bytes]]) -> None:
     ahead = BYTES_AHEAD * (MORE_AHEAD if job.translator and job.translator.readers else 1)
-    with open_output(options.get("output"), inputs) as output:
+    with open_output(options.get("output"), inputs, [options.get("glossary", "")]) as output:
         for name, file in zip(names, inputs, strict=True):
             if len(names) > 1:
                 job.remarks.enter(name, job.lines)

@@ -52,7 +52,7 @@ def translate_file(
     chosen = {"columns": columns, "all_entries": options.all_entries, "encoding": options.get("encoding", "")}
     document = read_document(data, format_name, Options(source=source, target=target, **chosen))
     translate = with_memories(job_translator(job), options, languages, memory_check(job))
-    with open_output(options.get("output"), [file]) as output:
+    with open_output(options.get("output"), [file], [options.get("glossary", ""), *options.memory]) as output:
         output.write(document.join(translate(document.units)))
     for note in document.notes:
         job.remarks.say(note)

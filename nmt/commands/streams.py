@@ -34,8 +34,11 @@ def open_input(name: str) -> IO[bytes]:
         raise ValueError(f"standard input can't be read ({error.strerror}): name a FILE, or pipe text in") from error
 
 
-def open_output(name: str | None, inputs: Sequence[IO[bytes]]) -> AbstractContextManager[IO[bytes]]:
-    """Open a file, which replaces an older one when all is written, or (None) standard output.
+def open_output(
+    name: str | None, inputs: Sequence[IO[bytes]], read: Sequence[str] = ()
+) -> AbstractContextManager[IO[bytes]]:
+    """Open a file, which replaces an older one when all is written, or (None) standard output. `read`: the names of
+    what was read beside the inputs, such as a glossary.
 
     ValueError if the output can't be written to, would have the name of a compressed file, or is also an input.
     """
@@ -51,7 +54,8 @@ def open_output(name: str | None, inputs: Sequence[IO[bytes]]) -> AbstractContex
     if not path.parent.is_dir():
         raise ValueError(f"--output {name}: there is no folder {Path(name).parent}")
     for file in (path, partial_path(path)):
-        if file.exists() and any(os.path.samestat(file.stat(), os.fstat(source.fileno())) for source in inputs):
+        others = map(os.stat, [*(source.fileno() for source in inputs), *filter(None, read)])
+        if file.exists() and any(os.path.samestat(file.stat(), other) for other in others):
             raise ValueError(f"--output {name} would overwrite {file}, which is also an input: name another file")
     if path.exists():
         path.open("r+b").close()  # OSError if the user may not write to it: a rename would not ask

@@ -55,3 +55,10 @@ def test_reading_in_chunks_gives_the_lines(data: bytes, size: int) -> None:
         return
     lines = [line for chunk in read_chunks(io.BytesIO(data), size) for line in chunk]
     assert lines == (data.removesuffix(b"\n").split(b"\n") if data else [])
+
+
+def test_the_output_is_not_what_was_read_beside_the_inputs(tmp_path: Path) -> None:
+    (tmp_path / "terms.tsv").write_text("Hund\tdog\n")
+    (tmp_path / "link").symlink_to(tmp_path / "terms.tsv")
+    with pytest.raises(ValueError, match=r"would overwrite .*terms\.tsv, which is also an input"):
+        open_output(str(tmp_path / "link"), [], ["", str(tmp_path / "terms.tsv")])
