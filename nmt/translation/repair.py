@@ -2,12 +2,12 @@
 
 A plan says how a line is read (its steps, `nmt.reading`) and searched. The first one is usual. Where a translation
 looks wrong, the other plans follow in their order, and the translation that looks least wrong stays: sentence by
-sentence and clause by clause, if some were lost; without items (addresses, tags …) if some were lost, put back by the
-alignment; in small letters, if the line is in capitals and the model has no list of words; a copy, if the line has no
-letters; with all marks and quotes in place, if constraints are broken; beam search without repeated n-grams; the same
-with shorter spans. What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two retries,
-because their translations are even less probable; nor do "numbers" and "items", since another search seldom brings
-these back: a good translation would become a worse one.
+sentence and clause by clause, if some were lost or joined; without items (addresses, tags …) if some were lost, put
+back by the alignment; in small letters, if the line is in capitals and the model has no list of words; a copy, if the
+line has no letters; with all marks and quotes in place, if constraints are broken; beam search without repeated
+n-grams; the same with shorter spans. What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last
+two retries, because their translations are even less probable; nor do "numbers" and "items", since another search
+seldom brings these back: a good translation would become a worse one.
 
 A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
 was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
