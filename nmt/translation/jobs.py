@@ -26,7 +26,7 @@ from nmt.translation.translator import Translator
 
 MAX_REMARKS = 1000  # that are printed; further ones are only counted
 TOO_LONG = "too long to be scored"
-TO_TRANSLATE = "pictures glossary prefix must must-not item alignments n-best samples".split()  # noqa: SIM905
+TO_TRANSLATE = "pictures glossary prefix must must-not item alignments n-best samples mbr beam-size".split()  # noqa: SIM905
 NOT_UTF8 = (
     "not valid UTF-8, so some bytes are read as U+FFFD; if the text has another encoding, convert it, "
     "for example with iconv -f CP1252 -t UTF-8"
