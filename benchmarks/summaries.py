@@ -124,11 +124,11 @@ Task = tuple[str, str, int, float]
 
 
 def after_equal_time(file: Path) -> list[Comparison]:
-    """What small corpora gave each of three or more systems in the same minutes; empty before that was measured."""
+    """What corpora gave nmt and the best of the toolkits in the same minutes; empty before that was measured."""
     found = list[Comparison]()
     for (corpus, direction, pairs, minutes), (ours, *others) in small_corpora(file) if file.is_file() else ():
         how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
-        if len(others) > 1:
+        if has_toolkits(others):
             found.append(Comparison(how, ours, max(others, key=lambda row: float(row["chrf"])), "chrf"))
     return found
 
@@ -144,10 +144,14 @@ def small_corpora(file: Path) -> Iterator[tuple[Task, list[Row]]]:
             yield task, [systems.pop("nmt"), *systems.values()]
 
 
-def equal_time(results: Path, several: bool = True) -> str:
-    """BLEU and chrF of nmt and other toolkits after the same minutes of training; of several others, or of one."""
+def has_toolkits(rows: Sequence[Row]) -> bool:
+    return any(row["system"] not in ("nmt", "transformers") for row in rows)
+
+
+def equal_time(results: Path, toolkits: bool = True) -> str:
+    """BLEU and chrF of nmt and others after the same minutes of training: of toolkits, or of MarianMT alone."""
     compared = [(task, rows) for task, rows in small_corpora(results / "small_corpora_peers.jsonl") if len(rows) > 1]
-    found = [(task, rows) for task, rows in compared if (len(rows) > 2) == several]
+    found = [(task, rows) for task, rows in compared if has_toolkits(rows) == toolkits]
     names = [name for name in TOOLKITS if any(row["system"] == name for _, rows in found for row in rows)]
     lines = []
     for (corpus, direction, pairs, minutes), rows in found:
@@ -242,7 +246,7 @@ SUMMARIES: dict[str, Callable[[Path], str]] = {
     "results": results_of_runs,
     "documents": all_documents,
     "equal_time": equal_time,
-    "all_directions": partial(equal_time, several=False),
+    "all_directions": partial(equal_time, toolkits=False),
     "published": published,
     "gpu": gpu,
 }
