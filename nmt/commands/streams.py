@@ -54,7 +54,7 @@ def open_output(
     if not path.parent.is_dir():
         raise ValueError(f"--output {name}: there is no folder {Path(name).parent}")
     for file in (path, partial_path(path)):
-        others = map(os.stat, [*(source.fileno() for source in inputs), *filter(None, read)])
+        others = [os.fstat(source.fileno()) for source in inputs] + [os.stat(other) for other in read if other]
         if file.exists() and any(os.path.samestat(file.stat(), other) for other in others):
             raise ValueError(f"--output {name} would overwrite {file}, which is also an input: name another file")
     if path.exists():
