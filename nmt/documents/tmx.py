@@ -8,7 +8,7 @@ from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import Element, Xml, escape
 from nmt.fields import require
-from nmt.text.languages import parts_of, same_language
+from nmt.text.languages import nearest
 
 
 def read(data: bytes, options: Options) -> Document:
@@ -42,8 +42,8 @@ def segment_in(variants: list[tuple[Element, Element]], language: str) -> Elemen
     """The segment of a language, rather one of the same region. `variants`: the elements of an entry's languages, and
     their segments."""
     codes = ((of.attributes.get("xml:lang", of.attributes.get("lang", "")), segment) for of, segment in variants)
-    fits = [(code, segment) for code, segment in codes if same_language(code, language)]
-    return max(fits, key=lambda fit: parts_of(fit[0]) == parts_of(language), default=("", None))[1]
+    found = nearest(codes, language)
+    return found and found[1]
 
 
 def put(paragraph: Paragraph, last: Element, target: Element | None, language: str, answer: Answer) -> None:

@@ -7,12 +7,14 @@ service for all that it may be in.
 import importlib
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from nmt.fields import require
+
+Side = TypeVar("Side")
 
 # By codes of two letters: those of three letters, of ISO 639-2 (German has two: deu and ger) and ISO 639-3. Some macro
 # languages (zho) also have the code of the language that most text is in (cmn).
@@ -118,6 +120,13 @@ def same_language(code: str, other: str) -> bool:
     """Whether two codes name one language; a script or a region counts only if both have one."""
     first, second = parts_of(code), parts_of(other)
     return short_code(code) == short_code(other) and (first <= second or second <= first)
+
+
+def nearest(sides: Iterable[tuple[str, Side]], language: str) -> tuple[str, Side] | None:
+    """Of codes with something each, the first in a language: rather one with the same script and region, or with none
+    either; None if there is none."""
+    fits = [side for side in sides if same_language(side[0], language)]
+    return max(fits, key=lambda side: parts_of(side[0]) == parts_of(language), default=None)
 
 
 def require_pair(own: tuple[str, str], asked: tuple[str, str]) -> None:

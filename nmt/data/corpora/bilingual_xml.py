@@ -11,7 +11,7 @@ from typing import Any, Literal
 from xml.parsers import expat
 
 from nmt.files import open_compressed, require_whole_gzip
-from nmt.text.languages import parts_of, same_language
+from nmt.text.languages import nearest
 
 UNITS = ("tu", "trans-unit", "segment")
 PARENTS = ("tuv", "trans-unit", "segment")  # of elements with text: those of a proposal have another
@@ -35,10 +35,8 @@ Entry = list[tuple[str, str]]
 
 
 def side_in(entry: Entry, language: str) -> tuple[str, str] | None:
-    """The side of an entry that is in a language: rather one whose code has the same script and region, or has none
-    either; None if there is none."""
-    fits = [(code, text) for code, text in entry if code == ANY or same_language(code, language)]
-    return max(fits, key=lambda side: side[0] != ANY and parts_of(side[0]) == parts_of(language), default=None)
+    """The side of an entry that is in a language, else one in any; None if there is none."""
+    return nearest(entry, language) or next((side for side in entry if side[0] == ANY), None)
 
 
 def in_languages(entry: Entry, languages: Sequence[str]) -> list[str | None]:
