@@ -148,6 +148,12 @@ def test_clauses_that_were_joined_are_translated_alone_if_the_model_is_surer_of_
     assert best.text == ("The bird is his — The course begins today." if taken else whole.removeprefix("?"))
 
 
+def test_clauses_that_begin_with_small_letters_may_be_joined(translator: Translator) -> None:
+    scripted = Doubtful(translator, ["?The bird is his and it is very small."])
+    scripted("Der Vogel gehört ihm; er ist noch sehr klein.")
+    assert len(scripted.asked) == 1
+
+
 def test_a_line_that_was_cut_already_is_not_cut_again(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["Yes"] * len(ids))
     noted, attempt = list[Steps](), Call.attempt
