@@ -12,7 +12,7 @@ from nmt.data import texts as module
 from nmt.data.store import shards
 from nmt.data.store.shards import least_pairs, row_order
 from nmt.data.texts import Row, Texts, divide_rows, read_rows, write_rows
-from nmt.data.tokenizer.tokenizer import sample
+from nmt.data.tokenizer.trainer import sample
 
 ROWS = [Row(f"Satz {n}", f"sentence {n}", n % 3, n + 1, n * 2**50, n % 5 == 0) for n in range(23)]
 

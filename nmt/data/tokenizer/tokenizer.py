@@ -10,24 +10,19 @@ three byte pieces, as if it had no piece, and is decoded to ▁ again; without b
 """
 
 import copy
-import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
-from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.config import TokenizerConfig
-from nmt.config.choice import vocabulary_for
 from nmt.data.cleaning import Pair
 from nmt.data.tokenizer.languages import Languages
 from nmt.data.tokenizer.mapped import PIECES, MappedModel, load_mapped, save_mapped
 from nmt.fields import read_value, require
-from nmt.messages import say
 from nmt.text.characters import Characters
 from nmt.text.items import NO_USER_ITEMS
 from nmt.text.normalise import tidy
@@ -44,15 +39,10 @@ Start = tuple[list[int], list[int]]
 WORDS = "words.txt"  # in a model folder
 LEAST_WORDS = 3  # of a text: fewer may all be names
 LANGUAGES = "languages.json"  # the same, of a model that knows several
-BYTES_A_CHARACTER = {"unigram": 31, "bpe": 13}  # of training text, that SentencePiece takes at most (measured)
 SPECIAL_IDS: dict[str, Any] = {"unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "pad_id": PAD}
 STAND_IN = "\ufdd0"  # replaces ▁ while a text is encoded: a noncharacter, which never has a piece (see NO_PIECE)
 SURROGATE = re.compile("[\ud800-\udfff]")
-# Characters that must not become pieces. SentencePiece marks unknown text with U+2585 and skips sentences that have it.
-NO_PIECE = re.compile(f"[{SPACE}{STAND_IN}\u2585]")
-TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")  # in a message of SentencePiece
 AT_ONCE = 10_000  # pairs that are encoded together
-MAX_BYTES = 1 << 16  # longest training sentence; SentencePiece's default, 4,192, would skip longer ones silently
 
 
 class Tokenizer:
@@ -324,111 +314,3 @@ def load_languages(folder: Path) -> Languages:
         return read_value(json.loads(file.read_text(encoding="utf8")), Languages) if file.exists() else Languages()
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: {error}") from error
-
-
-def train_tokenizer(
-    pairs: Iterable[Pair], config: TokenizerConfig, folder: Path, *languages: str, tags: Sequence[str] = ()
-) -> Tokenizer:
-    """Train the model(s) on the pairs and write them to the folder; the same pairs and settings give the same bytes.
-
-    The first pairs are used, up to `config.sample_characters`. `languages`: those of the source and the target or, for
-    pairs without sources, those of the texts, or of pairs in several directions. `tags`: pieces that no text becomes,
-    not even one that is written so; their ids are put before sources. A vocabulary larger than the text supports is
-    reduced, with a note. Raises ValueError if `config.vocab_size` is a number too small for the characters that need a
-    piece.
-    """
-    notes: list[str] = []
-    chosen = sample(pairs, config, notes)
-    usual = vocabulary_for(len(chosen))
-    is_paired = chosen[0][0] != ""
-    require(
-        config.joint or is_paired, "tokenizer.joint is false, which needs a corpus with two languages: set it to true"
-    )
-    if config.joint:
-        texts = chain.from_iterable(chosen) if is_paired else (text for _, text in chosen)
-        distinct = (
-            dict.fromkeys(texts) if is_paired and len(languages) > 2 else texts
-        )  # a text is in several directions
-        src_model = tgt_model = train_model(distinct, config, usual, " and ".join(languages), notes, tags)
-    else:
-        source, target = languages
-        src_model = train_model((src for src, _ in chosen), config, usual, source, notes)
-        tgt_model = train_model((tgt for _, tgt in chosen), config, usual, target, notes)
-    tokenizer = Tokenizer(src_model, tgt_model, notes=notes)
-    tokenizer.save(folder)
-    return tokenizer
-
-
-def sample(pairs: Iterable[Pair], config: TokenizerConfig, notes: list[str]) -> list[Pair]:
-    """The first pairs, with at most `config.sample_characters` on both sides together."""
-    chosen, characters = list[Pair](), 0
-    for pair in pairs:
-        characters += len(pair[0]) + len(pair[1])
-        if chosen and characters > config.sample_characters:
-            limit = f"{config.sample_characters:,} characters (tokenizer.sample_characters)"
-            notes.append(f"The tokenizer is trained on a sample of {len(chosen):,} of the pairs or texts: {limit}.")
-            break
-        chosen.append(pair)
-    if (gigabytes := min(characters, config.sample_characters) * BYTES_A_CHARACTER[config.kind] / 2**30) >= 1:
-        say(f"Training the tokenizer takes about {gigabytes:.1f} GB of memory: tokenizer.sample_characters sets it")
-    return chosen
-
-
-def train_model(
-    texts: Iterable[str],
-    config: TokenizerConfig,
-    usual: int,
-    languages: str,
-    notes: list[str],
-    tags: Sequence[str] = (),
-) -> Any:
-    """Train one model, with fewer pieces if the text has too few: SentencePiece's error says how many it has. `usual`:
-    the size for `auto`, which is doubled as long as the characters alone, such as those of Japanese, need more."""
-    sentences = [NO_PIECE.sub(" ", text) for text in texts]
-    is_auto = config.vocab_size == "auto"
-    size = wanted = usual if config.vocab_size == "auto" else config.vocab_size
-    while True:
-        try:
-            model = run_trainer(iter(sentences), config, size, tags)
-            break
-        except RuntimeError as error:
-            if is_auto and TOO_SMALL.search(str(error)):
-                size *= 2
-            else:
-                size = supported_size(str(error), size, languages)
-    if size < wanted and not is_auto:
-        notes.append(f"The text in {languages} supports {size:,} pieces, fewer than tokenizer.vocab_size, {wanted:,}.")
-    return model
-
-
-def supported_size(message: str, size: int, languages: str) -> int:
-    """The vocabulary size that an error message of SentencePiece suggests; ValueError if it suggests none."""
-    if too_small := TOO_SMALL.search(message):
-        least = f"the characters of the text in {languages} need at least {too_small[1]}"
-        raise ValueError(f"tokenizer.vocab_size is {size}: {least}; raise it, or lower tokenizer.character_coverage")
-    too_high = re.search(r"Please set it to a value <= (\d+)", message)
-    if not too_high or int(too_high[1]) >= size:
-        raise ValueError(f"the tokenizer can't be trained on the text in {languages}: {message}")
-    return int(too_high[1])
-
-
-def run_trainer(sentences: Iterator[str], config: TokenizerConfig, size: int, tags: Sequence[str]) -> Any:
-    from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
-
-    proto = io.BytesIO()
-    SentencePieceTrainer.Train(
-        sentence_iterator=sentences,
-        model_writer=proto,
-        model_type=config.kind,
-        vocab_size=size,
-        **SPECIAL_IDS,
-        normalization_rule_name="identity",
-        byte_fallback=config.byte_fallback,
-        character_coverage=config.character_coverage,
-        user_defined_symbols=list(config.user_defined_symbols),
-        control_symbols=list(tags),
-        max_sentence_length=MAX_BYTES,
-        num_threads=16,  # fixed: unigram's sums, and so its pieces, depend on the number of threads
-        minloglevel=2,
-    )
-    return SentencePieceProcessor(model_proto=proto.getvalue())

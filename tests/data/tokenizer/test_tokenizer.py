@@ -10,8 +10,8 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from nmt.config import TokenizerConfig
 from nmt.data.tokenizer import LineCodec, Tokenizer, encode_pairs, train_tokenizer
-from nmt.data.tokenizer import tokenizer as module
-from nmt.data.tokenizer.tokenizer import sample
+from nmt.data.tokenizer import trainer as module
+from nmt.data.tokenizer.trainer import sample
 from nmt.text.normalise import tidy
 from nmt.text.words import Words
 from nmt.vocabulary import BOS, EOS, PAD, SPACE, UNK
@@ -236,22 +236,34 @@ def test_long_sentences_are_learned_from(train: Train) -> None:
     assert "Ω" in "".join(long.source_pieces(long.encode_source(["Ω"])[0]))
 
 
-def test_of_a_large_corpus_the_first_pairs_are_used(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_a_large_corpus_the_first_pairs_are_used() -> None:
     config, notes = TokenizerConfig(sample_characters=10_000), list[str]()
     pairs = [("a" * 100, "b" * 200)] * 50
-    monkeypatch.setattr(module, "BYTES_A_CHARACTER", {"unigram": 150_000})
     assert sample(pairs, config, notes) == pairs[:33]
     limit = "10,000 characters (tokenizer.sample_characters)"
     assert notes == [f"The tokenizer is trained on a sample of 33 of the pairs or texts: {limit}."]
-    assert "about 1.4 GB of memory" in capsys.readouterr().err
     assert sample([("a" * 20_000, "b")], config, []) == [("a" * 20_000, "b")], "at least one pair"
+
+
+def test_training_on_much_text_says_how_much_memory_it_takes(
+    train: Train, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    characters = sum(len(text.replace(" ", "")) for pair in PAIRS for text in pair)
+    words = sum(map(len, {word for pair in PAIRS for text in pair for word in text.split()}))
+    monkeypatch.setattr(module, "BYTES_A_CHARACTER", {"unigram": (2**31 / characters, 2**33 / words)})
+    train()
+    assert "about 2.0 GB of memory" in capsys.readouterr().err
+
+
+def test_a_frequent_word_is_a_piece_although_a_blank_follows_it_always(train: Train) -> None:
+    """SentencePiece alone never takes a text that is always followed by the same character."""
+    tokenizer = train(pairs=[*PAIRS, *[(f"{a} the {b}", "x") for a in "abcdefg" for b in "hijklmn"]])
+    assert tokenizer.source_pieces(tokenizer.encode_source(["the"])[0]) == ["▁the"]
 
 
 def test_the_default_sample_leaves_room_in_two_gigabytes() -> None:
     """A process of nmt.prepare takes a quarter of a gigabyte without it."""
-    taken = TokenizerConfig().sample_characters * module.BYTES_A_CHARACTER["unigram"]
+    taken = TokenizerConfig().sample_characters * min(module.BYTES_A_CHARACTER["unigram"])
     assert taken + (1 << 28) < 1 << 31
 
 
