@@ -1,17 +1,18 @@
 """Translations of Qt programs (.ts): messages without a translation are units; those that look right are finished.
 
-Forms for numbers (%n) are translated with a number of each, and stay unfinished. Source: the Qt Linguist manual.
+Forms for numbers (%n) are translated with a number of each, and stay unfinished. The mark of an accelerator (&File) is
+put back. Source: the Qt Linguist manual.
 """
 
 from collections.abc import Iterator
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options
-from nmt.documents.gettext import plural_rule, samples
+from nmt.documents.gettext import Message, plural_rule, samples
 from nmt.documents.office import Slot, attributes, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece
-from nmt.documents.plurals import Leaf, leaf
 from nmt.documents.xml_splice import Element, Text, Xml, escape
+from nmt.fields import require
 
 SHOWN = 40  # characters of a message that name it in remarks
 
@@ -31,24 +32,22 @@ def slots_of(xml: Xml, message: Element, options: Options) -> Iterator[Slot]:
         return
     if target.text.strip() and not options.all_entries and (kind != "unfinished" or message.attributes.get("numerus")):
         return
-    spans = ((source.inner, source.inner_end),)
-    texts = [child.value for child in source.children if isinstance(child, Text)]
-    paragraph = Paragraph(xml, [Piece("words", spans, "".join(texts))])
+    text = "".join(child.value for child in source.children if isinstance(child, Text))
     forms = [child for child in target.elements if child.name == "numerusform"]
-    if not paragraph.unit or len(source.elements):
+    if source.elements:
         return
     numbers = samples(plural_rule(options.target)) if options.target else []
     for n, element in enumerate(forms or [target]):
-        sample = numbers[n] if len(numbers) == len(forms) else None
-        form = leaf(paragraph.unit.text, sample, "%n" if forms else "")
-        place = f"message {paragraph.unit.text[:SHOWN]!r}"
-        unit = Paragraph(xml, [Piece("words", spans, form.text)], place).unit
-        yield Slot(element.start, unit, partial(put, xml, element, form))
+        found = Message(text, numbers[n] if forms and len(numbers) == len(forms) else None)
+        piece = Piece("words", ((source.inner, source.inner_end),), found.core)
+        unit = Paragraph(xml, [piece], f"message {text.strip()[:SHOWN]!r}").unit
+        yield Slot(element.start, unit, partial(put, xml, element, found))
 
 
-def put(xml: Xml, element: Element, form: Leaf, answer: Answer) -> None:
-    """Fill a translation or a form; ValueError if its number is lost."""
-    text = form.write(answer.text)
+def put(xml: Xml, element: Element, message: Message, answer: Answer) -> None:
+    """Fill a translation or a form; ValueError if it is empty, or its number is lost."""
+    require(bool(answer.text.strip()), "the translation is empty")
+    text = message.restore(answer.text)
     is_finished = element.name == "translation" and not answer.flags
-    if answer.text != form.text:
+    if answer.text != message.core:
         xml.fill(element, xml.encode(escape(text)), {"type": None} if is_finished else {})

@@ -242,7 +242,7 @@ FILES: dict[tuple[str, str], tuple[bytes, list[str]]] = {
         ANDROID.encode(),
         ["Geht's <1>gut</1>, <2/>?<br/>Ja", '<a href="x">Hier</a> & da', "Ein Hund", "%d Hunde", "Zwei  Wörter"],
     ),
-    ("qt", "messages"): (QT.encode(), ["Die Datei &öffnen", "1 Hunde", "2 Hunde"]),
+    ("qt", "messages"): (QT.encode(), ["Die Datei öffnen", "1 Hunde", "2 Hunde"]),
     ("stringsdict", "plurals"): (STRINGSDICT.encode(), ["Ein Hund", "%d Hunde"]),
     ("resx", "resources"): (RESX.encode("utf-8-sig"), ["Guten Tag<br/>{0}!"]),
     ("epub", "book"): (

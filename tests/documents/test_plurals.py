@@ -127,6 +127,14 @@ def test_messages_of_qt_are_filled_and_finished() -> None:
     assert read_document(polish.encode(), "qt", TO_POLISH).units
 
 
+def test_blanks_and_accelerators_of_qt_are_kept() -> None:
+    blanks = QT.replace("Die Datei &amp;öffnen", "Der &amp;Name: \n")
+    document = read_document(blanks.encode(), "qt", Options(target="en"))
+    assert texts(document)[0] == "Der Name:"
+    assert "<translation>The &amp;name: \n</translation>" in answered(document, lambda text: "The name:")
+    assert '<translation type="unfinished"></translation>' in answered(document, lambda text: "")
+
+
 def test_a_catalogue_gets_the_header_and_the_forms_of_its_language() -> None:
     template = PO.replace(r'"Plural', '"Language: \\\\n"\n"Plural'.replace("\\\\", "\\")).replace(
         "Die _Hunde", "%d Hunde"
