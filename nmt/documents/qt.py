@@ -30,7 +30,7 @@ def slots_of(xml: Xml, message: Element, options: Options) -> Iterator[Slot]:
     kind = target.attributes.get("type", "") if target else ""
     if not source or not target or kind in ("vanished", "obsolete"):
         return
-    if target.text.strip() and not options.all_entries and (kind != "unfinished" or message.attributes.get("numerus")):
+    if target.text.strip() and not options.all_entries:
         return
     text = "".join(child.value for child in source.children if isinstance(child, Text))
     forms = [child for child in target.elements if child.name == "numerusform"]

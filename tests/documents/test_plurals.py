@@ -135,6 +135,12 @@ def test_blanks_and_accelerators_of_qt_are_kept() -> None:
     assert '<translation type="unfinished"></translation>' in answered(document, lambda text: "")
 
 
+def test_drafts_in_a_file_of_qt_stay() -> None:
+    draft = QT.replace('type="unfinished"></translation>', 'type="unfinished">Draft</translation>', 1).encode()
+    assert texts(read_document(draft, "qt", Options(target="en"))) == ["1 Hunde", "2 Hunde"]
+    assert "Die Datei öffnen" in texts(read_document(draft, "qt", Options(target="en", all_entries=True)))
+
+
 def test_a_catalogue_gets_the_header_and_the_forms_of_its_language() -> None:
     template = PO.replace(r'"Plural', '"Language: \\\\n"\n"Plural'.replace("\\\\", "\\")).replace(
         "Die _Hunde", "%d Hunde"
