@@ -6,11 +6,12 @@ Source: developer.android.com, "String resources", and its rules for escapes and
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options, Unit, paired
 from nmt.documents.office import Slot, read_xml, xml_document
-from nmt.documents.paragraphs import Paragraph, Piece, lines
+from nmt.documents.paragraphs import BLANKS, Paragraph, Piece, lines
 from nmt.documents.plurals import added_forms
 from nmt.documents.xml_splice import Element, Text, Xml, escape, escape_cdata
 
@@ -32,7 +33,8 @@ def read(data: bytes, options: Options) -> Document:
 
 def more_forms(xml: Xml, plurals: Element, language: str) -> Iterator[Slot]:
     """The forms that the target language has more than the file."""
-    forms = {item.attributes.get("quantity", ""): (item, slot_of(xml, item, "")) for item in plurals.elements}
+    place = f"string {plurals.attributes.get('name', '')}"
+    forms = {item.attributes.get("quantity", ""): (item, slot_of(xml, item, place)) for item in plurals.elements}
     texts = {name: (item, slot) for name, (item, slot) in forms.items() if isinstance(slot, Paragraph)}
     return added_forms(texts, language, '<item quantity="NAME">TEXT</item>')
 
@@ -56,6 +58,8 @@ def slot_of(xml: Xml, element: Element, place: str) -> Slot | Paragraph:
         unit = Unit(inside, markup=True, place=place) if any(map(str.isalpha, inside)) else None
         return Slot(parts[0].start, unit, partial(put_cdata, xml, parts[0]))
     found = [] if REFERENCE.fullmatch(element.text) else list(pieces(element))
+    if len(found) == 1 and found[0].kind == "words":  # blanks around the text are the layout of the file
+        found = [replace(found[0], text=decode(element.text.strip(BLANKS)))]
     return Paragraph(xml, found, place, lambda text: escape(encode(text, is_whole=len(found) == 1)))
 
 

@@ -107,6 +107,8 @@ def test_forms_that_android_and_apple_lack_are_added() -> None:
     android = answered(read_document(ANDROID.encode(), "android", TO_POLISH))
     assert '<item quantity="other">x %d Hunde</item><item quantity="few">x %d Hunde</item>' in android
     assert android.count("<item quantity=") == 4
+    places = [unit.place for unit in read_document(ANDROID.encode(), "android", TO_POLISH).units]
+    assert places[-1].startswith("string ")
     apple = answered(read_document(STRINGSDICT.encode(), "stringsdict", TO_POLISH))
     assert "<key>few</key><string>x %d Hunde</string>" in re.sub(r">\s+<", "><", apple)
     assert apple.count("<key>many</key>") == 1
