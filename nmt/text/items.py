@@ -8,9 +8,10 @@ An item has one of these kinds. Where several kinds match at one place, the firs
 - email: Latin letters and digits on both sides of the @, and a dot in its domain.
 - tag: `<b>`, `</b>`, `<br/>`, `<a href="x">`, `<1>`, comments, CDATA, and entities such as `&nbsp;` or `&#160;`. An
   opening tag without attributes must be an element of HTML, or be closed somewhere (`<Your name>` is text).
-- placeholder: `{name}`, `{0}`, `{ x }`, `{{ x }}`, `${NAME}`, `$NAME`, `__NAME__`, `%name%`, `@name@`, `[[x]]`,
-  printf's `%s`, `%1$s`, `%.2f`, `%(name)s`, Qt's `%1`, `%L1`, `%n`; `:name` and `:smile:` after a blank, an opening
-  bracket or a quote; a whole argument of ICU: `{0, number}`, `{n, plural, one {# file} other {# files}}`.
+- placeholder: `{name}`, `{0}`, `{ x }`, `{{ x }}`, `{% x %}`, `{#x}`, `${NAME}`, `$NAME`, `__NAME__`, `%name%`,
+  `@name@`, `[[x]]`, `$t(x)` of i18next, `@:x` and `@.lower:x` of Vue, printf's `%s`, `%1$s`, `%.2f`, `%(name)s`,
+  Qt's `%1`, `%L1`, `%n`; `:name` and `:smile:` after a blank, an opening bracket or a quote; a whole argument of ICU:
+  `{0, number}`, `{n, plural, one {# file} other {# files}}`.
 - emoji: one picture with all that modifies it: skin tones, flags, keycaps, pictures joined into one.
 - number: digits of any script with the marks inside them, and the currency, percent sign or unit beside them. A bare
   single digit is no item, as translations may spell it out; nor are digits right after a letter (`B2B`, `A380`).
@@ -72,7 +73,8 @@ NO_NAME = (
 )
 BEFORE_COLON = r"(?<![^\s(\[{\"'„“”‚‘’«»¿¡])"
 PLACEHOLDER = (
-    r"\{\{[^{}]*+\}\}|\$?\{(?:[a-zA-Z0-9_.,:;@$!?+*%=<>\[\]-]*+|\s[a-zA-Z_][a-zA-Z0-9_.]*+\s)\}"
+    r"\{\{[^{}]*+\}\}|\{%[^{}%]*+%\}|\$?\{(?:[a-zA-Z0-9_.,:;@$!?#+*%=<>\[\]-]*+|\s[a-zA-Z_][a-zA-Z0-9_.]*+\s)\}"
+    r"|\$t\([^()$]*+\)|@(?<![a-zA-Z0-9_@]@)(?:\.[a-z]++)?:(?:[a-zA-Z0-9_]++(?:[.-][a-zA-Z0-9_]++)*+|\([\w.-]++\))"
     rf"|\$(?<![a-zA-Z0-9_$]\$)(?!{NO_NAME}(?![a-zA-Z0-9_]))[a-zA-Z_][a-zA-Z0-9_]*+"
     r"|__(?<![a-zA-Z0-9_]__)[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)*__(?![a-zA-Z0-9_])"
     r"|%(?<!\d%)(?<!%%)[a-zA-Z_][a-zA-Z0-9_.-]++%(?![a-zA-Z0-9%$(.])"

@@ -32,6 +32,8 @@ ITEMS = {
         "{0,date,short}",
         "{count, plural, one {# file} other {# {x} files}}",
         "%1", "%L1", "%n", "%date%", "@name@", "[[x]]", "[[ x ]]",
+        '{% include "a b.md" %}', "{%- if x -%}", "{#my-id}", "{{#if x}}", "$t(menu.open)", '$t(x, {"count": 2})',
+        "@:menu.open", "@.lower:menu.open-it", "@:(menu.open)",
     ],
     "emoji": [
         "😀",
