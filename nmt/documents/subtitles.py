@@ -59,12 +59,12 @@ def read(data: bytes, options: Options) -> Document:
     found = re.search(r"\r\n?|\n", source.text)
     notes = list[str]()
     writer = Writer(source.text, is_vtt, found[0] if found else "\n", notes)
-    parts = [part for part in find_parts(source.text) if any(map(str.isalpha, part.text))]
+    parts = [part for part in find_parts(source.text, is_vtt) if any(map(str.isalpha, part.text))]
     return text_document(source, [writer.slot(group) for group in sentences(parts)], notes=notes)
 
 
-def find_parts(text: str) -> Iterator[Part]:
-    """The cues: lines after a line with times, up to a blank one."""
+def find_parts(text: str, is_vtt: bool) -> Iterator[Part]:
+    """The cues: lines after a line with times, up to a blank one; in SRT, lines after that belong to the same cue."""
     times: re.Match[str] | None = None
     lines: list[tuple[int, int, int]] = []
     for number, match in enumerate(LINE.finditer(text), 1):  # the last one is empty
@@ -76,7 +76,7 @@ def find_parts(text: str) -> Iterator[Part]:
             lines.pop()  # the number of this cue, without a blank line before it
         if times and lines:
             yield from make_parts(text, lines, seconds(times.groups()[:4]), seconds(times.groups()[4:]))
-        times, lines = found, []
+        times, lines = found or (None if is_vtt else times), []
 
 
 def seconds(time: Sequence[str | None]) -> float:

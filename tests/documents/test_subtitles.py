@@ -84,3 +84,12 @@ def test_the_number_of_a_cue_is_no_text_without_a_blank_line_before_it() -> None
     assert document.join([Answer("A man."), Answer("A dog.")]).decode() == (
         text.replace("Ein Mann", "A man").replace("Ein Hund", "A dog")
     )
+
+
+def test_lines_of_srt_after_a_blank_one_are_text_and_notes_of_vtt_are_not() -> None:
+    cues = "00:00:01.000 --> 00:00:02.000\nEins\n\nnoch\n\n2\n00:00:02.500 --> 00:00:04.000\nZwei.\n"
+    document = read_document(f"1\n{cues}".encode(), "srt", Options())
+    assert [unit.text for unit in document.units] == ["Eins", "noch Zwei."]
+    assert b"One\n\nmore\n\n2\n00:00:02.500" in document.join([Answer("One"), Answer("more two.")])
+    document = read_document(f"WEBVTT\n\n{cues}".encode(), "vtt", Options())
+    assert [unit.text for unit in document.units] == ["Eins Zwei."]
