@@ -26,8 +26,12 @@ FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?>(?:(?!\1|\.\.\.)[^\r\n]*+(?:\r\n?|\n))*)(?:\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
 NEWLINE = re.compile(r"\r\n?|\n")
-# What stays before a paragraph: the box of a task, the name of a footnote, of a box (:::), of a notice ([!NOTE]).
-PREFIX = re.compile(r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|:::+[^\n]*\n?|\[![A-Z]{1,20}\][ \t]*\n?")
+# What stays before a paragraph: the box of a task, the name of a footnote, of a box (:::, and of MkDocs !!! or ???), of
+# a notice ([!NOTE]).
+PREFIX = re.compile(
+    r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|:::+[^\n]*\n?|\[![A-Z]{1,20}\][ \t]*\n?"
+    r"|(?:!!!|\?\?\?\+?) [a-z]+(?:[ -][a-z]+)*+(?: \"[^\"\n]*\")?[ \t]*(?:\n[ \t]*|\Z)"
+)
 SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|]|\A[-+=:]")
 NUMBER = re.compile(r"\A(\d+)(?=[.)])")  # with which a list would begin
 LINK = re.compile(r'<a id="(\d+)" title="([^"]*)">')

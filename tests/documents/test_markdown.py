@@ -58,3 +58,10 @@ def test_html_in_a_list_or_a_quotation_is_translated_between_its_marks() -> None
     expected = '- <div>A Hund</div>\n\n> <p>A <b>Hund</b></p>\n> <img alt="house">\n\n1. x1\n\n   <p>da</p>\r\n'
     assert document.join(answers).decode() == expected
     assert not read_document(b"- <pre>\n  ein Hund\n  </pre>\n", "md", Options()).units
+
+
+def test_a_box_of_mkdocs_keeps_its_first_line() -> None:
+    text, notes = translated(
+        '!!! note "Titel"\n    Ein Hund\n    bellt\n\n??? info\n\n    Code\n\n!!! Ein Hund\n', "A dog", "!!! Dog"
+    )
+    assert (text, notes) == ('!!! note "Titel"\n    A dog\n\n??? info\n\n    Code\n\n!!! Dog\n', [])
