@@ -88,7 +88,7 @@ def written(event: yaml.ScalarEvent, in_flow: bool, raw: str, text: str) -> str:
     has_indent = re.match(r"[|>][+-]?[1-9]", raw)
     if block and not has_indent and not ODD.search(text) and not re.search(r"^[ \t]|[ \t]$", text, re.MULTILINE):
         newline = "\r\n" if "\r\n" in raw else "\n"
-        lines = text.split("\n") if style == "|" else text.replace("\n", "\n\n").split("\n")
+        lines = text.split("\n") if style == "|" else re.sub("\n+", "\\g<0>\n", text).split("\n")
         tail = raw[len(raw.rstrip()) :]
         body = newline.join(f"{block[1]}{line}" if line else "" for line in lines)
         return f"{raw[: block.end() - len(block[1])]}{body}{tail}"

@@ -30,3 +30,9 @@ def test_answers_keep_their_style(answer: str, expected: str) -> None:
     assert joined == expected
     for read in (YAML(typ="safe").load(joined), yaml.safe_load(joined)):
         assert [*map(str.strip, [*map(read.get, "abcde"), *read["f"]])] == [answer] * 6
+
+
+@pytest.mark.parametrize("answer", ["a dog", "a\ndog", "a\n\ndog\n\n\nbarks"])
+def test_a_folded_text_has_as_many_line_breaks_as_its_answer(answer: str) -> None:
+    document = read_document(b"a: >-\n  ein\n  Hund\n", "yaml", Options())
+    assert yaml.safe_load(document.join([Answer(answer)])) == {"a": answer}
