@@ -21,6 +21,8 @@ BREAKS = frozenset("w:tab w:br w:cr w:ptab a:br".split())  # noqa: SIM905
 # Parts of formatting that nobody sees: language, spelling state, editing session.
 UNSEEN = frozenset(("w:lang", "w:noProof"))
 UNSEEN_ATTRIBUTES = re.compile(r"\s(?:lang|altLang|dirty|err|smtClean|noProof|bmk)\s*=\s*(?:\"[^\"]*\"|'[^']*')")
+# For which script Word chooses the font of characters that several have, such as quotes.
+HINT = re.compile(rb"<\w+:rFonts\s+\w+:hint=\"\w+\"\s*/>|\s\w+:hint=\"\w+\"")
 LINE_BREAK = re.compile(r"(?:_x000D_)?\n|_x000D_")
 
 
@@ -103,7 +105,7 @@ class RunReader:
         """The formatting without what nobody sees."""
         kept = [self.xml.data[child.start : child.end] for child in properties.elements if child.name not in UNSEEN]
         attributes = UNSEEN_ATTRIBUTES.sub("", self.xml.tag(properties)).rstrip("/> ").partition(" ")[2]
-        return b"".join([self.xml.encode(attributes), *kept])
+        return self.xml.encode(attributes) + HINT.sub(b"", b"".join(kept))
 
     def formatting(self, properties: Element) -> bytes:
         """The formatting, with another language if it has one."""

@@ -62,7 +62,7 @@ def word_field(instruction: str, result: str) -> str:
 
 
 TEXT_BOX = f"<w:r><w:pict><w:txbxContent><w:p>{run('Im Kasten')}</w:p></w:txbxContent></w:pict></w:r>"
-# What Word does to one sentence: editing sessions, spelling marks, languages.
+# What Word does to one sentence: editing sessions, spelling marks, languages, hints for fonts.
 SPLIT = (
     run("Der ", '<w:lang w:val="de-DE"/>', ' w:rsidR="00A1"')
     + '<w:proofErr w:type="spellStart"/>'
@@ -70,7 +70,8 @@ SPLIT = (
     + run("ße", BOLD, ' w:rsidR="00B2"')
     + '<w:proofErr w:type="spellEnd"/>'
     + run(" ", BOLD)
-    + run("Hund &amp; Katze")
+    + run("Hund", '<w:rFonts w:hint="eastAsia"/>')
+    + run(" &amp; Katze")
 )
 WORD: dict[str, tuple[bytes, list[str]]] = {
     "runs": (docx(SPLIT, run("12,5"), ""), ["Der <1>große</1> Hund &amp; Katze"]),
