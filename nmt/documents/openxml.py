@@ -11,7 +11,7 @@ from nmt.documents.base import Document, Options
 from nmt.documents.office import archive_document, attributes, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.runs import LINE_BREAK, RunReader, written_attribute
-from nmt.documents.xml_splice import Xml
+from nmt.documents.xml_splice import Element, Xml
 from nmt.fields import require
 
 TEXTS = frozenset(("w:p", "a:p", "x:si", "x:is", "x:text"))
@@ -79,8 +79,16 @@ def text_part(xml: Xml, language: str, kept: Collection[str] = ()) -> Document:
     """A file with paragraphs of Word or of drawings, or with texts of cells; those in `kept` stay."""
     reader = RunReader(xml, language)
     found = [element for element in xml.root.walk() if element.name in TEXTS]
-    texts = (element for element in found if not kept or tidied(element.text) not in kept)
-    return xml_document(xml, [Paragraph(xml, reader.pieces(element)) for element in texts])
+    texts = [element for element in found if not kept or tidied(shown(element)) not in kept]
+    within = [element if element.name.startswith("x:") else None for element in texts]  # readings (x:rPh) are dropped
+    pairs = zip(texts, within, strict=True)
+    return xml_document(xml, [Paragraph(xml, reader.pieces(text), within=cell) for text, cell in pairs])
+
+
+def shown(element: Element) -> str:
+    """The text of a cell without the readings of its words."""
+    parts = element.walk(lambda part: part.name != "x:rPh")
+    return "".join(part.text for part in parts if part.name.endswith(":t"))
 
 
 def tidied(text: str) -> str:

@@ -118,7 +118,8 @@ SLIDE = f"""<p:sld xmlns:p="{OOXML}/presentationml/2006/main" {A}><a:p><a:r><a:r
 <a:t>neu</a:t></a:r><a:fld type="slidenum" id="x"><a:t>3</a:t></a:fld><a:endParaRPr lang="de-DE"/></a:p></p:sld>"""
 SHEET = f"""<worksheet {X}><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>Hallo Welt</t></is></c><c r="B1">\
 <v>3</v></c>\
-<c r="C1" t="str"><f>"Text"&amp;B1</f><v>Text3</v></c><c r="D1" t="inlineStr"><is><t>Preis</t></is></c></row>\
+<c r="C1" t="str"><f>"Text"&amp;B1</f><v>Text3</v></c><c r="D1" t="inlineStr"><is><t>Preis</t>\
+<rPh sb="0" eb="1"><t>x</t></rPh></is></c></row>\
 </sheetData></worksheet>"""
 STRINGS = f"""<sst {X}><si><t>Erste_x000D_
 zweite</t></si><si><r><t xml:space="preserve">Ein kleiner </t></r><r><rPr><b/></rPr><t>Hund</t></r>\
