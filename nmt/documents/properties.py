@@ -1,6 +1,6 @@
 """Texts of Java programs and of Mozilla, .properties: values are units; keys, comments and all layout stay.
 
-In values with arguments ({0}), an apostrophe is two, as Java's MessageFormat reads them. A file of ASCII stays one.
+In values with arguments ({0}), an apostrophe is two, as Java's MessageFormat reads them. The encoding stays.
 Source: the documentation of java.util.Properties.load.
 """
 
@@ -25,13 +25,12 @@ ARGUMENT = re.compile(r"\{\d")
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
-    slots, position = list[Slot](), 0
+    slots, position, encoding = list[Slot](), 0, "ascii" if source.text.isascii() else source.encoding
     while position < len(source.text) and (match := LINE.match(source.text, position)):
         text, place = read_value(match["value"] or ""), source.place(position)
         position = match.end()
         if match["key"] and has_text(text) and (not options.columns or match["key"] in options.columns):
-            write = partial(written, match["value"], source.text.isascii())
-            slots.append(Slot(*match.span("value"), text_unit(text, place), write))
+            slots.append(Slot(*match.span("value"), text_unit(text, place), partial(written, match["value"], encoding)))
     return with_forms(text_document(source, slots), options)
 
 
@@ -40,10 +39,13 @@ def read_value(value: str) -> str:
     return text.replace("''", "'") if ARGUMENT.search(text) else text
 
 
-def written(value: str, is_ascii: bool, text: str) -> str:
-    """A text as it is written in place of a value."""
+def written(value: str, encoding: str, text: str) -> str:
+    """A text as it is written in place of a value; characters that the encoding lacks as escapes."""
     text = (text.replace("'", "''") if ARGUMENT.search(value) else text).translate(ESCAPES)
-    text = f"\\{text}" if text[:1] == " " else text
-    units = text.encode("utf-16-be", "surrogatepass") if is_ascii else b""
-    codes = (int.from_bytes(units[n : n + 2]) for n in range(0, len(units), 2))
-    return "".join(chr(code) if code < 127 else f"\\u{code:04x}" for code in codes) if is_ascii else text
+    text = f"\\{text}" if text[:1] in (" ", "=", ":") else text
+    return "".join(character if character.encode(encoding, "ignore") else escaped(character) for character in text)
+
+
+def escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[n : n + 2].hex()}" for n in range(0, len(units), 2))

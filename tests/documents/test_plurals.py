@@ -168,6 +168,9 @@ def test_properties_keep_escapes_and_apostrophes() -> None:
     assert document.join([Answer("it's {0}"), Answer("\U0001f600 \\ \n!")]) == (
         b"a=it''s {0}\r\nb=\\ud83d\\ude00 \\\\ \\n!"
     )
+    latin = read_document("a=ü\nb Hund\n".encode("cp1252"), "properties", Options(encoding="cp1252"))
+    assert latin.join([Answer("żé😀"), Answer("= Pies")]) == b"a=\\u017c\xe9\\ud83d\\ude00\nb \\= Pies\n"
+    assert not latin.notes
     utf8 = read_document("a=ü\n".encode(), "properties", Options())
     assert utf8.join([Answer("ö")]).decode() == "a=ö\n"
 
