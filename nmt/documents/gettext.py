@@ -105,6 +105,7 @@ def read_po(data: bytes, options: Options) -> Document:
         rest, edits = iter(answers), list[Edit]()
         if first and header != old:
             edits.append((*first.spans["msgstr"], quoted(header, "\r\n" if "\r\n" in source.text[:1000] else "\n")))
+            edits += not_fuzzy(source, first)  # as that of a template is: programs may skip such catalogues
         for entry, messages in chosen:
             edits += po_edits(source, entry, messages, [next(rest) for _ in messages], n_plurals)
         notes.extend(source.remarks(edits))
@@ -169,7 +170,13 @@ def po_edits(
     if unsure and not entry.is_fuzzy:
         start = entry.flags[0] if entry.flags else entry.start
         yield (start, start + 2, "#, fuzzy,") if entry.flags else (start, start, f"#, fuzzy{newline}")
-    elif entry.is_fuzzy and not unsure and entry.flags:
+    elif not unsure:
+        yield from not_fuzzy(source, entry)
+
+
+def not_fuzzy(source: Text, entry: Entry) -> Iterator[Edit]:
+    """The flags of an entry without the one that it is fuzzy."""
+    if entry.is_fuzzy and entry.flags:
         start, end = entry.flags
         flags = [flag for flag in re.split(r"[,\s]+", source.text[start + 2 : end]) if flag not in ("", "fuzzy")]
         yield start, end, f"#, {', '.join(flags)}" if flags else "#,"

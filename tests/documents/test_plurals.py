@@ -147,10 +147,12 @@ def test_a_catalogue_gets_the_header_and_the_forms_of_its_language() -> None:
     template = PO.replace(r'"Plural', '"Language: \\\\n"\n"Plural'.replace("\\\\", "\\")).replace(
         "Die _Hunde", "%d Hunde"
     )
+    template = f"#, fuzzy\n{template}"
     document = read_document(template.encode(), "po", TO_POLISH)
     assert texts(document)[1:4] == ["Hund", "2 Hunde", "5 Hunde"]
     catalogue = polib.pofile(answered(document))
     assert catalogue.metadata["Language"] == "pl"
+    assert not catalogue.metadata_is_fuzzy
     # Babel 2.19 writes blanks, and no brackets around the rule.
     rule = catalogue.metadata["Plural-Forms"].replace(" ", "")
     assert rule.replace("plural=(", "plural=").startswith("nplurals=3;plural=n==1?0:")
