@@ -59,9 +59,12 @@ def accelerator(text: str) -> tuple[str, str] | None:
     found = [*ACCELERATOR.finditer(text)]
     if len(found) != 1 or len(text.split()) > 6 or text.count(found[0][0]) > 1:
         return None
-    if found[0][0] == "_" and re.search(r"[%{}<>=/.$]|\w{3}_\w{4}", text.rstrip(".")):  # a name such as file_name
+    mark, letter, before = found[0][0], text[found[0].end()], text[: found[0].start()]
+    if before[-1:].isalnum() and letter.isupper():  # R&D
         return None
-    return found[0][0], text[found[0].end()]
+    if mark == "_" and re.search(r"[%{}<>=/.$]|\w{3}_\w{4}|\b[a-z]{3,}_", text.rstrip(".")):  # file_name, user_id
+        return None
+    return mark, letter
 
 
 Compiled = tuple[int, list[Message], int]

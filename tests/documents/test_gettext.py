@@ -41,6 +41,8 @@ def test_translations_are_filled_in() -> None:
         ("A & B", "A & B", "C & D", "C & D"),
         ("Tee &amp; Brot", "Tee &amp; Brot", "tea", "tea"),
         ("file_name", "file_name", "file_name", "file_name"),
+        ("Falsche user_id", "Falsche user_id", "Wrong user_id", "Wrong user_id"),
+        ("R&D im Haus", "R&D im Haus", "R&D in house", "R&D in house"),
         ("  Hund\n", "Hund", "dog", "  dog\n"),
     ],
 )
