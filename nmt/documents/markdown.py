@@ -32,7 +32,7 @@ PREFIX = re.compile(
     r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|:::+[^\n]*\n?|\[![A-Z]{1,20}\][ \t]*\n?"
     r"|(?:!!!|\?\?\?\+?) [a-z]+(?:[ -][a-z]+)*+(?: \"[^\"\n]*\")?[ \t]*(?:\n[ \t]*|\Z)"
 )
-SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|]|\A[-+=:]")
+SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|$]|\A[-+=:]")
 NUMBER = re.compile(r"\A(\d+)(?=[.)])")  # with which a list would begin
 LINK = re.compile(r'<a id="(\d+)" title="([^"]*)">')
 IMAGE = re.compile(r'<img id="(\d+)" alt="([^"]*)" ?/>')

@@ -13,12 +13,15 @@ Kind = Literal["words", "opens", "closes", "mark", "break", "html"]
 KINDS: dict[str, Kind] = {
     "code_inline": "mark",
     "image": "mark",
+    "math": "mark",
     "hardbreak": "break",
     "html_inline": "html",
     "softbreak": "words",
     "text_special": "words",
 }
 BLANKS = re.compile("[ \t\n]+")
+# A formula, nearly as Pandoc reads it: no blank at its inner ends, and no digit after it ($5 and $6).
+FORMULA = re.compile(r"(?<![\w$])(?:\$\$[^$]+\$\$|\$(?!\s)[^$]+(?<![\s\\])\$)(?![\w${])")
 FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,99}\]")
 Rule = Callable[[Any, bool], bool]
 
@@ -50,6 +53,7 @@ def make_parser() -> Any:
         parser.inline.ruler.at(name, partial(locate, rule, note_mark))
     parser.inline.ruler.at("image", partial(locate, rules.image, note_image))
     parser.inline.ruler.at("link", partial(locate, rules.link, note_link))
+    parser.inline.ruler.before("escape", "math", partial(locate, formula, note_mark))
     for name in ("emphasis", "strikethrough"):
         parser.inline.ruler.at(name, partial(locate, getattr(rules, name).tokenize, note_delimiters))
     return parser
@@ -62,6 +66,14 @@ def locate(rule: Rule, note: Callable[[Any, int, list[Any]], None], state: Any, 
     if found and not silent:
         note(state, start, state.tokens[n:])
     return found
+
+
+def formula(state: Any, silent: bool) -> bool:
+    found = FORMULA.match(state.src, state.pos)
+    if found and not silent:
+        state.push("math", "", 0).content = found[0]
+    state.pos = found.end() if found else state.pos
+    return bool(found)
 
 
 def note_mark(state: Any, start: int, tokens: list[Any]) -> None:

@@ -29,6 +29,9 @@ def translated(text: str, *answers: str) -> tuple[str, list[str]]:
             '<a id="1" title="(x)">A <a href="#">B</a></a> D',
             '[A <a href="#">B</a>](u (\\(x\\))) D\n',
         ),
+        ("Es ist $a_1*b*\\{$ für $5\n", "It is <1/> for $5", "It is $a_1*b*\\{$ for $5\n"),
+        ("$5 oder ${A}/${B}\n\n$$\nx = y\n$$\n", "$5 or ${A}/${B}", "$5 or ${A}/${B}\n\n$$\nx = y\n$$\n"),
+        ("Ein Hund\n", "a $x$ dog", "a \\$x\\$ dog\n"),
         ("a <kbd>F1</kbd>\n", "press <kbd>F1</kbd>", "press <kbd>F1</kbd>\n"),
     ],
 )
