@@ -28,7 +28,7 @@ TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 TIMES = re.compile(rf"\s*{TIME}[ \t]*-->[ \t]*{TIME}(?:\s|\Z)")
 STAMP = re.compile(r"<(?:\d+:)?\d\d:\d\d\.\d{3}>")  # the time of a word, in WebVTT
 POSITION = re.compile(r"(?:\{\\[^{}]{0,200}\})*")  # before the text, in SRT
-SPEAKER = re.compile(r"\s*[-–—]")  # each line is somebody else's
+SPEAKER = re.compile(r"[ \t]*[-–—]")  # each line is somebody else's
 SENTENCE_END = re.compile(rf"[{MARKS}:;♪)\]]['\"”’»“]*$")
 WORDS = re.compile(r"(?:<[^<>]*>|[^\s<]|<)+")
 IS_UNSPACED = re.compile(rf"[{UNSPACED}\uff00-\uffef]")
@@ -38,7 +38,7 @@ CHARACTER = re.compile(r"<[^<>]*>|[\u0e40-\u0e44\u0ec0-\u0ec4]?. ?")
 
 @dataclass(frozen=True)
 class Part:
-    """A cue, or the line of one of several speakers in a cue."""
+    """A cue, or what one of several speakers in a cue says."""
 
     start: int
     end: int
@@ -85,17 +85,20 @@ def seconds(time: Sequence[str | None]) -> float:
 
 
 def make_parts(text: str, lines: list[tuple[int, int, int]], begins: float, ends: float) -> Iterator[Part]:
-    """The cue, or its lines if they begin with dashes."""
-    raw = [text[start:end] for start, end, _ in lines]
-    is_dialogue = len(lines) > 1 and any(map(SPEAKER.match, raw))
-    for group in [[line] for line in lines] if is_dialogue else [lines]:
+    """The cue, or what each of its speakers says: from a line that begins with a dash up to the next one."""
+    groups = list[list[tuple[int, int, int]]]()
+    for line in lines:
+        if not groups or SPEAKER.match(text, line[0]):
+            groups.append([])
+        groups[-1].append(line)
+    for group in groups:
         match = POSITION.match(text, group[0][0])
         start, end = match.end() if match else group[0][0], group[-1][1]
         words = text[start:end].strip()
         start = text.index(words, start)
         width = max(WIDTH, *(len(visible(text[a:b])) for a, b, _ in group))
         joined, place = " ".join(words.split()), f"line {group[0][2]}"
-        yield Part(start, start + len(words), joined, len(group), width, place, begins, ends, not is_dialogue)
+        yield Part(start, start + len(words), joined, len(group), width, place, begins, ends, len(groups) == 1)
 
 
 def sentences(parts: Sequence[Part]) -> Iterator[list[Part]]:

@@ -93,3 +93,9 @@ def test_lines_of_srt_after_a_blank_one_are_text_and_notes_of_vtt_are_not() -> N
     assert b"One\n\nmore\n\n2\n00:00:02.500" in document.join([Answer("One"), Answer("more two.")])
     document = read_document(f"WEBVTT\n\n{cues}".encode(), "vtt", Options())
     assert [unit.text for unit in document.units] == ["Eins Zwei."]
+
+
+def test_a_line_without_a_dash_belongs_to_the_speaker_before_it() -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\n- Das ist ein Mann\nmit Hund.\n- Ja.\n"
+    document = read_document(text.encode(), "srt", Options())
+    assert [unit.text for unit in document.units] == ["- Das ist ein Mann mit Hund.", "- Ja."]
