@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
+from nmt.documents.codes import content
 from nmt.documents.office import archive_document, attributes, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.runs import LINE_BREAK, RunReader, written_attribute
@@ -28,6 +29,7 @@ PRESENTATIONS = (".presentation.main+xml", "show.main+xml", "template.main+xml")
 WORKBOOKS = ("sheet.main+xml", "Enabled.main+xml", "template.main+xml")
 CELLS = (".sharedStrings+xml", ".comments+xml", ".drawing+xml", CHART)
 SHEETS = ".worksheet+xml"
+THREADS = ".threadedcomments+xml"
 COLUMNS = (".spreadsheetml.table+xml", ".pivotCacheDefinition+xml")
 
 
@@ -64,7 +66,16 @@ def read_xlsx(data: bytes, options: Options) -> Document:
     # Sheets may have texts that are not among the shared ones; most are large and have none.
     sheets = [name for name in names_of_type(archive, SHEETS) if re.search(b"inlineStr|\0", archive.read(name))]
     names = [*names_of_type(archive, *CELLS), *sheets]
-    return archive_document(archive, {name: text_part(archive.xml(name), options.target, columns) for name in names})
+    parts = {name: text_part(archive.xml(name), options.target, columns) for name in names}
+    parts |= {name: thread(archive.xml(name)) for name in names_of_type(archive, THREADS)}
+    return archive_document(archive, parts)
+
+
+def thread(xml: Xml) -> Document:
+    """Comments that can be answered; those stay that name persons, by the places of their names in the text."""
+    comments = (element for element in xml.root.elements if not element.find("tc:mentions"))
+    texts = (text for comment in comments if (text := comment.find("tc:text")))
+    return xml_document(xml, [Paragraph(xml, content(text)) for text in texts])
 
 
 def names_of_type(archive: Archive, *types: str) -> list[str]:

@@ -25,6 +25,7 @@ PREFIXES = {
     "urn:oasis:names:tc:xliff:document:2.0": "x2",
     "urn:oasis:names:tc:xliff:document:2.2": "x2",
     "MQXliff": "mq",
+    "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments": "tc",
     "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0": "fo",
     "http://purl.org/dc/elements/1.1/": "dc",
     "http://www.idpf.org/2007/opf": "opf",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from nmt.documents.base import Answer, Options, Unit, read_document, translate_document
-from tests.documents.office_samples import EPUB, FILES, OPEN_DOCUMENT, OPTIONS, W, docx, office, run, zipped
+from tests.documents.office_samples import EPUB, FILES, OPEN_DOCUMENT, OPTIONS, WORKBOOK, W, docx, office, run, zipped
 
 PARTS = [
     "<1>", "</1>", "<2/>", "<2>", "</2>", "<3/>", "<br/>", "<br>", "<99>", "<b>", "</b>", "<!--", "]]>", "&",
@@ -109,6 +109,15 @@ def test_slides_and_sheets() -> None:
     assert "WELT HALLO" in sheet
     assert '<f>"Text"&amp;B1</f><v>Text3</v>' in sheet
     assert "<t>Preis</t>" in sheet  # the name of a table's column
+
+
+def test_comments_of_new_workbooks_are_translated_unless_they_name_persons() -> None:
+    space = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
+    named = '<threadedComment><text>@Eva ja</text><mentions><mention startIndex="0"/></mentions></threadedComment>'
+    plain = "<threadedComment><text>Hallo</text></threadedComment>"
+    threads = f'<ThreadedComments xmlns="{space}">{plain}{named}</ThreadedComments>'
+    file = office({**WORKBOOK, "t.xml": ("vnd.ms-excel.threadedcomments", threads)})
+    assert threads.replace("Hallo", "HALLO") in translated(file, "xlsx", "t.xml")
 
 
 def test_texts_have_places() -> None:
