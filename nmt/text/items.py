@@ -82,7 +82,8 @@ PLACEHOLDER = (
     r"|\[\[(?:[^\[\]\s]++|\s[^\[\]\s]++\s)\]\]"
     rf"|{BEFORE_COLON}:(?:[a-z0-9_+-]{{2,}}+:|[a-z][a-z0-9_]++)(?![a-zA-Z0-9_:])"
 )
-ICU = r"\{\s?[a-zA-Z0-9_.]++\s?,\s?(?:plural|select|selectordinal|number|date|time|spellout|ordinal|duration)\s?+[,}]"
+ICU_KIND = "plural|select|selectordinal|choice|number|date|time|spellout|ordinal|duration"
+ICU = rf"\{{\s?[a-zA-Z0-9_.]++\s?,\s?(?:{ICU_KIND})\s?+[,}}]"
 PICTURE_PART = (
     rf"(?:[{PICTURE}]|[©®\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u25ff\u2900-\u297f"
     r"\u2b00-\u2bff\u3030\u303d\u3297\u3299](?=\ufe0f)|[\u231a\u231b\u23e9-\u23f3\u2b1b\u2b1c\u2b50\u2b55])"

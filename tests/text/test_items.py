@@ -31,6 +31,7 @@ ITEMS = {
         "%(name)s", "$NAME", "${NAME}", "__NAME__", "__MY_NAME_2__", "$name", "{ name }", "{0, number}",
         "{0,date,short}",
         "{count, plural, one {# file} other {# {x} files}}",
+        "{0,choice,0#no files|1#one file|1<{0} files}",
         "%1", "%L1", "%n", "%date%", "@name@", "[[x]]", "[[ x ]]",
         '{% include "a b.md" %}', "{%- if x -%}", "{#my-id}", "{{#if x}}", "$t(menu.open)", '$t(x, {"count": 2})',
         "@:menu.open", "@.lower:menu.open-it", "@:(menu.open)",
