@@ -173,8 +173,10 @@ def quotes(reading: Reading, context: Context) -> Out | None:
     line, words = reading.text, context.tokenizer.words
     if words is None or "\t" in line:
         return None
-    # Quotes right around an item belong to it.
+    # Quotes right around an item, and those in an item ({{ "x" }}), belong to it.
     found = [match for match in QUOTED.finditer(line) if any(map(str.isalpha, prose(match[0], reading.user_items)))]
+    inside = {n for item in find_items(line, reading.user_items) for n in range(item.start, item.end)} if found else ()
+    found = [match for match in found if match.start() not in inside]
     signs = {sign for match in found for sign in match[0][0] + context.tokenizer.readable(match[0][0])}
     if not found or not words.signs.isdisjoint(signs):
         return None

@@ -117,6 +117,7 @@ def test_items_follow_the_words_beside_them(tokenizer: Tokenizer, line: str, ord
         ('Der "%s" und „{name}“ laufen.', ""),
         ("Der „kleine Hund läuft.", ""),
         ("Der „kleine“\tHund", ""),
+        ("Der {{ 'kleine' | x }} Hund {% x \"liest\" %}.", ""),
     ],
 )
 def test_only_pairs_of_quotes_around_words_are_taken_off(tokenizer: Tokenizer, line: str, inside: str) -> None:
