@@ -36,3 +36,8 @@ def test_answers_keep_their_style(answer: str, expected: str) -> None:
 def test_a_folded_text_has_as_many_line_breaks_as_its_answer(answer: str) -> None:
     document = read_document(b"a: >-\n  ein\n  Hund\n", "yaml", Options())
     assert yaml.safe_load(document.join([Answer(answer)])) == {"a": answer}
+
+
+def test_formats_of_dates_are_no_text() -> None:
+    document = read_document(b'a: "%d.%m.%Y"\nb: ":day"\nc: "um %H Uhr"\n', "yaml", Options())
+    assert [unit.text for unit in document.units] == ["um %H Uhr"]
