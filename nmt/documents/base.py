@@ -189,9 +189,13 @@ def text_unit(text: str, place: str) -> Unit:
     return Unit(text, "<" in text and is_markup(text, "auto"), place)
 
 
+DATE = re.compile(r"(?:([aAdDEhHmMsSyY])\1{0,3}(?![^\W\d_])|[\W\d_]){1,40}")  # such as dd.MM.yyyy
+
+
 def has_words(text: str) -> bool:
-    """Whether there is something to translate: a letter that is in no address, tag or placeholder."""
-    return any(map(str.isalpha, text)) and any(map(str.isalpha, prose(text)))
+    """Whether there is something to translate: a letter that is in no address, tag or placeholder, nor in the format of
+    a date."""
+    return any(map(str.isalpha, text)) and not DATE.fullmatch(text) and any(map(str.isalpha, prose(text)))
 
 
 def splice(text: str, edits: Iterable[Edit]) -> str:

@@ -39,5 +39,7 @@ def test_a_folded_text_has_as_many_line_breaks_as_its_answer(answer: str) -> Non
 
 
 def test_formats_of_dates_are_no_text() -> None:
-    document = read_document(b'a: "%d.%m.%Y"\nb: ":day"\nc: "um %H Uhr"\n', "yaml", Options())
+    document = read_document(
+        b'a: "%d.%m.%Y"\nb: ":day"\nc: "um %H Uhr"\nd: D. MMMM YYYY\ne: hh:mm a\n', "yaml", Options()
+    )
     assert [unit.text for unit in document.units] == ["um %H Uhr"]
