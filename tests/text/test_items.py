@@ -34,7 +34,7 @@ ITEMS = {
         "{0,choice,0#no files|1#one file|1<{0} files}",
         "%1", "%L1", "%n", "%date%", "@name@", "[[x]]", "[[ x ]]",
         '{% include "a b.md" %}', "{%- if x -%}", "{#my-id}", "{{#if x}}", "$t(menu.open)", '$t(x, {"count": 2})',
-        "%Y", "%-d", "%H", "@:menu.open", "@.lower:menu.open-it", "@:(menu.open)",
+        "{# a b #}", "%Y", "%-d", "%H", "@:menu.open", "@.lower:menu.open-it", "@:(menu.open)",
     ],
     "emoji": [
         "😀",
