@@ -72,6 +72,9 @@ class LaterLogProbs(Sequence[float]):
     def __getitem__(self, place: Any) -> Any:
         return self.all_of_batch()[self.number][place]
 
+    def __reduce__(self) -> Any:
+        return list, ([*self],)  # a copy, or what is sent to another process, is the list: an engine can't be copied
+
 
 class Pace:
     """How much an engine searches in `CALL` seconds, learned as it goes: what bounds a call of the library."""

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import pickle
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -290,6 +291,8 @@ def test_log_probabilities_are_exact_where_the_score_of_the_library_is_not(
         mean = sum(hypothesis.token_log_probs) / len(hypothesis.token_log_probs)
         assert hypothesis.score == pytest.approx(mean, abs=1e-5)
     assert max(abs(searched[ids] - hypothesis.score) for ids, hypothesis in known.items()) > 1e-3
+    for copied in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert [best.token_log_probs for best in copied] == [best.token_log_probs for best in found]
 
 
 @pytest.mark.usefixtures("auto")
