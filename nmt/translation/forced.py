@@ -50,6 +50,8 @@ class ForcedScorer:
         for first in range(0, len(pairs), size or 1):
             portion = pairs[first : first + size]
             try:
+                if stop:
+                    stop.check()
                 found += self.score_portion(portion, stop, known)
             except Late:
                 found += [None] * len(portion)

@@ -12,7 +12,7 @@ import torch
 from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import LEAST
-from nmt.decode.stop import Late, Stop
+from nmt.decode.stop import Late, Stop, Stopped
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS
@@ -137,3 +137,12 @@ def test_a_call_ends_in_time_however_many_lines_it_has(
     assert len(found) == len(lines)
     assert found[-1][0].text == ""
     assert all(best.finished != ("unfinished" in best.flags) for best, *_ in found)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_pairs_are_not_even_read_when_the_time_is_up(backend: Backend, translators: dict[Backend, Translator]) -> None:
+    scorer, stop = translators[backend].scorer(GREEDY), Stop()
+    assert scorer.score([PAIRS[0]] * 40, Looks(1))[-1] is None
+    stop.set()
+    with pytest.raises(Stopped):
+        scorer.score([("", "")], stop)
