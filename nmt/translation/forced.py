@@ -124,13 +124,8 @@ class ForcedScorer:
 
 
 def known_of(translations: Sequence[Translation], search: SearchConfig) -> Known:
-    """What translations tell of scores. The search of CTranslate2 knows its scores less exactly than the
-    log-probabilities of pieces, which it computes when they are asked for."""
-    known: Known = {}
-    for part in (part for translation in translations for part in translation.parts):
-        if (found := part.hypothesis) is UNSEARCHED:
-            continue
-        if not isinstance(found.token_log_probs, list):
-            found = Hypothesis.of(found.ids, list(found.token_log_probs), search)
-        known[tuple(part.source), tuple(found.ids)] = found
-    return known
+    """What translations tell of scores: by their pieces, since searches rank by others, with a repetition penalty or,
+    in CTranslate2, less exact ones."""
+    searched = [part for t in translations for part in t.parts if part.hypothesis is not UNSEARCHED]
+    found = [(tuple(part.source), part.hypothesis.ids, [*part.hypothesis.token_log_probs]) for part in searched]
+    return {(source, tuple(ids)): Hypothesis.of(ids, log_probs, search) for source, ids, log_probs in found}

@@ -8,6 +8,9 @@ import pytest
 import torch
 
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.hypothesis import Hypothesis
+from nmt.reading.request import Part, Translation
+from nmt.translation.forced import known_of
 from nmt.translation.jobs import Scoring
 from nmt.translation.translator import Translator
 from tests.tiny import PAIRS, SHORT, make_model
@@ -131,3 +134,10 @@ def test_scores_that_are_not_numbers_are_an_error(tokenizer: Tokenizer) -> None:
         model.output.weight[7] = torch.nan
     with pytest.raises(ValueError, match="logits are not numbers"):
         Translator(model, tokenizer, SHORT).scorer().score([("Hund", "dog")])
+
+
+def test_a_repetition_penalty_does_not_count_in_scores() -> None:
+    found = Hypothesis([7, 7], -4.0, -3.0, [-1.0, -1.0, -1.0], finished=True)
+    (known,) = known_of([Translation("a a", -4.0, (Part((5,), found),))], SHORT).values()
+    assert known
+    assert known.score == pytest.approx(-3.0 / 3**SHORT.length_penalty)
