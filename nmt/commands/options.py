@@ -249,10 +249,13 @@ def add_search_options(parser: Parser, *names: str) -> None:
 
 
 def require_sampling(search: SearchConfig, options: Options, advice: str = "give --samples N too") -> None:
-    """Raise ValueError for an option of sampling if nothing is sampled."""
-    given = [name for name in ("temperature", "top_k", "top_p", "min_p", "seed") if options.get(name)]
-    named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-    require(bool(search.samples) or not given, f"{named}: used only where translations or texts are sampled; {advice}")
+    """Raise ValueError for an option of sampling if nothing is sampled, and for one of beam search if something is."""
+    names = ["temperature", "top_k", "top_p", "min_p", "seed"]
+    problem = f"where translations or texts are sampled; {advice}"
+    if search.samples:
+        names, problem = ["beam_size", "no_repeat_ngram", "repetition_penalty"], "by beam search, without samples"
+    given = [f"--{name.replace('_', '-')}" for name in names if options.get(name)]
+    require(not given, f"{', '.join(given)}: used only {problem}")
 
 
 def add_backend_option(parser: Parser) -> None:
