@@ -20,7 +20,7 @@ from benchmarks.rows import Row, last_run
 from nmt.data.tokenizer import Tokenizer
 from nmt.translation.translator import Translator
 from tests import forks, pretend
-from tests.tiny import SHORT, Stderr, make_model, make_tokenizer, save_scorer, save_tiny
+from tests.tiny import SHORT, Stderr, make_model, save_scorer, save_tiny
 
 # What `--quick` leaves out: files that train, start commands, import large libraries or search a lot. They take two
 # thirds of the time of one case of each test.
@@ -113,9 +113,9 @@ def stderr_of(request: pytest.FixtureRequest) -> Stderr:
 
 
 @pytest.fixture(scope="session")
-def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    """A tokenizer of the pairs of tests/tiny.py."""
-    return make_tokenizer(tmp_path_factory.mktemp("tokenizer"))
+def tokenizer() -> Tokenizer:
+    """A tokenizer of the pairs of tests/tiny.py, stored: what random models say depends on its pieces."""
+    return Tokenizer.load(Path(__file__).parent / "saved" / "tokenizer")
 
 
 @pytest.fixture(scope="session")

@@ -103,7 +103,7 @@ def test_a_corpus_becomes_a_measured_translator(
     assert translator.facts.least_confidence == pytest.approx(lowest.confidence, abs=3e-4)
     longest = max(map(len, translator.tokenizer.encode_source([source for source, _ in SENTENCES[:20]])))
     assert longest <= translator.facts.longest_source <= longest + 6, "a copy has up to three placeholders"
-    assert "Chosen for 20 pairs: 44 pieces, 1+1 layers of width 16, dropout 0.3; 6 steps" in said
+    assert "Chosen for 20 pairs: 57 pieces, 1+1 layers of width 16, dropout 0.3; 6 steps" in said
     assert "WARNING: 20 training pairs are too few for a translator of any use" in said
     assert "Translating 2 validation sentences, to know when a translation is unsure" in said
     assert "WARNING: 2 of these 2 translations are poor (chrF below 40)" in said

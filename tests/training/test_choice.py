@@ -83,7 +83,7 @@ def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.Captu
     assert train(corpus) == 0
     run, said = corpus.parent / "runs" / "de-en-houses", capsys.readouterr().err
     assert "Timing steps of a model of width 16 on this machine" in said
-    assert "Chosen for 20 pairs: 44 pieces, 1+1 layers of width 16, dropout 0.3; 20 steps" in said
+    assert "Chosen for 20 pairs: 57 pieces, 1+1 layers of width 16, dropout 0.3; 20 steps" in said
     assert "has read all of the text" not in said
     config = load_config(run / "config.yaml")
     assert (config.training.max_steps, config.training.best_metric, config.training.optimizer) == (20, "chrf", "muon")

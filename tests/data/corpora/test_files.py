@@ -453,7 +453,7 @@ def test_no_bytes_crash_reading_and_every_line_is_accounted_for(
     try:
         corpus = load(tmp_path, text=text)
     except ValueError as error:
-        causes = "no usable train (pair|text)|is UTF-(16|32)|is compressed|have numbers|no line has a tab|CR. alone"
+        causes = "no usable train (pair|text)|is UTF-|is compressed|have numbers|no line has a tab|CR. alone|old office"
         assert re.search(causes, str(error))  # noqa: PT017
         return
     ledger = corpus.ledgers["train"]
