@@ -21,6 +21,7 @@ from nmt.text.po import ESCAPES, Entry, charset, read_entries
 
 RULE = re.compile(r"plural\s*=([^;\n]{1,999})")
 MOST_FORMS = 10  # of a plural
+LANGUAGE = re.compile(r"^Language:(.*)$", re.MULTILINE)
 PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
 WRITTEN = {meaning: f"\\{letter}" for letter, meaning in ESCAPES.items()} | {"\\": "\\\\", '"': '\\"'}
 ACCELERATOR = re.compile(r"(?<![&\w])&(?=\w)(?!\w+;)|(?<=\w)&(?=[^\W\d_])(?!\w+;)|(?<!_)_(?=[^\W\d_])")
@@ -95,11 +96,10 @@ def read_po(data: bytes, options: Options) -> Document:
     found = PLURALS.search(header)
     n_plurals = int(found[1]) if found else 2
     rule = RULE.search(header)
-    chosen = list[tuple[Entry, list[Message]]]()
-    for entry in entries:
-        is_done = any(entry.texts[name] for name in entry.answers)
-        if entry.texts["msgid"] and (options.all_entries or not is_done):
-            chosen.append((entry, messages_of(entry, n_plurals, rule[1] if rule else "")))
+    texts = [entry for entry in entries if entry.texts["msgid"]]
+    todo = [entry for entry in texts if options.all_entries or not any(entry.texts[name] for name in entry.answers)]
+    require_language(old if len(todo) < len(texts) else "", options.target)
+    chosen = [(entry, messages_of(entry, n_plurals, rule[1] if rule else "")) for entry in todo]
     units = [text_unit(message.core, f"line {entry.line}") for entry, messages in chosen for message in messages]
 
     notes = list[str]()
@@ -117,9 +117,18 @@ def read_po(data: bytes, options: Options) -> Document:
     return Document(data, units, write, notes)
 
 
+def require_language(header: str, language: str) -> None:
+    """Raise ValueError if translations that would stay are in another language."""
+    stated = LANGUAGE.search(header)
+    found = stated[1].strip() if stated else ""
+    problem = f"the file has translations in {found} by what it says, not in {language}"
+    fits = not found or not language or same_language(found, language)
+    require(fits, f"{problem}: take its template, or translate all entries anew (--all-entries)")
+
+
 def in_language(header: str, language: str) -> str:
     """The header of a catalogue that is, or becomes, one in this language."""
-    stated = re.search(r"^Language:(.*)$", header, re.MULTILINE)
+    stated = LANGUAGE.search(header)
     if not language or not stated or same_language(stated[1].strip(), language):
         return header
     header = f"{header[: stated.start()]}Language: {language.replace('-', '_')}{header[stated.end() :]}"

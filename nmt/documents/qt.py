@@ -8,29 +8,36 @@ from collections.abc import Iterator
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options
-from nmt.documents.gettext import Message, plural_rule, samples
+from nmt.documents.gettext import Message, plural_rule, require_language, samples
 from nmt.documents.office import Slot, attributes, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece
 from nmt.documents.xml_splice import Element, Text, Xml, escape
 from nmt.fields import require
 
+UNUSED = ("vanished", "obsolete")
 SHOWN = 40  # characters of a message that name it in remarks
 
 
 def read(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "one of Qt Linguist", "TS")
-    messages = (element for element in xml.root.walk() if element.name == "message")
+    messages = [element for element in xml.root.walk() if element.name == "message"]
+    is_kept = not options.all_entries and any(is_filled(message) for message in messages)
+    require_language(f"Language: {xml.root.attributes.get('language', '')}" if is_kept else "", options.target)
     slots = [slot for message in messages for slot in slots_of(xml, message, options)]
     values: dict[str, str | None] = {"language": options.target.replace("-", "_")}
     return xml_document(xml, slots, [attributes(xml, xml.root, values)] if options.target else ())
 
 
+def is_filled(message: Element) -> bool:
+    target = message.find("translation")
+    return bool(target and target.attributes.get("type", "") not in UNUSED and target.text.strip())
+
+
 def slots_of(xml: Xml, message: Element, options: Options) -> Iterator[Slot]:
     source, target = message.find("source"), message.find("translation")
-    kind = target.attributes.get("type", "") if target else ""
-    if not source or not target or kind in ("vanished", "obsolete"):
+    if not source or not target or target.attributes.get("type", "") in UNUSED:
         return
-    if target.text.strip() and not options.all_entries:
+    if is_filled(message) and not options.all_entries:
         return
     text = "".join(child.value for child in source.children if isinstance(child, Text))
     forms = [child for child in target.elements if child.name == "numerusform"]

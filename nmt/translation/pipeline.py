@@ -39,6 +39,7 @@ RENAMED: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 SAME = ("length_penalty", "repetition_penalty", "temperature", "top_k", "top_p", "min_p", "seed")
 SAMPLING = ("temperature", "top_k", "top_p", "min_p")
+NO_SAMPLING = {"num_beams": 1, "no_repeat_ngram_size": 0, "repetition_penalty": 1}  # and values that change nothing
 KNOWN = sorted((*RENAMED, *SAME, "do_sample", "early_stopping"))
 TASK = re.compile(r"translation(?:_(?P<source>[\w-]+?)_to_(?P<target>[\w-]+))?")
 NEAR = 0.9  # of the longest translation: sources with more pieces get a warning
@@ -170,6 +171,8 @@ def search_of(arguments: Mapping[str, Any], default: SearchConfig) -> SearchConf
     samples = arguments.get("do_sample", default.samples > 0)
     ignored = "" if samples else ", ".join(name for name in SAMPLING if name in arguments)
     require(not ignored, f"{ignored} is for sampling: add do_sample=True")
+    ignored = ", ".join(n for n, usual in NO_SAMPLING.items() if samples and arguments.get(n, usual) != usual)
+    require(not ignored, f"{ignored} is for beam search: leave out do_sample")
     return replace(default, samples=changes["n_best"] if samples else 0, **changes)
 
 

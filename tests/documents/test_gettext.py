@@ -112,3 +112,24 @@ def test_the_header_of_a_template_gets_its_encoding() -> None:
     written = document.write([Answer("“dog”")]).decode()
     assert "charset=UTF-8" in written
     assert polib.pofile(written).find("Hund").msgstr == "“dog”"
+
+
+@pytest.mark.parametrize(
+    ("format_", "text"),
+    [
+        ("po", 'msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "Dog"\nmsgstr "Hund"\n\nmsgid "Cat"\nmsgstr ""\n'),
+        (
+            "qt",
+            '<TS language="de_DE"><context><message><source>Dog</source><translation>Hund</translation></message>'
+            "<message><source>Cat</source><translation/></message></context></TS>",
+        ),
+    ],
+)
+def test_translations_in_another_language_are_not_mixed_with_new_ones(format_: str, text: str) -> None:
+    with pytest.raises(ValueError, match=r"has translations in de.* not in fr: take its template"):
+        read_document(text.encode(), format_, Options(target="fr"))
+    every = read_document(text.encode(), format_, Options(target="fr", all_entries=True))
+    assert [unit.text for unit in every.units] == ["Dog", "Cat"]
+    assert [unit.text for unit in read_document(text.encode(), format_, Options(target="de")).units] == ["Cat"]
+    empty = text.replace("Hund", "")
+    assert [unit.text for unit in read_document(empty.encode(), format_, Options(target="fr")).units] == ["Dog", "Cat"]

@@ -107,6 +107,7 @@ def test_arguments_of_generate_become_settings_of_search(arguments: dict[str, An
         ({"beam_size": 2}, f"it has {', '.join(KNOWN)}"),
         ({"early_stopping": True}, "early_stopping is True"),
         ({"top_k": 5}, "top_k is for sampling: add do_sample=True"),
+        ({"do_sample": True, "num_beams": 4, "repetition_penalty": 1.2}, "num_beams, repetition_penalty is for beam"),
         ({"num_beams": "4"}, "num_beams is '4': it must be a whole number"),
         ({"num_beams": 2, "num_return_sequences": 3}, "search.n_best is 3"),
     ],
