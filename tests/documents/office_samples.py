@@ -208,7 +208,7 @@ EPUB = {
 }  # fmt: skip
 QT = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE TS>
-<TS version="2.1" language="de_DE"><context><name>Main</name>
+<TS version="2.1" language="en_GB"><context><name>Main</name>
 <message><source>Die Datei &amp;öffnen</source><translation type="unfinished"></translation></message>
 <message numerus="yes"><source>%n Hunde</source><translation type="unfinished"><numerusform></numerusform>\
 <numerusform></numerusform></translation></message>
