@@ -98,7 +98,7 @@ def read_po(data: bytes, options: Options) -> Document:
     rule = RULE.search(header)
     texts = [entry for entry in entries if entry.texts["msgid"]]
     todo = [entry for entry in texts if options.all_entries or not any(entry.texts[name] for name in entry.answers)]
-    require_language(old if len(todo) < len(texts) else "", options.target)
+    require_language(language_of(old) if len(todo) < len(texts) else "", options.target)
     chosen = [(entry, messages_of(entry, n_plurals, rule[1] if rule else "")) for entry in todo]
     units = [text_unit(message.core, f"line {entry.line}") for entry, messages in chosen for message in messages]
 
@@ -117,10 +117,13 @@ def read_po(data: bytes, options: Options) -> Document:
     return Document(data, units, write, notes)
 
 
-def require_language(header: str, language: str) -> None:
-    """Raise ValueError if translations that would stay are in another language."""
+def language_of(header: str) -> str:
     stated = LANGUAGE.search(header)
-    found = stated[1].strip() if stated else ""
+    return stated[1].strip() if stated else ""
+
+
+def require_language(found: str, language: str) -> None:
+    """Raise ValueError if translations that would stay are in another language; empty: unknown."""
     problem = f"the file has translations in {found} by what it says, not in {language}"
     fits = not found or not language or same_language(found, language)
     require(fits, f"{problem}: take its template, or translate all entries anew (--all-entries)")

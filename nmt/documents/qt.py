@@ -22,7 +22,7 @@ def read(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "one of Qt Linguist", "TS")
     messages = [element for element in xml.root.walk() if element.name == "message"]
     is_kept = not options.all_entries and any(is_filled(message) for message in messages)
-    require_language(f"Language: {xml.root.attributes.get('language', '')}" if is_kept else "", options.target)
+    require_language(xml.root.attributes.get("language", "") if is_kept else "", options.target)
     slots = [slot for message in messages for slot in slots_of(xml, message, options)]
     values: dict[str, str | None] = {"language": options.target.replace("-", "_")}
     return xml_document(xml, slots, [attributes(xml, xml.root, values)] if options.target else ())

@@ -17,10 +17,11 @@ from nmt.fields import require
 from nmt.messages import say
 from nmt.vocabulary import SPACE
 
-# Characters that must not become pieces. SentencePiece marks unknown text with U+2585 and skips sentences that have it.
+# Characters that must not become pieces, and the tab, which is between columns. SentencePiece marks unknown text with
+# U+2585, and skips sentences that have it.
 NO_PIECE = re.compile(f"[{SPACE}{STAND_IN}\u2585\t]")
 TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")  # in a message of SentencePiece
-# That SentencePiece takes for a character of text, and for one of its different words; the lesser counts (measured).
+# Bytes of memory for a character of text, and for one of its different words; the lesser sum counts (measured).
 BYTES_A_CHARACTER = {"unigram": (55, 320), "bpe": (80, 80)}
 MOST_LETTERS = 1 << 14  # of a word that a tokenizer learns from
 WORDS_A_LINE = 50  # of the text that SentencePiece reads
