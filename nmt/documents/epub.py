@@ -19,6 +19,7 @@ from nmt.documents.office import Change, archive_document, attributes, xml_docum
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import INVALID, Xml, escape
 from nmt.fields import require
+from nmt.text.languages import new_direction
 from nmt.text.markup import read_tags
 
 NAME = re.compile(r"[^\s<>/]+")
@@ -35,14 +36,14 @@ def read(data: bytes, options: Options) -> Document:
     parts = dict[str, Document]()
     for package in packages:
         xml = archive.xml(package)
-        parts[package] = titles(xml, options.target)
+        parts[package] = titles(xml, options)
         for item in (element.attributes for element in xml.root.walk() if element.name == "opf:item"):
             name = normpath(f"{dirname(package)}/{unquote(item.get('href', ''))}").lstrip("/")
             kind = item.get("media-type")
             if name in archive and kind == "application/xhtml+xml":
                 parts[name] = chapter(archive.read(name), name, options)
             elif name in archive and kind == "application/x-dtbncx+xml":
-                parts[name] = titles(archive.xml(name), options.target)
+                parts[name] = titles(archive.xml(name), options)
     return archive_document(archive, parts)
 
 
@@ -55,15 +56,18 @@ def require_readable(archive: Archive) -> None:
     require(not is_protected, "the book is protected: its chapters are encrypted and can't be read")
 
 
-def titles(xml: Xml, language: str) -> Document:
-    """A package or table of contents: its titles, and the change of its language."""
-    elements = list(xml.root.walk())
+def titles(xml: Xml, options: Options) -> Document:
+    """A package or table of contents: its titles, and the change of its language and direction."""
+    elements, language = list(xml.root.walk()), options.target
     changes = list[Change]()
+    turned = new_direction(options.source, options.target)
     for element in elements if language else ():
         if element.name == "dc:language":
             changes.append((element.start, partial(xml.fill, element, xml.encode(escape(language)))))
         elif "xml:lang" in element.attributes:
             changes.append(attributes(xml, element, {"xml:lang": language}))
+        elif element.name == "opf:spine" and turned:
+            changes.append(attributes(xml, element, {"page-progression-direction": turned}))
     return xml_document(xml, [Paragraph(xml, content(found)) for found in elements if found.name in TITLES], changes)
 
 

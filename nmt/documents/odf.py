@@ -1,7 +1,7 @@
 """Files of OpenDocument (odt, odp, ods): paragraphs are units, with their spans and links as tags.
 
 Also those of headers, footers, notes, comments, tables and shapes. Deleted text, numbers and formulas stay.
-With a target language, it becomes the language of the styles. Source: OpenDocument 1.3, part 3.
+With a target language, it becomes the language of the styles, with its direction. Source: OpenDocument 1.3, part 3.
 """
 
 import re
@@ -13,11 +13,13 @@ from nmt.documents.office import Change, archive_document, attributes, xml_docum
 from nmt.documents.paragraphs import Paragraph, Piece, ruby
 from nmt.documents.xml_splice import Element, Text, Xml
 from nmt.fields import require
+from nmt.text.languages import font_class, new_direction
 
 AROUND = frozenset("text:span text:a text:meta".split())  # noqa: SIM905
 BREAKS = frozenset(("text:tab", "text:line-break"))
 ORDERED = re.compile(r"text:bookmark.*|text:change.*|text:reference-mark.*|.*-(?:start|end)")
 NOT_TEXT = frozenset("float percentage currency date time boolean".split())  # noqa: SIM905
+LANGUAGE = {"western": "fo:{}", "asian": "style:{}-asian", "complex": "style:{}-complex"}
 ENCRYPTED = "the file is encrypted: save it without a password"
 
 
@@ -28,14 +30,14 @@ def read(data: bytes, options: Options) -> Document:
         listed = archive.xml("META-INF/manifest.xml").root.walk()
         require(all(element.name != "manifest:encryption-data" for element in listed), ENCRYPTED)
     names = [name for name in ("content.xml", "styles.xml") if name in archive]
-    return archive_document(archive, {name: text_part(archive.xml(name), options.target) for name in names})
+    return archive_document(archive, {name: text_part(archive.xml(name), options) for name in names})
 
 
-def text_part(xml: Xml, language: str) -> Document:
+def text_part(xml: Xml, options: Options) -> Document:
     unseen = {style.attributes.get("style:name", "") for style in xml.root.walk() if is_unseen(style)}
     found = (element for element in xml.root.walk(is_read) if element.name in ("text:p", "text:h") and is_read(element))
     paragraphs = [Paragraph(xml, joined(xml, list(pieces(element, unseen))), within=element) for element in found]
-    return xml_document(xml, paragraphs, changes(xml, language))
+    return xml_document(xml, paragraphs, changes(xml, options))
 
 
 def is_read(element: Element) -> bool:
@@ -93,14 +95,31 @@ def joined(xml: Xml, found: list[Piece]) -> list[Piece]:
     return kept
 
 
-def changes(xml: Xml, language: str) -> Iterator[Change]:
-    """The styles with a language get another one. Cells that have their text a second time, as a value, lose the value:
-    it would hide the translation."""
-    code, _, country = language.replace("_", "-").partition("-")
+def changes(xml: Xml, options: Options) -> Iterator[Change]:
+    """The styles with a language get another one, and styles turn to another direction. Cells that have their text a
+    second time, as a value, lose the value: it would hide the translation."""
+    code, _, country = options.target.replace("_", "-").partition("-")
+    name = LANGUAGE[font_class(options.target)]
+    language = {name.format("language"): code, name.format("country"): country or "none"}
+    turned = new_direction(options.source, options.target)
     for element in xml.root.walk():
         values = element.attributes
         is_style = element.name == "style:text-properties" and values.get("fo:language", "zxx") not in ("zxx", "none")
-        if language and is_style:
-            yield attributes(xml, element, {"fo:language": code, "fo:country": country or "none"})
+        if code and is_style:
+            yield attributes(xml, element, language)
+        elif turned and (new := turned_style(element, turned)):
+            yield attributes(xml, element, new)
         elif "office:string-value" in values and "table:formula" not in values:
             yield attributes(xml, element, {"office:string-value": None})
+
+
+def turned_style(element: Element, direction: str) -> dict[str, str | None]:
+    """The attributes of a style in another direction: the default of paragraphs, and what states one, or a side."""
+    values, new = element.attributes, dict[str, str | None]()
+    around = element.parent.attributes if element.parent and element.parent.name == "style:default-style" else {}
+    is_default = element.name == "style:paragraph-properties" and around.get("style:family") == "paragraph"
+    if is_default or values.get("style:writing-mode") in ("lr-tb", "lr", "rl-tb", "rl"):
+        new["style:writing-mode"] = "rl-tb" if direction == "rtl" else "lr-tb"
+    if values.get("fo:text-align") in ("left", "right"):
+        new["fo:text-align"] = "start" if (values["fo:text-align"] == "left") == (direction == "rtl") else "end"
+    return new

@@ -56,7 +56,8 @@ def xml_document(xml: Xml, slots: Iterable[Slot | Paragraph], changes: Iterable[
     def write(answers: Sequence[Answer]) -> bytes:
         xml.edits.clear()
         pairs = zip(slots, answers, strict=True)
-        edits: list[Change] = [*changes, *((slot.start, partial(put, slot, answer)) for slot, answer in pairs)]
+        # Of edits at one place, that of the text is first: others may put something before it.
+        edits: list[Change] = [*((slot.start, partial(put, slot, answer)) for slot, answer in pairs), *changes]
         for _, edit in sorted(edits, key=lambda edit: edit[0], reverse=True):
             edit()
         return still_xml(xml.data, xml.result(), xml.name)

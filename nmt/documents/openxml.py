@@ -1,19 +1,22 @@
 """Files of Word, PowerPoint and Excel (Office Open XML): paragraphs are units, with their formatting as tags.
 
-With a target language, changed words are marked to be in it. Source: ECMA-376, part 1, sections 17 to 21.
+With a target language, changed words are marked to be in it, and the file turns to its direction.
+Source: ECMA-376, part 1, sections 17 to 21.
 """
 
 import re
 from collections.abc import Collection
 
+from nmt.documents import direction
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
 from nmt.documents.codes import content
 from nmt.documents.office import archive_document, attributes, xml_document
 from nmt.documents.paragraphs import Paragraph
-from nmt.documents.runs import LINE_BREAK, RunReader, written_attribute
+from nmt.documents.runs import LANG, LINE_BREAK, RunReader, written_attribute
 from nmt.documents.xml_splice import Element, Xml
 from nmt.fields import require
+from nmt.text.languages import font_class, new_direction
 
 TEXTS = frozenset(("w:p", "a:p", "x:si", "x:is", "x:text"))
 CHART = ".drawingml.chart+xml"
@@ -25,11 +28,13 @@ SLIDES = (
     *(".presentationml.slide+xml", ".presentationml.notesSlide+xml"),
     *(".drawingml.diagramData+xml", ".drawingml.diagramDrawing+xml", CHART),
 )
+MASTERS = (".presentationml.slideMaster+xml", ".presentationml.slideLayout+xml", ".presentationml.notesMaster+xml")
 PRESENTATIONS = (".presentation.main+xml", "show.main+xml", "template.main+xml")
 WORKBOOKS = ("sheet.main+xml", "Enabled.main+xml", "template.main+xml")
 CELLS = (".sharedStrings+xml", ".comments+xml", ".drawing+xml", CHART)
 SHEETS = ".worksheet+xml"
 THREADS = ".threadedcomments+xml"
+INLINE = re.compile(b"inlineStr|\0")
 COLUMNS = (".spreadsheetml.table+xml", ".pivotCacheDefinition+xml")
 
 
@@ -39,11 +44,12 @@ def read_docx(data: bytes, options: Options) -> Document:
     archive = Archive(data, options.zip)
     files = {name: archive.xml(name) for name in names_of_type(archive, *WORD)}
     require(any(xml.root.name == "w:document" for xml in files.values()), "the file isn't a Word document")
-    parts = {name: text_part(xml, options.target) for name, xml in files.items()}
+    parts = {name: text_part(xml, options) for name, xml in files.items()}
     for name in names_of_type(archive, WORD_STYLES) if options.target else ():
         xml = archive.xml(name)
-        found = [element for element in xml.root.walk() if element.name == "w:lang" and "w:val" in element.attributes]
-        values = [{written_attribute(xml, element, "val"): options.target} for element in found]
+        found = [element for element in xml.root.walk() if element.name == "w:lang" and element.attributes]
+        kind = LANG[font_class(options.target)]
+        values = [{written_attribute(xml, element, kind): options.target} for element in found]
         parts[name] = xml_document(xml, (), [attributes(xml, *pair) for pair in zip(found, values, strict=True)])
     return archive_document(archive, parts)
 
@@ -52,8 +58,12 @@ def read_pptx(data: bytes, options: Options) -> Document:
     """Slides, notes, tables, diagrams and titles of charts."""
     archive = Archive(data, options.zip)
     require(bool(names_of_type(archive, *PRESENTATIONS)), "the file isn't a presentation")
-    names = names_of_type(archive, *SLIDES)
-    return archive_document(archive, {name: text_part(archive.xml(name), options.target) for name in names})
+    parts = {name: text_part(archive.xml(name), options) for name in names_of_type(archive, *SLIDES)}
+    turned = new_direction(options.source, options.target)
+    for name in names_of_type(archive, *MASTERS, *PRESENTATIONS) if turned else ():
+        xml = archive.xml(name)
+        parts[name] = xml_document(xml, (), direction.changes(xml, turned))
+    return archive_document(archive, parts)
 
 
 def read_xlsx(data: bytes, options: Options) -> Document:
@@ -64,9 +74,10 @@ def read_xlsx(data: bytes, options: Options) -> Document:
     elements = (element for name in names_of_type(archive, *COLUMNS) for element in archive.xml(name).root.walk())
     columns = {tidied(element.attributes["name"]) for element in elements if "name" in element.attributes}
     # Sheets may have texts that are not among the shared ones; most are large and have none.
-    sheets = [name for name in names_of_type(archive, SHEETS) if re.search(b"inlineStr|\0", archive.read(name))]
+    turns = bool(new_direction(options.source, options.target))
+    sheets = [name for name in names_of_type(archive, SHEETS) if turns or INLINE.search(archive.read(name))]
     names = [*names_of_type(archive, *CELLS), *sheets]
-    parts = {name: text_part(archive.xml(name), options.target, columns) for name in names}
+    parts = {name: text_part(archive.xml(name), options, columns) for name in names}
     parts |= {name: thread(archive.xml(name)) for name in names_of_type(archive, THREADS)}
     return archive_document(archive, parts)
 
@@ -86,14 +97,16 @@ def names_of_type(archive: Archive, *types: str) -> list[str]:
     return [name for name in archive.members if found.get(name, "").endswith(types)]
 
 
-def text_part(xml: Xml, language: str, kept: Collection[str] = ()) -> Document:
+def text_part(xml: Xml, options: Options, kept: Collection[str] = ()) -> Document:
     """A file with paragraphs of Word or of drawings, or with texts of cells; those in `kept` stay."""
-    reader = RunReader(xml, language)
+    turned = new_direction(options.source, options.target)
+    reader = RunReader(xml, options.target, turned)
     found = [element for element in xml.root.walk() if element.name in TEXTS]
     texts = [element for element in found if not kept or tidied(shown(element)) not in kept]
     within = [element if element.name.startswith("x:") else None for element in texts]  # readings (x:rPh) are dropped
     pairs = zip(texts, within, strict=True)
-    return xml_document(xml, [Paragraph(xml, reader.pieces(text), within=cell) for text, cell in pairs])
+    paragraphs = [Paragraph(xml, reader.pieces(text), within=cell) for text, cell in pairs]
+    return xml_document(xml, paragraphs, direction.changes(xml, turned) if turned else ())
 
 
 def shown(element: Element) -> str:

@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from nmt.documents import direction
 from nmt.documents.paragraphs import DEEPEST, Piece, Spans, Style, lines, nests, ruby, spans_of
 from nmt.documents.xml_splice import Element, Xml
+from nmt.text.languages import font_class
 
 # Elements whose contents are words of the paragraph around them.
 AROUND = frozenset("w:hyperlink w:ins w:moveTo w:smartTag w:customXml w:sdt w:dir w:bdo".split())  # noqa: SIM905
@@ -20,6 +22,8 @@ NOT_CONTENT = frozenset("w:pPr a:pPr a:endParaRPr w:rPr a:rPr x:rPr x:phoneticPr
 BREAKS = frozenset("w:tab w:br w:cr w:ptab a:br".split())  # noqa: SIM905
 # Parts of formatting that nobody sees: language, spelling state, editing session.
 UNSEEN = frozenset(("w:lang", "w:noProof"))
+SWITCHES = ("w:rtl", "w:cs")  # of the direction
+LANG = {"western": "val", "asian": "eastAsia", "complex": "bidi"}  # attributes of w:lang
 UNSEEN_ATTRIBUTES = re.compile(r"\s(?:lang|altLang|dirty|err|smtClean|noProof|bmk)\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 # For which script Word chooses the font of characters that several have, such as quotes.
 HINT = re.compile(rb"<\w+:rFonts\s+\w+:hint=\"\w+\"\s*/>|\s\w+:hint=\"\w+\"")
@@ -33,6 +37,8 @@ class RunReader:
     xml: Xml
     language: str = ""
     """The language that changed words are marked to be in; empty: as before."""
+    direction: str = ""
+    """The direction of changed words (rtl or ltr); empty: as before."""
 
     def pieces(self, paragraph: Element) -> list[Piece]:
         """The pieces of a paragraph, in order."""
@@ -92,7 +98,7 @@ class RunReader:
     def style(self, run: Element, properties: Element | None, text: Element) -> Style:
         """How words of a run are written."""
         before, after = self.around_text(text)
-        key, raw = (self.key(properties), self.formatting(properties)) if properties else (b"", b"")
+        key, raw = (self.key(properties) if properties else b""), self.formatting(run, properties)
         head, end = self.xml.data[run.start : run.inner], self.xml.data[run.inner_end : run.end]
         return Style(key, head + raw + before, after + end)
 
@@ -103,19 +109,28 @@ class RunReader:
 
     def key(self, properties: Element) -> bytes:
         """The formatting without what nobody sees."""
-        kept = [self.xml.data[child.start : child.end] for child in properties.elements if child.name not in UNSEEN]
+        unseen = (*UNSEEN, *SWITCHES) if self.direction else UNSEEN
+        kept = [self.xml.data[child.start : child.end] for child in properties.elements if child.name not in unseen]
         attributes = UNSEEN_ATTRIBUTES.sub("", self.xml.tag(properties)).rstrip("/> ").partition(" ")[2]
         return self.xml.encode(attributes) + HINT.sub(b"", b"".join(kept))
 
-    def formatting(self, properties: Element) -> bytes:
-        """The formatting, with another language if it has one."""
-        xml, is_drawn = self.xml, properties.name == "a:rPr" and "lang" in properties.attributes
-        marked = properties if is_drawn else properties.find("w:lang")
-        if not self.language or not marked:
-            return xml.data[properties.start : properties.end]
-        name = written_attribute(xml, marked, "lang" if is_drawn else "val")
-        tag = xml.with_attributes(marked, {name: self.language})
-        return xml.data[properties.start : marked.start] + tag + xml.data[marked.inner : properties.end]
+    def formatting(self, run: Element, properties: Element | None) -> bytes:
+        """The formatting, in another direction, and in another language if it has one."""
+        xml, new = self.xml, dict[str, bytes]()
+        lang = properties.find("w:lang") if properties else None
+        if self.language and lang:
+            name = written_attribute(xml, lang, LANG[font_class(self.language)])
+            new["w:lang"] = xml.with_attributes(lang, {name: self.language}) + xml.data[lang.inner : lang.end]
+        if self.direction and run.name == "w:r" and (properties or self.direction == "rtl"):
+            return direction.properties(xml, run, properties, "w:rPr", "w:rtl", self.direction == "rtl", new)
+        if not properties:
+            return b""
+        tag = xml.data[properties.start : properties.inner]
+        if self.language and properties.name == "a:rPr" and "lang" in properties.attributes:
+            tag = xml.with_attributes(properties, {written_attribute(xml, properties, "lang"): self.language})
+        if lang and new:
+            return xml.data[properties.start : lang.start] + new["w:lang"] + xml.data[lang.end : properties.end]
+        return tag + xml.data[properties.inner : properties.end]
 
 
 def fields(pieces: list[Piece]) -> list[Piece]:

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from nmt.fields import require
 
@@ -73,6 +73,10 @@ SCRIPTS = {
 }
 BY_LANGUAGE = {code: frozenset(scripts.split()) for scripts, codes in SCRIPTS.items() for code in codes.split()}
 LATIN = frozenset(("LATIN",))
+FROM_RIGHT = frozenset(("ARABIC", "HEBREW", "THAANA"))
+EAST_ASIAN = frozenset("CJK HIRAGANA KATAKANA HANGUL BOPOMOFO YI".split())  # noqa: SIM905
+INDIC = "BENGALI DEVANAGARI GUJARATI GURMUKHI KANNADA MALAYALAM ORIYA SINHALA TAMIL TELUGU"
+COMPLEX = FROM_RIGHT.union(INDIC.split(), ("KHMER", "LAO", "MYANMAR", "THAI", "TIBETAN"))
 # Of ISO 15924, by their codes: those in SCRIPTS, and those of several.
 TAGS = (
     "Arab=ARABIC Armn=ARMENIAN Beng=BENGALI Bopo=BOPOMOFO Cans=CANADIAN Cyrl=CYRILLIC Deva=DEVANAGARI Ethi=ETHIOPIC "
@@ -147,7 +151,20 @@ def scripts_of(code: str) -> frozenset[str]:
 
 def is_from_right(code: str) -> bool:
     """Whether a language is written from right to left."""
-    return bool(scripts_of(code) & {"ARABIC", "HEBREW", "THAANA"})
+    return bool(scripts_of(code) & FROM_RIGHT)
+
+
+def new_direction(source: str, target: str) -> Literal["", "rtl", "ltr"]:
+    """The direction that a translation is written in; empty if it is that of the source."""
+    from_right = is_from_right(target)
+    return "" if is_from_right(source) == from_right else "rtl" if from_right else "ltr"
+
+
+def font_class(code: str) -> Literal["western", "asian", "complex"]:
+    """Which of its three languages and fonts an office program uses for text in a language. Source: ECMA-376, part 1,
+    section 17.3.2.26, and OpenDocument 1.3, part 3, section 20.190 and after."""
+    scripts = scripts_of(code)
+    return "asian" if scripts & EAST_ASIAN else "complex" if scripts & COMPLEX else "western"
 
 
 @lru_cache(maxsize=1 << 16)

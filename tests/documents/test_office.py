@@ -10,7 +10,22 @@ import pytest
 from hypothesis import strategies as st
 
 from nmt.documents.base import Answer, Options, Unit, read_document, translate_document
-from tests.documents.office_samples import EPUB, FILES, OPEN_DOCUMENT, OPTIONS, WORKBOOK, W, docx, office, run, zipped
+from tests.documents.office_samples import (
+    CONTENT,
+    EPUB,
+    FILES,
+    HEAD,
+    OPEN_DOCUMENT,
+    OPTIONS,
+    SLIDE,
+    WORKBOOK,
+    A,
+    W,
+    docx,
+    office,
+    run,
+    zipped,
+)
 
 PARTS = [
     "<1>", "</1>", "<2/>", "<2>", "</2>", "<3/>", "<br/>", "<br>", "<99>", "<b>", "</b>", "<!--", "]]>", "&",
@@ -210,3 +225,71 @@ def test_elements_of_a_book_go_on_over_line_breaks() -> None:
 def test_other_files_get_a_sentence(format_name: str, data: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_document(data, format_name, Options(target="en"))
+
+
+def turned(data: bytes, format_name: str, member: str, source: str = "de", target: str = "he") -> str:
+    result = translate_document(data, format_name, shouted, Options(source=source, target=target))
+    return xml_files(result)[member].decode()
+
+
+def test_word_files_turn_to_the_direction_of_the_translation_and_back() -> None:
+    properties = '<w:pPr><w:keepNext/>{}<w:jc w:val="left"/></w:pPr>'
+    texts = [run("fett", '<w:b/><w:sz w:val="24"/><w:lang w:val="de"/>'), run(" und "), run("12", "<w:cs/>")]
+    table = '<w:tbl><w:tblPr><w:tblStyle w:val="T"/>{}<w:tblW w:w="0"/></w:tblPr><w:p><w:r><w:t>Zelle</w:t></w:r></w:p>'
+    body = f"<w:p>{properties.format('')}{''.join(texts)}</w:p><w:p/>{table.format('')}</w:tbl>"
+    file = docx("", header1=f"<w:hdr {W}>{body}</w:hdr>", styles=f'<w:styles {W}><w:lang w:val="de"/></w:styles>')
+    there = turned(file, "docx", "word/header1.xml")
+    assert properties.format("<w:bidi/>") in there
+    bold = '<w:b/><w:bCs/><w:sz w:val="24"/><w:szCs w:val="24"/><w:rtl/><w:lang w:val="de" w:bidi="he"/>'
+    assert f'<w:r><w:rPr>{bold}</w:rPr><w:t xml:space="preserve">FETT</w:t></w:r>' in there
+    assert '<w:r><w:rPr><w:rtl/></w:rPr><w:t xml:space="preserve">12 UND </w:t></w:r>' in there
+    assert (
+        table.format("<w:bidiVisual/>").partition("<w:p>")[0] + "<w:p><w:pPr><w:bidi/></w:pPr><w:r><w:rPr><w:rtl/>"
+        in there
+    )
+    assert "<w:p/>" in there
+    whole = translate_document(file, "docx", shouted, Options(source="de", target="he"))
+    assert b'<w:lang w:val="de" w:bidi="he"/>' in xml_files(whole)["word/styles.xml"]
+    back = turned(whole, "docx", "word/header1.xml", "he", "de")
+    assert not re.search("w:bidi/|w:bidiVisual", back)
+    assert back.count("w:rtl") == 1  # of the cell, whose text is the same in both languages
+    assert properties.format("") in back
+    assert "rtl" not in turned(file, "docx", "word/header1.xml", target="ja")
+    assert 'w:eastAsia="ja"' in turned(file, "docx", "word/header1.xml", target="ja")
+    assert "w:bidi/" not in turned(file, "docx", "word/header1.xml", "he", "ar")
+
+
+def test_slides_sheets_texts_and_books_turn_to_the_direction_of_the_translation() -> None:
+    slide = SLIDE.replace("</p:sld>", '<a:p><a:pPr algn="l"/><a:r><a:t>Ja</a:t></a:r></a:p></p:sld>')
+    kind = "openxmlformats-officedocument.presentationml."
+    styles = f'<x {A}><a:lvl1pPr algn="l" rtl="0"/><a:lvl2pPr algn="ctr"/><a:defPPr/></x>'
+    shows = {"p.xml": (f"{kind}presentation.main", styles), "s.xml": (f"{kind}slide", slide)}
+    there = turned(office(shows), "pptx", "s.xml")
+    assert '<a:p><a:pPr rtl="1"/><a:r><a:rPr lang="he"' in there
+    assert '<a:pPr algn="r" rtl="1"/><a:r><a:t>JA' in there
+    assert '<a:lvl1pPr algn="r" rtl="1"/><a:lvl2pPr algn="ctr" rtl="1"/><a:defPPr rtl="1"/>' in turned(
+        office(shows), "pptx", "p.xml"
+    )
+    back = turned(office({**shows, "s.xml": (f"{kind}slide", there.removeprefix(HEAD))}), "pptx", "s.xml", "he", "de")
+    assert '<a:pPr algn="l" rtl="0"/>' in back
+    assert 'rtl="1"' not in back
+    assert "rtl" not in turned(office(shows), "pptx", "s.xml", target="en")
+
+    sheet = WORKBOOK["xl/worksheets/sheet1.xml"]
+    view = sheet[1].replace("<sheetData>", '<sheetViews><sheetView workbookViewId="0"/></sheetViews><sheetData>')
+    book = office({**WORKBOOK, "xl/worksheets/sheet1.xml": (sheet[0], view)})
+    assert '<sheetView workbookViewId="0" rightToLeft="1"/>' in turned(book, "xlsx", "xl/worksheets/sheet1.xml")
+
+    default = '<style:default-style style:family="paragraph"><style:paragraph-properties fo:text-align="left"/>'
+    style = f'{default}<style:text-properties fo:language="de" fo:country="DE"/></style:default-style>'
+    text = CONTENT.replace("<office:automatic-styles>", f"<office:automatic-styles>{style}")
+    there = turned(zipped({"content.xml": text}), "odt", "content.xml")
+    assert '<style:paragraph-properties fo:text-align="start" style:writing-mode="rl-tb"/>' in there
+    assert 'style:language-complex="he" style:country-complex="none"' in there
+    back = turned(zipped({"content.xml": there}), "odt", "content.xml", "he", "de")
+    assert '<style:paragraph-properties fo:text-align="start" style:writing-mode="lr-tb"/>' in back
+
+    package = EPUB["O/p.opf"].replace("</package>", "<spine/></package>")
+    assert '<spine page-progression-direction="rtl"/>' in turned(
+        zipped({**EPUB, "O/p.opf": package}), "epub", "O/p.opf"
+    )
