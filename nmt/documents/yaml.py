@@ -24,6 +24,20 @@ BLOCK = re.compile(r"[|>][^\r\n]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n))*( *)")
 RESOLVER = yaml.SafeLoader("")
 
 
+class Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
+    """Reads Ruby's symbols in brackets too, [:year, :month], as Rails writes them and its own parser reads them."""
+
+    def check_plain(self) -> bool:
+        return super().check_plain() or self.is_symbol()
+
+    def check_value(self) -> bool:
+        return super().check_value() and not self.is_symbol()
+
+    def is_symbol(self) -> bool:
+        is_key = self.flow_level in self.possible_simple_keys  # of which the colon would be
+        return bool(self.flow_level) and not is_key and self.peek() == ":" and self.peek(1).isalpha()
+
+
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     slots, roots = list[Slot](), list[yaml.ScalarEvent]()
@@ -63,7 +77,7 @@ def scalars(text: str, roots: list[yaml.ScalarEvent]) -> Iterator[tuple[yaml.Sca
     the outermost mapping."""
     # Of each collection around: whether it is a mapping, whether it is written in brackets, the last key.
     opened: list[tuple[bool, bool, str | None]] = []
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for event in yaml.parse(text, Loader=Loader):
         is_mapping, in_flow, key = opened[-1] if opened else (False, False, "")
         if isinstance(event, yaml.CollectionEndEvent):
             opened.pop()

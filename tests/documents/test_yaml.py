@@ -43,3 +43,10 @@ def test_formats_of_dates_are_no_text() -> None:
         b'a: "%d.%m.%Y"\nb: ":day"\nc: "um %H Uhr"\nd: D. MMMM YYYY\ne: hh:mm a\n', "yaml", Options()
     )
     assert [unit.text for unit in document.units] == ["um %H Uhr"]
+
+
+def test_symbols_of_ruby_are_read_in_brackets_and_are_no_text() -> None:
+    text = 'order: [ :year, :month, {"a":"Tag", b: :day} ]\nlist:\n- :day\n'
+    document = read_document(text.encode(), "yaml", Options())
+    assert [unit.text for unit in document.units] == ["Tag"]
+    assert document.join([Answer("day")]).decode() == text.replace("Tag", "day")
