@@ -7,7 +7,7 @@ Sources: Unicode CLDR, "Language Plural Rules"; ICU, "Formatting Messages".
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import NamedTuple, TypeVar
@@ -27,7 +27,9 @@ MOST = 64  # forms of a message, and choices around them
 HEAD = re.compile(r"\{\s*+[\w.]++\s*+,\s*+(plural|selectordinal|select)\s*+,\s*+(?:offset:\d++\s*+)?")
 KEY = re.compile(r"\s*+(=\d++|[\w-]++)\s*+\{")
 END = re.compile(r"\s*+\}")
-SIGN = re.compile(r"%(?:\d\$)?(?:l{0,2}|h{1,2}|q|z)[diu]|%n|%@")  # of the number, in programs
+# The number, in programs.
+SIGN = re.compile(r"%(?:\d\$)?(?:l{0,2}|h{1,2}|q|z)[diu]|%n|%@|%\{count\}|\{\{-?\s*+count\s*+\}\}")
+OTHER = re.compile("(|.*_)other", re.DOTALL)
 
 
 class Sample(NamedTuple):
@@ -188,19 +190,35 @@ def with_forms(document: Document, options: Options) -> Document:
     return Document(document.data, units, write, document.notes)
 
 
+def new_forms(names: Collection[str], other: str, language: str, ordinal: bool = False) -> Iterator[tuple[str, Leaf]]:
+    """The classes that the target language has more than `names`, each with the form for others as its text."""
+    sign = SIGN.search(other)
+    for name, sample in numbers(language, ordinal).items() if language else ():
+        if name not in names:
+            yield name, leaf(other, sample, sign[0] if sign else "")
+
+
+def new_keys(texts: Mapping[str, str], keys: Container[str], language: str) -> Iterator[tuple[str, str, Leaf]]:
+    """The forms that a mapping lacks whose keys are classes, as in Rails (one, other), or end with them, as in i18next
+    (KEY_one, KEY_other): the key of the form for others, the new key, and its text. `texts`: those to translate."""
+    for key, text in texts.items():
+        match = OTHER.fullmatch(key)
+        if match and (SIGN.search(text) or f"{match[1]}one" in keys):
+            names = {name for name in CLASSES if match[1] + name in keys}
+            for name, form in new_forms(names, text, language, match[1].endswith("_ordinal_")):
+                yield key, match[1] + name, form
+
+
 def added_forms(items: Mapping[str, tuple[Element, Paragraph]], language: str, shape: str) -> Iterator[Slot]:
     """The slots of forms that the target language has more than the file, after the last one. `items`: the elements of
     the forms, in order; `shape`: the new ones, with their class and text."""
     other = items["other"][1] if "other" in items else None
-    if not other or not other.unit or other.unit.markup or not language:
+    if not other or not other.unit or other.unit.markup:
         return
     *_, (last, _) = items.values()
-    for name, sample in reversed(numbers(language).items()):
-        if name not in items:
-            sign = SIGN.search(other.unit.text)
-            form = leaf(other.unit.text, sample, sign[0] if sign else "")
-            unit = replace(other.unit, text=form.text, place=f"{other.unit.place}, {name}")
-            yield Slot(last.end, unit, partial(put_form, other, last, form, shape.replace("NAME", name)))
+    for name, form in reversed([*new_forms(items, other.unit.text, language)]):
+        unit = replace(other.unit, text=form.text, place=f"{other.unit.place}, {name}")
+        yield Slot(last.end, unit, partial(put_form, other, last, form, shape.replace("NAME", name)))
 
 
 def put_form(other: Paragraph, last: Element, form: Leaf, shape: str, answer: Answer) -> None:

@@ -6,12 +6,15 @@ have it. With columns, only the values of keys with these names are units.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import yaml
 
 from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
+from nmt.documents.plurals import Leaf, new_keys
 from nmt.fields import require
 from nmt.text.edits import Edit
 
@@ -38,23 +41,66 @@ class Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
         return bool(self.flow_level) and not is_key and self.peek() == ":" and self.peek(1).isalpha()
 
 
+class Value(NamedTuple):
+    """A value that is no collection."""
+
+    event: yaml.ScalarEvent
+    key: str
+    """Its key, or that of the list that it is in."""
+    in_flow: bool
+    """Whether it is in brackets."""
+    key_event: yaml.ScalarEvent | None
+    """Of a value in a mapping."""
+    mapping: int
+    """Where the collection around begins."""
+
+
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     slots, roots = list[Slot](), list[yaml.ScalarEvent]()
+    mappings, translated = dict[int, dict[str, Value]](), set[int]()
     try:
-        for event, key, in_flow in scalars(source.text, roots):
-            value = event.value.rstrip("\n") if event.style in ("|", ">") else event.value
-            if is_string(event) and has_words(value) and (not options.columns or key in options.columns):
+        for value in scalars(source.text, roots):
+            event, key, in_flow, key_event, mapping = value
+            text = event.value.rstrip("\n") if event.style in ("|", ">") else event.value
+            if is_string(event) and has_words(text) and (not options.columns or key in options.columns):
                 start, end = event.start_mark.index, event.end_mark.index
                 match = PROPERTIES.match(source.text, start, end)
                 start = match.end() if match else start
                 write = partial(written, event, in_flow, source.text[start:end])
-                slots.append(Slot(start, end, text_unit(value, f"line {event.start_mark.line + 1}"), write))
+                slots.append(Slot(start, end, text_unit(text, f"line {event.start_mark.line + 1}"), write))
+                translated.add(event.start_mark.index)
+            if key_event:
+                mappings.setdefault(mapping, {})[key] = value
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1} is" if mark else "the file is"
         raise ValueError(f"{place} not valid YAML: {getattr(error, 'problem', None) or 'wrong characters'}") from None
+    for values in mappings.values():
+        slots += more_forms(source.text, values, translated, options.target)
     return text_document(source, slots, [*root_edits(roots, options)] if len(roots) == 1 else ())
+
+
+def more_forms(text: str, values: Mapping[str, Value], translated: Container[int], language: str) -> Iterator[Slot]:
+    """The plural forms that the target language has more than a mapping, before its form for other numbers.
+    `translated`: where the values that are units begin."""
+    read = {key: value.event for key, value in values.items() if value.event.start_mark.index in translated}
+    texts = {key: event.value.rstrip("\n") for key, event in read.items()}
+    for key, name, form in new_keys(texts, values, language):
+        in_flow, key_event = values[key].in_flow, values[key].key_event
+        assert key_event
+        start, column = key_event.start_mark.index, key_event.start_mark.column
+        around = text[max(0, start - DEEPEST) : start + DEEPEST]
+        if re.search(r"\?\s+\Z", around[: min(start, DEEPEST)]):
+            continue  # ? KEY
+        after = ", " if in_flow else ("\r\n" if "\r\n" in around else "\n") + column * " "
+        head = f"{json.dumps(name) if key_event.style else name}: "
+        place = f"line {key_event.start_mark.line + 1}, {name.rpartition('_')[2]}"
+        yield Slot(start, start, text_unit(form.text, place), partial(new_form, head, read[key], in_flow, form, after))
+
+
+def new_form(head: str, other: yaml.ScalarEvent, in_flow: bool, form: Leaf, after: str, text: str) -> str:
+    return f"{head}{written(other, in_flow, '', form.write(text))}{after}"
 
 
 def root_edits(roots: Sequence[yaml.ScalarEvent], options: Options) -> Iterator[Edit]:
@@ -72,27 +118,39 @@ def is_string(event: yaml.ScalarEvent) -> bool:
     return not event.implicit[0] or RESOLVER.resolve(yaml.ScalarNode, event.value, (True, False)).endswith(":str")
 
 
-def scalars(text: str, roots: list[yaml.ScalarEvent]) -> Iterator[tuple[yaml.ScalarEvent, str, bool]]:
-    """The values that aren't collections, with their keys, and whether they are in brackets. `roots` gets the keys of
-    the outermost mapping."""
-    # Of each collection around: whether it is a mapping, whether it is written in brackets, the last key.
-    opened: list[tuple[bool, bool, str | None]] = []
+@dataclass
+class Around:
+    """A collection that is being read."""
+
+    is_mapping: bool
+    in_flow: bool
+    start: int
+    key: str | None
+    """The last one; None: a key comes next. Of a list, the key that it is in."""
+    key_event: yaml.ScalarEvent | None = None
+
+
+def scalars(text: str, roots: list[yaml.ScalarEvent]) -> Iterator[Value]:
+    """The values that aren't collections. `roots` gets the keys of the outermost mapping."""
+    opened = [Around(False, False, 0, "")]
     for event in yaml.parse(text, Loader=Loader):
-        is_mapping, in_flow, key = opened[-1] if opened else (False, False, "")
+        around = opened[-1]
         if isinstance(event, yaml.CollectionEndEvent):
             opened.pop()
-        elif isinstance(event, yaml.ScalarEvent) and is_mapping and key is None:
-            opened[-1] = is_mapping, in_flow, event.value
-            roots += [event] if len(opened) == 1 else []
+        elif isinstance(event, yaml.ScalarEvent) and around.key is None:
+            around.key, around.key_event = event.value, event
+            roots += [event] if len(opened) == 2 else []
         elif isinstance(event, yaml.NodeEvent):
-            if is_mapping:
-                opened[-1] = is_mapping, in_flow, "" if key is None else None
+            key, key_event = around.key or "", around.key_event
+            if around.is_mapping:
+                around.key, around.key_event = ("" if around.key is None else None), None
             if isinstance(event, yaml.ScalarEvent):
-                yield event, key or "", in_flow
+                yield Value(event, key, around.in_flow, key_event, around.start)
             elif isinstance(event, yaml.CollectionStartEvent):
-                require(len(opened) < DEEPEST, f"line {event.start_mark.line + 1}: nested deeper than {DEEPEST}")
+                start = event.start_mark
+                require(len(opened) <= DEEPEST, f"line {start.line + 1}: nested deeper than {DEEPEST}")
                 is_mapping = isinstance(event, yaml.MappingStartEvent)
-                opened.append((is_mapping, bool(event.flow_style), None if is_mapping else key or ""))
+                opened.append(Around(is_mapping, bool(event.flow_style), start.index, None if is_mapping else key))
 
 
 def written(event: yaml.ScalarEvent, in_flow: bool, raw: str, text: str) -> str:

@@ -114,6 +114,45 @@ def test_forms_that_android_and_apple_lack_are_added() -> None:
     assert apple.count("<key>many</key>") == 1
 
 
+@pytest.mark.parametrize(
+    ("format_name", "text", "expected"),
+    [
+        (
+            "json",
+            '{\n  "a_one": "ein Hund",\n  "a_other": "{{count}} Hunde"}',
+            '{\n  "a_one": "x ein Hund",\n  "a_few": "x {{count}} Hunde",\n  "a_many": "x {{count}} Hunde",\n'
+            '  "a_other": "x {{count}} Hunde"}',
+        ),
+        (
+            "json",
+            '{"one": "1", "few": "ein", "other": "alle"}',
+            '{"one": "1", "few": "x ein", "many": "x alle", "other": "x alle"}',
+        ),
+        ("json", '{"a_ordinal_other": "{{count}}. Hund"}', '{"a_ordinal_other": "x {{count}}. Hund"}'),
+        (
+            "yaml",
+            "a:\r\n- b:\r\n  one: 1\r\n  other: '%{count} Hunde' # y\r\n",
+            "a:\r\n- b:\r\n  one: 1\r\n  few: 'x %{count} Hunde'\r\n  many: 'x %{count} Hunde'\r\n"
+            "  other: 'x %{count} Hunde' # y\r\n",
+        ),
+        ("yaml", "{one: 1, other: alle}", "{one: 1, few: x alle, many: x alle, other: x alle}"),
+        (
+            "yaml",
+            'one: 1\n"other": |\n  %{count} da\n',
+            'one: 1\n"few": "x %{count} da"\n"many": "x %{count} da"\n"other": |\n  x %{count} da\n',
+        ),
+        ("yaml", "? one\n: 1\n? other\n: alle\n", "? one\n: 1\n? other\n: x alle\n"),
+    ],
+)
+def test_forms_that_rails_and_i18next_lack_are_added(format_name: str, text: str, expected: str) -> None:
+    assert answered(read_document(text.encode(), format_name, TO_POLISH)) == expected
+
+
+def test_forms_of_a_list_of_names_are_not_added() -> None:
+    text = '{"a_other": "Hunde", "two": "Zwei", "Another": "{{count}} da"}'
+    assert texts(read_document(text.encode(), "json", TO_POLISH)) == ["Hunde", "Zwei", "{{count}} da"]
+
+
 def test_messages_of_qt_are_filled_and_finished() -> None:
     written = answered(read_document(QT.encode(), "qt", Options(target="en")))
     assert "<translation>x Die Datei &amp;öffnen</translation>" in written
