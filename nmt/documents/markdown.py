@@ -20,19 +20,16 @@ from nmt.documents import html
 from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document
 from nmt.documents.markdown_parser import Piece, joined, make_parser, pieces_of, title_span
 from nmt.documents.txt import one_line
+from nmt.fields import require
 from nmt.text.markup import read_tags
 
 FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?>(?:(?!\1|\.\.\.)[^\r\n]*+(?:\r\n?|\n))*)(?:\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
 NEWLINE = re.compile(r"\r\n?|\n")
-# What stays before a paragraph: the box of a task, the name of a footnote, of a box (:::, and of MkDocs !!! or ???), of
-# a notice ([!NOTE]).
-PREFIX = re.compile(
-    r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|:::+[^\n]*\n?|\[![A-Z]{1,20}\][ \t]*\n?"
-    r"|(?:!!!|\?\?\?\+?) [a-z]+(?:[ -][a-z]+)*+(?: \"[^\"\n]*\")?[ \t]*(?:\n[ \t]*|\Z)"
-)
-SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|$]|\A[-+=:]")
+# What stays before a paragraph: the box of a task, the name of a footnote, of a notice ([!NOTE]).
+PREFIX = re.compile(r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|\[![A-Z]{1,20}\][ \t]*\n?")
+SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|$]|\A[-+=:?]")
 NUMBER = re.compile(r"\A(\d+)(?=[.)])")  # with which a list would begin
 LINK = re.compile(r'<a id="(\d+)" title="([^"]*)">')
 IMAGE = re.compile(r'<img id="(\d+)" alt="([^"]*)" ?/>')
@@ -67,6 +64,11 @@ class Body:
             elif token.type != "inline":
                 kind = token.type.removesuffix("_open") if token.type.endswith("_open") else kind
                 is_underlined = token.markup in ("=", "-")
+            elif token.meta.get("is_title"):
+                start, end = self.lines[token.map[0]]
+                found = self.text.rfind(token.content, start, end)
+                last = found + len(token.content)
+                yield from self.block_slots(token, range(found, last + 1), f"title{self.text[last : last + 1]}")
             elif kind in ("th", "td"):
                 cursor = self.lines[token.map[0]][0] if token.map[0] != row else cursor
                 row = token.map[0]
@@ -139,6 +141,8 @@ class Body:
             content = "".join("\\\n" if piece.kind == "break" else raw for piece, raw in zip(new, parts, strict=True))
             if self.means(content, new, kind, has_html=has_html):
                 written = "".join(parts)
+                ends = kind in ('title"', "title]") and kind[-1] in written
+                require(not ends, f"the title of a box has no place for {kind[-1]}")
                 return written.replace("|", "\\|") if kind == "cell" else written
         raise ValueError("the translation can't be written in Markdown")
 

@@ -22,7 +22,13 @@ KINDS: dict[str, Kind] = {
 BLANKS = re.compile("[ \t\n]+")
 # A formula, nearly as Pandoc reads it: no blank at its inner ends, and no digit after it ($5 and $6).
 FORMULA = re.compile(r"(?<![\w$])(?:\$\$[^$]+\$\$|\$(?!\s)[^$]+(?<![\s\\])\$)(?![\w${])")
-FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,99}\]")
+# The first line of a box or tab of MkDocs, whose text is indented, and lines around boxes (:::, ///); with its title.
+BOX = re.compile(r'(?:(?:!!!|\?\?\?\+?) [a-z]+(?:[ -][a-z]+)*+|===[+!]?(?= "))(?: "([^"]*)")?[ \t]*')
+AROUND = re.compile(r":::+[ \t]*(?:[\w-]+\[([^\]]*)\])?.*|///+(?:[ \t]*[\w-]+(?:[ \t]*\|[ \t]*(.*\S))?)?[ \t]*")
+ENDS = {"alt": ["paragraph", "reference", "blockquote", "list"]}  # what such a line ends
+ATTRIBUTES = r"\{:[^{}\n]*\}|\{[ \t]*(?:[#.][\w-]|[\w:-]+=)[^{}\n]*\}"  # of a heading, a link …, in extensions
+NO_WORDS = re.compile(rf"\[\^[^\]\s]{{1,99}}\]|{ATTRIBUTES}")
+AT_END = re.compile(rf"\s(?:{ATTRIBUTES})\s*\Z")
 Rule = Callable[[Any, bool], bool]
 
 
@@ -48,6 +54,7 @@ def make_parser() -> Any:
     rules = package("markdown_it.rules_inline", "documents")
     parser = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["text_join", "fragments_join"])
+    parser.block.ruler.before("code", "box", box, ENDS)
     located = {name: getattr(rules, name) for name in ("newline", "escape", "entity", "html_inline", "autolink")}
     for name, rule in (located | {"backticks": rules.backtick}).items():
         parser.inline.ruler.at(name, partial(locate, rule, note_mark))
@@ -57,6 +64,29 @@ def make_parser() -> Any:
     for name in ("emphasis", "strikethrough"):
         parser.inline.ruler.at(name, partial(locate, getattr(rules, name).tokenize, note_delimiters))
     return parser
+
+
+def box(state: Any, first: int, end: int, silent: bool) -> bool:
+    """A block rule: the first line of a box, whose title is an inline token, and the text indented below it."""
+    if state.is_code_block(first):
+        return False
+    line = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
+    is_indented = bool(match := BOX.fullmatch(line))
+    match = match or AROUND.fullmatch(line)
+    if match and not silent:
+        if title := next(filter(None, match.groups()), ""):
+            token = state.push("inline", "", 0)
+            token.content, token.map, token.children, token.meta = title, [first, first + 1], [], {"is_title": True}
+        last, indent, before = first + 1, state.sCount[first] + 4, (state.blkIndent, state.lineMax)
+        while is_indented and last < end and (state.isEmpty(last) or state.sCount[last] >= indent):
+            last += 1
+        state.blkIndent, state.lineMax = indent, last
+        state.level += 1
+        state.md.block.tokenize(state, first + 1, last)
+        state.level -= 1
+        state.blkIndent, state.lineMax = before
+        state.line = last
+    return bool(match)
 
 
 def locate(rule: Rule, note: Callable[[Any, int, list[Any]], None], state: Any, silent: bool) -> bool:
@@ -117,11 +147,13 @@ def note_delimiters(state: Any, start: int, tokens: list[Any]) -> None:
 
 
 def pieces_of(tokens: Sequence[Any], content: str, start: int = 0) -> list[Piece]:
-    """The words and marks of a block, in order, from the character `start`; runs of blanks are one blank."""
+    """The words and marks of a block, in order, from the character `start`, without attributes at the end; runs of
+    blanks are one blank."""
     pieces, position = list[Piece](), start
+    content = AT_END.sub("", content)
     for token in tokens:
         piece = piece_of(token, content)
-        if piece and piece.start >= position:
+        if piece and position <= piece.start < len(content):
             gap = content[position : piece.start]
             if token.type in ("hardbreak", "softbreak"):
                 gap = gap.rstrip(" ")
@@ -143,15 +175,15 @@ def piece_of(token: Any, content: str) -> Piece | None:
     if title and token.type == "image" and raw in (f"![{title}]", f"![{title}][]"):
         raw = f"![{title}][{title}]"
     if raw in ("]", "][]"):  # the text of the link is its name, too
-        raw = f"][{token.meta['label']}]"
+        raw = f"][{BLANKS.sub(' ', token.meta['label'])}]"
     text = {"softbreak": " ", "text_special": token.content}.get(token.type, raw)
     return None if is_auto and token.nesting < 0 else Piece(kind, text, start, end, title)
 
 
 def texts(text: str, start: int) -> Iterator[Piece]:
-    """A text, and the footnotes in it, as pieces."""
+    """A text, and the footnotes and attributes in it, as pieces."""
     position = 0
-    for match in [*FOOTNOTE.finditer(text), None]:
+    for match in [*NO_WORDS.finditer(text), None]:
         end = match.start() if match else len(text)
         if end > position:
             yield Piece("words", text[position:end], start + position, start + end)

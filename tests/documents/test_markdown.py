@@ -1,5 +1,7 @@
 """What stands around the words of Markdown stays with them, or becomes HTML where Markdown can't say it."""
 
+import re
+
 import pytest
 
 from nmt.documents.base import Answer, Options, read_document
@@ -63,8 +65,69 @@ def test_html_in_a_list_or_a_quotation_is_translated_between_its_marks() -> None
     assert not read_document(b"- <pre>\n  ein Hund\n  </pre>\n", "md", Options()).units
 
 
-def test_a_box_of_mkdocs_keeps_its_first_line() -> None:
-    text, notes = translated(
-        '!!! note "Titel"\n    Ein Hund\n    bellt\n\n??? info\n\n    Code\n\n!!! Ein Hund\n', "A dog", "!!! Dog"
-    )
-    assert (text, notes) == ('!!! note "Titel"\n    A dog\n\n??? info\n\n    Code\n\n!!! Dog\n', [])
+def test_boxes_and_tabs_have_titles_and_texts() -> None:
+    text = """\
+!!! note "Der *Titel*"
+    Ein Hund
+    bellt
+
+    Da
+
+Ein Satz
+??? info
+
+    - x1
+
+          x2
+
+=== "Reiter 1"
+
+    !!! tip
+        Innen
+
+> !!! tip
+>     Zitat
+
+:::note[Titel]
+Ein Text
+:::
+
+/// tip | Rat
+Ja
+///
+
+!!! Ein Hund
+
+    Code
+"""
+    document = read_document(text.replace("\n", "\r\n").encode(), "md", Options())
+    words = [re.sub("<[^>]*>", "", unit.text) for unit in document.units]
+    assert words == [
+        *("Der Titel", "Ein Hund bellt", "Da", "Ein Satz", "x1", "Reiter 1", "Innen", "Zitat", "Titel", "Ein Text"),
+        *("Rat", "Ja"),
+        "!!! Ein Hund",
+    ]
+    answers = [Answer(unit.text.upper()) for unit in document.units]
+    expected = text.replace("Hund\n    bellt", "Hund bellt").replace("\n", "\r\n").upper()
+    for kept in ("note", "info", "tip", "          x2", "Code"):
+        expected = expected.replace(kept.upper(), kept)
+    assert document.join(answers).decode() == expected
+    assert not document.notes
+    quoted, notes = translated('!!! note "Titel"\n', 'the "title"')
+    assert quoted == '!!! note "Titel"\n'
+    assert 'no place for "' in notes[0]
+    assert translated("Hund\n", "??? note\n")[0] == "\\??? note\n"
+
+
+def test_the_name_of_a_link_is_written_on_one_line() -> None:
+    text = "- Ein [blauer\n  Hund][] da\n\n[blauer hund]: x\n"
+    assert translated(text, "Da <1>blue</1>")[0] == "- Da [blue][blauer Hund]\n\n[blauer hund]: x\n"
+
+
+def test_attributes_stay() -> None:
+    text = "# Titel { #id .x }\n\nEin [Link](x){ .b } da\n{: .note }\n\n| Zelle {#y} |\n|---|\n\n{% raw %} {name} da\n"
+    document = read_document(text.encode(), "md", Options())
+    assert [unit.text for unit in document.units] == ["Titel", "Ein <1>Link</1><2/> da", "Zelle", "{% raw %} {name} da"]
+    answers = [Answer(answer) for answer in ("Title", "A <1>link</1><2/>", "cell", "{% raw %} {name} da")]
+    expected = text.replace("Titel", "Title").replace("Ein [Link](x){ .b } da", "A [link](x){ .b }")
+    assert document.join(answers).decode() == expected.replace("Zelle", "cell")
