@@ -54,7 +54,7 @@ class RunReader:
                 yield from self.run(child)
             elif kind == "t":
                 yield from self.words(child, Style(b"", *self.around_text(child)), span)
-            elif child.name in AROUND:
+            elif child.name in AROUND or is_link(child):
                 content = child.find("w:sdtContent") if child.name == "w:sdt" else child
                 if content and content.inner < content.inner_end:
                     yield Piece("opens", ((child.start, content.inner),))
@@ -133,6 +133,15 @@ class RunReader:
         return tag + xml.data[properties.inner : properties.end]
 
 
+def is_link(element: Element) -> bool:
+    """Whether a simple field is a link: results of other fields (page numbers, dates …) are made by programs."""
+    return element.name == "w:fldSimple" and names_link(element.attributes.get("w:instr", ""))
+
+
+def names_link(instruction: str) -> bool:
+    return instruction.strip().upper().startswith("HYPERLINK")
+
+
 def fields(pieces: list[Piece]) -> list[Piece]:
     """The pieces with each field that begins and ends in the paragraph as one mark, or as a pair of tags around the
     words of a link. Results of other fields (page numbers, dates …) are made by programs."""
@@ -149,7 +158,7 @@ def fields(pieces: list[Piece]) -> list[Piece]:
             continue
         instruction = "".join(run.text for run in part if run.field == "instruction")
         n = next((n for n, run in enumerate(part) if run.field == "separate"), 0)
-        if n and instruction.strip().upper().startswith("HYPERLINK"):
+        if n and names_link(instruction):
             found[begin:] = [Piece("opens", spans_of(part[: n + 1])), *part[n + 1 : -1], Piece("closes", piece.spans)]
         else:
             found[begin:] = [Piece("mark", spans_of(part))]

@@ -89,8 +89,10 @@ WORD: dict[str, tuple[bytes, list[str]]] = {
             + word_field('HYPERLINK "https://x.de"', run("hier"))
             + run(" auf Seite ")
             + word_field("PAGE", run("3")),
+            f'{run("Und ")}<w:fldSimple w:instr=" HYPERLINK x ">{run("da")}</w:fldSimple>'
+            f'<w:fldSimple w:instr="PAGE">{run("drei")}</w:fldSimple>',
         ),
-        ["Siehe <1>diese Seite</1>.", "Auch <1>hier</1> auf Seite"],
+        ["Siehe <1>diese Seite</1>.", "Auch <1>hier</1> auf Seite", "Und <1>da</1>"],
     ),
     "changes": (
         docx(
