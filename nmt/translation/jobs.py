@@ -26,7 +26,8 @@ from nmt.translation.translator import Translator
 
 MAX_REMARKS = 1000  # that are printed; further ones are only counted
 TOO_LONG = "too long to be scored"
-TO_TRANSLATE = "pictures glossary prefix must must-not item alignments n-best samples mbr beam-size".split()  # noqa: SIM905
+TO_TRANSLATE = "pictures glossary prefix must must-not item alignments n-best samples mbr".split()  # noqa: SIM905
+OF_SEARCH = "beam-size min-length max-length max-length-ratio no-repeat-ngram repetition-penalty".split()  # noqa: SIM905
 NOT_UTF8 = (
     "not valid UTF-8, so some bytes are read as U+FFFD; if the text has another encoding, convert it, "
     "for example with iconv -f CP1252 -t UTF-8"
@@ -281,7 +282,7 @@ def make_job(
     given translations needs no translator."""
     require(not (options.format == "tsv" and options.alignments), "--alignments goes with --format text or jsonl")
     if options.force_decode:
-        for name in TO_TRANSLATE:
+        for name in TO_TRANSLATE + OF_SEARCH:
             given = options.get(name.replace("-", "_"))
             require(not given, f"--{name} is for lines to translate: it doesn't go with --force-decode")
         return Scoring(translator, search, options.format, scorer, options.markup)
