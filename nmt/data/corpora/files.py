@@ -101,8 +101,8 @@ def contents(folder: Path) -> str:
 
 
 def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None:
-    """The files of a split, one with rows or one for each language; None if there are none, ValueError if there is only
-    one of two, or a folder in place of one."""
+    """The files of a split, one with rows or one for each language; None if there are none, or if they are named by
+    other languages, ValueError if there is only one of two, or a folder in place of one."""
     found = {language: plain_or_gz(folder / f"{stem}.{language}") for language in config.languages}
     plain = [path for path in found.values() if path]
     if len(plain) == len(found):
@@ -112,7 +112,7 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
     missing = [folder / f"{stem}.{language}" for language, path in found.items() if path is None]
     if wrong := next((path for path in missing if path.is_dir()), None):
         raise ValueError(f"{wrong} is a folder: it must be a file with a sentence in each line")
-    if plain:
+    if plain and not is_of_others(stem, config):
         problem = f"{missing[0]} is missing, and {plain[0]} is there"
         advice = "to read text in one language, set data.text to source or target"
         raise ValueError(f"{problem}: {advice}; {contents(folder)}")
@@ -134,6 +134,13 @@ def find_named(folder: Path, config: DataConfig) -> list[Path]:
     stems = {path.with_name(match[1]): None for path in files if (match := stem.fullmatch(path.name))}
     pairs = (find_split(path.parent, path.name, config) for path in stems)
     return [file for pair in pairs if pair and len(pair) == 2 for file in pair]
+
+
+def is_of_others(stem: str, config: DataConfig) -> bool:
+    """Whether the name of a file ends in a language of the corpus and another one: test.de-fr, of de and en."""
+    one = "|".join(map(re.escape, config.languages))
+    others = rf".*[.-](?!(?:{both_languages(config)})$)(?:(?:{one})-[\w-]+|[\w-]+-(?:{one}))"
+    return re.fullmatch(others, stem) is not None
 
 
 def both_languages(config: DataConfig) -> str:

@@ -163,6 +163,20 @@ def test_the_files_of_several_directions_are_known(tmp_path: Path) -> None:
     assert {split: [file.name for file in files] for split, files in corpus_files(data).items()} == {"train": names}
 
 
+def test_held_out_text_of_other_languages_beside_that_of_the_corpus_is_left_out(tmp_path: Path) -> None:
+    stems = {"Europarl": GERMAN[:20], "valid": GERMAN[20:30], "test": GERMAN[30:]}
+    for pair in ("de-en", "de-fr", "en-fr"):
+        for stem, lines in stems.items():
+            for language in pair.split("-"):
+                (tmp_path / f"{stem}.{pair}.{language}").write_text("".join(f"{language} {line}\n" for line in lines))
+    (tmp_path / "test-2016.de-pt-BR.de").write_text("Satz\n")
+    assert load(tmp_path).tests == {"test.de-en": [(f"de {line}", f"en {line}") for line in GERMAN[30:]]}
+    assert set(load(tmp_path, source="fr", target="en").tests) == {"test.en-fr"}
+    (tmp_path / "test.de-en.en").unlink()
+    with pytest.raises(ValueError, match=r"test.de-en.en is missing"):
+        load(tmp_path)
+
+
 def test_held_out_text_named_by_both_languages_is_no_training_text(tmp_path: Path) -> None:
     for stem, part in (("train.de-en", slice(20)), ("valid.de-en", slice(20, 30)), ("test.de-en", slice(30, 40))):
         for language, lines in (("de", GERMAN), ("en", ENGLISH)):
