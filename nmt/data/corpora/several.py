@@ -32,7 +32,8 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
         tests |= {f"{test}.{name}": [turned(p, is_turned) for p in pairs] for test, pairs in corpus.tests.items()}
         dropped |= {} if is_turned else {name: corpus.dropped}
     splits = dict.fromkeys(split for corpus in corpora.values() for split in corpus.ledgers)
-    ledgers = {split: Ledger.total({name: c.ledgers[split] for name, c in corpora.items()}) for split in splits}
+    of_splits = ({name: c.ledgers[split] for name, c in corpora.items() if split in c.ledgers} for split in splits)
+    ledgers = dict(zip(splits, map(Ledger.total, of_splits), strict=True))
     notes = list(dict.fromkeys(note for corpus in corpora.values() for note in corpus.notes))
     held_out = [(name, split) for name, corpus in corpora.items() for split in corpus.chosen]
     chosen = list(dict.fromkeys("val" if split == "val" else f"{split}.{name}" for name, split in held_out))

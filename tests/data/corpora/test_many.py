@@ -61,6 +61,20 @@ def test_a_direction_has_the_rows_that_have_both_languages(tmp_path: Path) -> No
     assert [section.rows for section in corpus.val_sets] == [5, 4, 5, 4, 4, 4]
 
 
+def test_the_held_out_text_of_each_two_languages_may_have_its_own_name(tmp_path: Path) -> None:
+    for pair in ("de-en", "de-fr", "en-fr"):
+        for stem in ("Europarl", "test") if pair == "en-fr" else ("Europarl", "valid", "test"):
+            for language in pair.split("-"):
+                lines = "".join(f"{stem} {pair} {language} {n}\n" for n in range(40))
+                (tmp_path / f"{stem}.{pair}.{language}").write_text(lines)
+    corpus = load_corpus(DataConfig(corpus=str(tmp_path), many_to_many=LANGUAGES))
+    assert [section.rows for section in corpus.val_sets] == [40, 40, 40, 2, 40, 2]
+    assert kept_in(corpus, "val") == {"en-fr": 2, "fr-en": 2}
+    assert kept_in(corpus, "val-de-fr") == {"de-fr": 40, "fr-de": 40}
+    assert len(corpus.tests) == 6
+    assert corpus.tests["test.de-fr.fr-de"][0] == ("test de-fr fr 0", "test de-fr de 0")
+
+
 def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) -> None:
     """Without val and test files, each two languages hold out sentences of their own."""
     config = write(tmp_path / "mine", train=100)
