@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str]  # source and target sentence, or an empty source and a text without a translation
 EXAMPLES = 20  # dropped pairs that are kept of each cause, to show them
+SHOWN = 1000  # characters of each side that are kept of them
 LENGTH_OFFSET = 10  # added to both lengths before their ratio, so that "Ja" / "That's right" passes
 
 
@@ -126,8 +127,8 @@ def ledger_table(ledgers: Mapping[str, Ledger]) -> "Table":
 
 @dataclass
 class Examples:
-    """A few of the pairs that each cause dropped: those with the least hashes, so that they don't depend on order. A
-    pair that was dropped several times is kept once."""
+    """A few of the pairs that each cause dropped, in their first characters: those with the least hashes, so that they
+    don't depend on order. A pair that was dropped several times is kept once."""
 
     size: int
     of: dict[str, list[tuple[bytes, Pair]]] = field(default_factory=dict)
@@ -135,6 +136,7 @@ class Examples:
 
     def add(self, cause: str, pair: Pair) -> None:
         if self.size:
+            pair = pair[0][:SHOWN], pair[1][:SHOWN]
             kept, example = self.of.setdefault(cause, []), (digest("\n".join(pair)), pair)
             if example not in kept:
                 insort(kept, example)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair, require_pairs
+from nmt.data.cleaning import EXAMPLES, SHOWN, Cleaner, Examples, Ledger, Pair, require_pairs
 from nmt.data.cleaning.filters import HeldOut, digest, known_by
 from nmt.data.sections import Section
 from nmt.data.texts import Row, Texts
@@ -19,7 +19,6 @@ from nmt.text.normalise import INVALID, tidy
 
 VAL_NAMES = ("val", "valid", "validation", "dev")
 ONLY_TEXT = "text"  # a column or key that may hold the text in one language, if none has the language's name
-SHOWN = 300  # characters of a dropped row that are kept, to show them
 HELD_OUT, HELD_OUT_SHARE = 1000, 20  # held out for a missing split: at most 1,000 pairs, and 1 source sentence in 20
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning import Cleaner, Examples, Ledger, Pair, ledger_table, require_pairs
+from nmt.data.cleaning import SHOWN, Cleaner, Examples, Ledger, Pair, ledger_table, require_pairs
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import clean_train, load_corpus
 
@@ -172,6 +172,13 @@ def test_examples_are_the_same_in_any_order() -> None:
         shown.append(examples.by_cause()["repeated"])
     assert shown[0] == shown[1]
     assert len(set(shown[0])) == 5
+
+
+def test_of_long_texts_examples_keep_the_beginnings() -> None:
+    """A file whose line breaks are lost is one text of megabytes, which the record of a run would have."""
+    examples = Examples(5)
+    examples.add("longer than 2,000 characters", ("x" * 10_000_000, "y" * 10))
+    assert examples.by_cause() == {"longer than 2,000 characters": [("x" * SHOWN, "y" * 10)]}
 
 
 def test_a_profile_drops_each_kind_of_bad_pair_by_its_cause() -> None:
