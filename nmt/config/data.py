@@ -192,7 +192,7 @@ class TokenizerConfig:
     joint: bool = True
     """Whether both languages share one vocabulary, and don't have a tokenizer each."""
 
-    character_coverage: Annotated[float, Range(0, 1, open="least")] = 1.0
+    character_coverage: Annotated[float, Range(0.98, 1)] = 1.0
     """Share of the characters that the pieces cover: 0.9995 suits Chinese and Japanese."""
 
     byte_fallback: bool = True

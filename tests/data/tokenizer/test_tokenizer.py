@@ -224,6 +224,12 @@ def test_rare_characters_are_spelled_in_bytes_when_coverage_allows(train: Train)
     assert covered.decode_target(covered.encode_target(["Ω"])) == ["Ω"]
 
 
+def test_the_least_coverage_is_sentencepieces_own(train: Train) -> None:
+    assert train(character_coverage=0.98).src_vocab_size > 260
+    with pytest.raises(ValueError, match=r"character_coverage is 0.97: it must be at least 0.98 and at most 1"):
+        train(character_coverage=0.97)
+
+
 def test_sentencepieces_own_marks_in_training_text_do_no_harm(train: Train) -> None:
     marked = train(pairs=[*PAIRS, *[("Ω▅", "▁\ufdd0▅")] * 9])
     assert "Ω" in "".join(marked.source_pieces(marked.encode_source(["Ω"])[0]))
