@@ -73,7 +73,8 @@ def command(argv: Sequence[str] | None) -> int:
     console().print(ledger_table(prepared.ledgers))
     for line in explain(prepared.dropped, int(shown)):
         print(line)
-    for warning in (*describe_losses(prepared.ledgers, corpus_files(run.config.data)), *suspicious_corpora(prepared)):
+    losses = describe_losses(prepared.ledgers, corpus_files(run.config.data), run.config.data.languages)
+    for warning in (*losses, *suspicious_corpora(prepared)):
         say(warning)
     say(f"Ready: {prepared.folder}")
     return 0

@@ -87,7 +87,8 @@ TAGS = (
 BY_TAG = {pair[:4]: frozenset(pair[5:].split("/")) for pair in TAGS.split()}
 
 
-# By language, the encodings of files that aren't in UTF-8; those of others are in cp1252.
+USUAL = "cp1252"
+# By language, the encodings of files that aren't in UTF-8; those of others are in USUAL.
 ENCODINGS = {
     **dict.fromkeys(("bs", "cs", "hr", "hu", "pl", "ro", "sk", "sl", "sq"), ("cp1250",)),
     **dict.fromkeys(("be", "bg", "mk", "ru", "sr", "uk"), ("cp1251", "koi8-r")),
@@ -105,7 +106,7 @@ ENCODINGS = {
 
 
 def encodings_of(language: str) -> tuple[str, ...]:
-    return ENCODINGS.get(short_code(language), ("cp1252",))
+    return ENCODINGS.get(short_code(language), (USUAL,))
 
 
 def short_code(code: str) -> str:

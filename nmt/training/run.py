@@ -147,7 +147,8 @@ class Run:
                     # Only now: if preparing fails, a new folder stays empty, and is deleted.
                     write_text(self.config_file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
                     console().print(ledger_table(prepared.ledgers))
-                    for warning in describe_losses(prepared.ledgers, corpus_files(self.config.data)):
+                    data = self.config.data
+                    for warning in describe_losses(prepared.ledgers, corpus_files(data), data.languages):
                         say(warning)
                 if not processes.broadcast((self.folder / "model").exists(), group=processes.preparing):
                     with self.timed("train"):

@@ -8,23 +8,25 @@ from pathlib import Path
 from nmt.data.cleaning.cleaner import Ledger, Pair
 from nmt.fields import require
 from nmt.files import UNPACK, iconv, iterate_lines
-from nmt.text.languages import encodings_of
+from nmt.text.languages import USUAL, encodings_of
 from nmt.text.normalise import INVALID
 
 SAMPLE, FAR = 1000, 0.8  # held-out pairs that are compared; the sides are swapped below so much in common
 MASS = 0.05  # share of the lines from which a cause is told as a warning
 
 
-def describe_losses(ledgers: Mapping[str, Ledger], files: Mapping[str, Sequence[Path]]) -> Iterator[str]:
+def describe_losses(
+    ledgers: Mapping[str, Ledger], files: Mapping[str, Sequence[Path]], languages: Sequence[str]
+) -> Iterator[str]:
     """A sentence for each cause for which more than MASS of the lines of a split were dropped, or not decoded. `files`:
-    the user's files, by split."""
+    the user's files, by split; `languages`: those of the text."""
     for split, ledger in ledgers.items():
         undecoded = {INVALID: ledger.repaired[INVALID]}
         for cause, count in {**ledger.dropped, **undecoded}.items():
             if count > MASS * ledger.read and not cause.startswith("held out"):
                 verb = "have" if cause == INVALID else "were dropped:"
                 share = f"{count:,} of {ledger.read:,} {split} {ledger.unit}s ({count / ledger.read:.0%})"
-                advice = [advise(file) for file in files.get(split, ()) if "invalid UTF-8" in cause]
+                advice = [advise(file, languages) for file in files.get(split, ()) if "invalid UTF-8" in cause]
                 if cause.startswith("nearly in "):
                     advice.append("To keep them, set cleaning.contamination to false.")
                 yield " ".join([f"WARNING: {share} {verb} {cause}.", *filter(None, advice)])
@@ -50,12 +52,12 @@ def grams(texts: Iterable[str]) -> set[str]:
     return {text[start : start + 3] for text in texts for start in range(len(text) - 2)}
 
 
-def advise(file: Path) -> str:
+def advise(file: Path, languages: Sequence[str]) -> str:
     """How to convert a file to UTF-8; empty if it is UTF-8."""
     for number, line in enumerate(iterate_lines(file, "surrogateescape"), start=1):
         raw = line.encode("utf-8", "surrogateescape")
         if not line.isascii() and "\ufffd" in raw.decode("utf-8", "replace"):
-            encoding = guess_encoding(file, raw)
+            encoding = guess_encoding(file, raw, languages)
             where = f"{file} is not UTF-8 (line {number:,})"
             if encoding is None:
                 return f"{where}: convert it with iconv."
@@ -63,9 +65,13 @@ def advise(file: Path) -> str:
     return ""
 
 
-def guess_encoding(file: Path, line: bytes) -> str | None:
-    """The likely encoding of this line of a file whose ending names a language; None if the line can't have it."""
-    for encoding in encodings_of((file.stem if file.suffix in UNPACK else file.name).rpartition(".")[2]):
+def guess_encoding(file: Path, line: bytes, languages: Sequence[str]) -> str | None:
+    """The likely encoding of this line of a file, whose ending may name its language; None if the line can't have it.
+    Of several languages, the encoding that is only of some languages comes first."""
+    ending = (file.stem if file.suffix in UNPACK else file.name).rpartition(".")[2]
+    codes = [ending] if ending in languages else languages
+    encodings = (encoding for code in codes for encoding in encodings_of(code))
+    for encoding in sorted(encodings, key=USUAL.__eq__):
         try:
             line.decode(encoding)
         except UnicodeDecodeError:

@@ -47,7 +47,7 @@ def train_named(given: Mapping[str, Any], folder: Path) -> None:
         corpus = run.corpus or load_corpus(config.data)
         pairs, ledger = clean_train(corpus, config.data, config.cleaning)
         console().print(ledger_table({"train": ledger}))
-        for line in (*corpus.notes, *describe_losses({"train": ledger}, files)):
+        for line in (*corpus.notes, *describe_losses({"train": ledger}, files, config.data.languages)):
             say(line)
         say(f"Training the tokenizer on {len(pairs):,} {ledger.unit}s of {corpus.name}")
         tokenizer = train_tokenizer(sorted(pairs, key=order), config.tokenizer, draft, *config.data.languages)

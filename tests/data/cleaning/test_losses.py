@@ -57,15 +57,33 @@ def test_a_file_that_zstandard_has_compressed_is_unpacked_first(tmp_path: Path) 
     with pyarrow.CompressedOutputStream(str(file), "zstd") as out:
         out.write("text\nšílený žlutý\n".encode("cp1250"))
     ledgers = {"train": Ledger(read=2, dropped=Counter({"invalid UTF-8": 1}))}
-    [warning] = describe_losses(ledgers, {"train": [file]})
+    [warning] = describe_losses(ledgers, {"train": [file]}, ("cs", "en"))
     assert warning.endswith(f"perhaps WINDOWS-1250: zstd -dc {file} | iconv -f WINDOWS-1250 -t UTF-8 > NEW-FILE")
+
+
+@pytest.mark.parametrize(
+    ("languages", "text", "encoding"),
+    [
+        (("en", "ru"), "привет, мир", "WINDOWS-1251"),
+        (("pl", "en"), "zażółć gęślą", "WINDOWS-1250"),
+        (("gn", "es"), "ñandéva", "WINDOWS-1252"),
+        (("en", "ja"), "こんにちは世界", "CP932"),
+    ],
+)
+def test_a_table_in_an_older_encoding_is_of_the_languages_of_the_corpus(
+    tmp_path: Path, languages: tuple[str, str], text: str, encoding: str
+) -> None:
+    file = write(tmp_path / "all.tsv", ["a\tb", f"{text}\tb"], encoding)
+    ledgers = {"train": Ledger(read=2, dropped=Counter({"invalid UTF-8": 1}))}
+    [warning] = describe_losses(ledgers, {"train": [file]}, languages)
+    assert f"perhaps {encoding}: iconv -f {encoding} -t UTF-8 {file}" in warning
 
 
 def test_causes_of_few_lines_and_what_is_held_out_are_no_warning() -> None:
     dropped = Counter({"repeated": 5, "held out for val": 10, "a side is blank": 6, "nearly in val": 8})
     ledgers = {"train": Ledger(read=100, dropped=dropped), "val": Ledger(read=50, repaired=Counter({INVALID: 9}))}
     advice = "To keep them, set cleaning.contamination to false."
-    assert list(describe_losses(ledgers, {})) == [
+    assert list(describe_losses(ledgers, {}, ())) == [
         "WARNING: 6 of 100 train pairs (6%) were dropped: a side is blank.",
         f"WARNING: 8 of 100 train pairs (8%) were dropped: nearly in val. {advice}",
         "WARNING: 9 of 50 val pairs (18%) have invalid UTF-8 made U+FFFD.",
