@@ -12,6 +12,7 @@ from pathlib import Path
 from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning import EXAMPLES, SHOWN, Cleaner, Examples, Ledger, Pair, require_pairs
 from nmt.data.cleaning.filters import HeldOut, digest, known_by
+from nmt.data.cleaning.losses import advise
 from nmt.data.sections import Section
 from nmt.data.texts import Row, Texts
 from nmt.fields import require
@@ -119,6 +120,9 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
         if split.files and not split.ledger.read:
             names, verb = " and ".join(map(str, split.files)), "is" if len(split.files) == 1 else "are"
             counts = f"{names} {verb} {'without rows' if any(f.stat().st_size for f in split.files) else 'empty'}"
+        if not split.pairs and "invalid UTF-8" in split.ledger.dropped:
+            advice = (advise(file, split.config.languages) for file in split.files)
+            counts = ". ".join([counts, *filter(None, advice)])
         require(bool(split.pairs), f"the corpus {name} has no usable {key} {split.ledger.unit}: {counts}")
     pairs = {key: list(split.pairs) for key, split in splits.items() if key != "train"}
     ledgers = {key: split.ledger for key, split in splits.items()}

@@ -79,6 +79,13 @@ def test_a_table_in_an_older_encoding_is_of_the_languages_of_the_corpus(
     assert f"perhaps {encoding}: iconv -f {encoding} -t UTF-8 {file}" in warning
 
 
+def test_a_table_without_a_line_in_utf8_is_an_error_with_the_command(tmp_path: Path, stderr_of: Stderr) -> None:
+    file = write(tmp_path / "all.tsv", [f"привет {n}\tsentence {n}" for n in range(9)], "cp1251")
+    error = stderr_of(main, ["--data.corpus", str(file), "--data.source", "ru", "--runs", str(tmp_path / "runs")])
+    assert "has no usable train pair: 9 read, dropped: 9 invalid UTF-8." in error
+    assert f"perhaps WINDOWS-1251: iconv -f WINDOWS-1251 -t UTF-8 {file} > NEW-FILE" in error
+
+
 def test_causes_of_few_lines_and_what_is_held_out_are_no_warning() -> None:
     dropped = Counter({"repeated": 5, "held out for val": 10, "a side is blank": 6, "nearly in val": 8})
     ledgers = {"train": Ledger(read=100, dropped=dropped), "val": Ledger(read=50, repaired=Counter({INVALID: 9}))}
