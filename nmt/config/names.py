@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
+from os.path import normpath
 from typing import Any, get_args
 
 from nmt.config import Config, SearchConfig
@@ -88,7 +89,10 @@ def describe_changes(before: dict[str, Any], now: dict[str, Any]) -> str:
 
 
 def shortened(name: str, value: Any) -> Any:
-    """The value of a setting; of one with entries, such as data.more, only what differs from their defaults."""
+    """The value of a setting; of one with entries, such as data.more, only what differs from their defaults. The places
+    data, data/ and ./data of a corpus are one."""
+    if name == "data.corpus" and value:
+        return normpath(value)
     kinds = [kind for kind in get_args(setting_types().get(name, (None,))[0]) if is_dataclass(kind)]
     return [differing(kinds[0], entry) for entry in value or ()] if kinds else value
 

@@ -471,6 +471,8 @@ def test_changed_entries_are_told_as_a_recipe_has_them() -> None:
         "data.more": [{"corpus": "x", "weight": 2.0, "languages": ["de", "fi"], "cleaning": {"profile": "crawled"}}]
     }
     assert describe_changes(older, {"data.more": now["data.more"]}) == ""
+    assert describe_changes({"data.corpus": "./a"}, {"data.corpus": "a/"}) == ""
+    assert describe_changes({"data.corpus": "a"}, {"data.corpus": "../a"})
     assert "cleaning: {}" in describe_changes({}, {"data.more": (replace(more, cleaning=CleaningConfig()),)})
 
 
