@@ -175,6 +175,8 @@ def evaluate_systems(names: list[str], tests: Tests, options: Options) -> "dict[
     from nmt.translation.model_folder import require_model
 
     folders = {name: model_in(Path(name)) for name in names if Path(name).is_dir()}
+    problem = "--adapter would be added to A and B: leave it out, and name the run folder of the adapter as a system"
+    require("adapter" not in options or sum(name in folders for name in names) < 2, problem)
     for name, folder in folders.items():
         require("source" in options or not options.hypothesis, f"{name} is a folder, whose translations need --source")
         if options.backend != "ctranslate2":

@@ -223,6 +223,7 @@ def test_what_cannot_be_compared_is_told(run: Path, tokenizer: Tokenizer, tmp_pa
         (["--hypothesis", two, "--against", two], "is scored against --reference: give that too"),
         (["--hypothesis", two, "--reference", two, "--against", str(tmp_path / "none")], "none: No such file"),
         (["--model", str(run), "--against", str(run), "--save", "kept"], "--save is for one system, without --against"),
+        (["--model", str(run), "--against", str(run), "--adapter", "x"], "--adapter would be added to A and B: leave"),
     ):
         said = stderr_of(main, [*options, "--device", "cpu"])
         assert said.count("\n") == 1
