@@ -228,6 +228,17 @@ def test_an_unfinished_run_wants_resume_and_its_own_settings(corpus: Path, stder
     assert (run / "report.json").exists()
 
 
+def test_a_run_folder_can_be_renamed(finished: Path, stderr_of: Stderr, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "renamed"
+    shutil.copytree(finished, run)
+    same = ["--config", str(run / "config.yaml"), "--runs", str(run.parent), "--name", "renamed", "--resume"]
+    assert "renamed is finished" in stderr_of(main, same, status=0)
+    (run / "report.json").unlink()
+    shutil.rmtree(run / "model")
+    assert "Resuming after step 6" in stderr_of(main, same, status=0)
+    assert (run / "model" / "model.safetensors").read_bytes() == (finished / "model/model.safetensors").read_bytes()
+
+
 def test_a_run_without_a_step_begins_anew(corpus: Path, stderr_of: Stderr) -> None:
     """What the error advises is taken, with and without --resume."""
     for more in ([], ["--resume"]):

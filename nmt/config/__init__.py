@@ -26,7 +26,7 @@ __all__ += ["TokenizerConfig", "TrainingConfig"]
 class Config:
     """The run. Recipes override these defaults, and `runs/<name>/config.yaml` records the values."""
 
-    name: Annotated[str, Metavar("NAME")] = ""
+    name: Annotated[str, Metavar("NAME"), MAY_CHANGE] = ""
     """Name of the run's folder. Without a name, it is SOURCE-TARGET-CORPUS (text in one language: LANGUAGE-CORPUS)."""
 
     runs: Annotated[Folder, MAY_CHANGE] = "runs"

@@ -43,7 +43,8 @@ from nmt.translation.pair_scorer import load_scorer
 from nmt.version import __version__
 
 FEW_PAIRS = 1000  # with less training text, a translator learns next to nothing
-HARMLESS = ("runs", "training.device", "training.threads", "training.log_every")  # settings that change no result
+# Settings that change no result.
+HARMLESS = ("name", "runs", "training.device", "training.threads", "training.log_every")
 
 
 def carry_out(given: Mapping[str, Any], *, resume: bool) -> None:
