@@ -5,6 +5,7 @@ A translator translates the test sets. Of other models, the losses on the test s
 """
 
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -190,7 +191,7 @@ def unsure_below(confidences: Sequence[float], scores: Sequence[float]) -> float
 
 
 EXAMPLES = 5  # sentences of each test set that are shown at the end
-START = ("Start from", "train --training.start_from {model} --tokenizer.folder {model}")
+START = ("Start from", "train {text} --training.start_from {model} --tokenizer.folder {model}")
 NEXT: dict[ObjectiveName, tuple[str, str]] = {  # the command that uses a model, by what it was trained for
     "translation": ("Translate", "translate --model {model}"),
     "lm": ("Generate", "generate --model {model}"),
@@ -278,6 +279,7 @@ def describe(report: dict[str, Any], folder: Path) -> Iterator[str]:
     yield f"\n{seconds}; report: {folder / 'report.json'}\n"
     # A report of nmt 0.2.0 has no objective.
     label, command = NEXT[report["settings"]["training"].get("objective", "translation")]
-    several = report["settings"].get("data", {}).get("many_to_many")
-    target = f" --to {several[0]}" if several else ""
-    yield f"{label + ':':<11} {typed(command.format(model=folder / 'model'))}{target}"
+    data, model = report["settings"].get("data", {}), shlex.quote(str(folder / "model"))
+    text = " ".join(f"--data.{name} {shlex.quote(str(data.get(name)))}" for name in ("corpus", "source", "target"))
+    target = f" --to {data['many_to_many'][0]}" if data.get("many_to_many") else ""
+    yield f"{label + ':':<11} {typed(command.format(model=model, text=text))}{target}"

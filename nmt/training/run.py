@@ -7,6 +7,7 @@ stopped. Rank 0 does all stages; the other processes of torchrun only train (see
 import contextlib
 import json
 import platform
+import shlex
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
@@ -287,6 +288,6 @@ class Run:
         for line in describe(recorded(self.report_file), self.folder):
             say(line)
         if find_spec("tensorboard"):
-            say(f"Watch:      {python()} -m tensorboard.main --logdir {self.config.runs}")
+            say(f"Watch:      {python()} -m tensorboard.main --logdir {shlex.quote(self.config.runs)}")
         else:
             say(f"To watch the curves, install TensorBoard first: {install('tensorboard')}")

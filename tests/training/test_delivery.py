@@ -1,8 +1,14 @@
-"""What a run delivers: when a translation is called unsure."""
+"""What a run delivers: when a translation is called unsure, and the command that uses the model."""
+
+import shlex
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
-from nmt.training.delivery import unsure_below
+from nmt.config import ObjectiveName
+from nmt.config.recipes import make_config
+from nmt.training.delivery import describe, unsure_below
 
 CONFIDENCES = [0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.25, 0.91, 0.92, 0.93, 0.94, 0.95]
 
@@ -23,3 +29,17 @@ def test_unsure_translations_are_more_likely_poor_than_not_and_few(poor: set[flo
     least = unsure_below(CONFIDENCES, scores)
     assert sorted(confidence for confidence in CONFIDENCES if confidence < least) == below
     assert unsure_below(CONFIDENCES[:1], [0.0]) == pytest.approx(0.9, abs=1e-3)
+
+
+@pytest.mark.parametrize("objective", ["mlm", "translation"])
+def test_the_command_that_uses_the_model_works_as_it_is_printed(objective: ObjectiveName) -> None:
+    """Another text than the model's is read without data.corpus, and with another recipe."""
+    corpus, folder = "my corpus", Path("runs/de-fi-my corpus")
+    given = {"data.corpus": corpus, "data.target": "fi", "training.objective": objective}
+    config = make_config(given | ({"model.family": "encoder-only"} if objective == "mlm" else {}))
+    *_, last = describe({"tests": {}, "seconds": {}, "settings": asdict(config)}, folder)
+    words, model = shlex.split(last), str(folder / "model")
+    start = ["--training.start_from", model, "--tokenizer.folder", model]
+    start = ["--data.corpus", corpus, "--data.source", "de", "--data.target", "fi", *start]
+    used = start if objective == "mlm" else ["--model", model]
+    assert words[-len(used) :] == used

@@ -269,7 +269,7 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     assert ("bits per character" in said) == (objective == "lm")
     assert ("accuracy" in said) == (objective in ("mlm", "pair"))
     uses = {"lm": typed("generate --model"), "pair": typed("translate --scorer")}
-    assert f"{uses.get(objective, typed('train --training.start_from'))} {tmp_path / 'model'}" in said
+    assert f"{uses.get(objective, '--training.start_from')} {tmp_path / 'model'}" in said
     card = (tmp_path / "whole" / "model" / "README.md").read_text(encoding="utf8")
     assert ("nmt.translate --force-decode --scorer" in card) == (objective == "pair")
     assert "of reversal" in card
