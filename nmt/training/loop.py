@@ -397,12 +397,14 @@ class Trainer:
                 write_lines(self.folder / "translations" / f"step-{step:08d}.txt", translations)
 
     def note_best(self, value: float) -> None:
-        """Record the value of `training.best_metric`, and whether it is the best so far."""
+        """Record the value of `training.best_metric`, and whether it is the best so far: the newest of equal ones."""
         progress, value = self.progress, signed(self.config.best_metric, value)
         progress.validated[str(progress.step)] = value
         progress.bad_validations += 1
-        if math.isfinite(value) and (progress.best_value is None or value > progress.best_value):
-            progress.best_value, progress.best_step, progress.bad_validations = value, progress.step, 0
+        before = -math.inf if progress.best_value is None else progress.best_value
+        if math.isfinite(value) and value >= before:
+            progress.best_value, progress.best_step = value, progress.step
+            progress.bad_validations *= value == before  # patience counts those that are not better
 
     def save(self) -> None:
         """Save a checkpoint, and wait until it is on the disk."""

@@ -289,6 +289,15 @@ def test_the_first_validation_may_be_no_number(data: TrainingData, tmp_path: Pat
     assert (trainer.progress.best_value, trainer.progress.bad_validations) == (2.0, 0)
 
 
+def test_of_equal_validations_the_newest_is_the_best(data: TrainingData, tmp_path: Path) -> None:
+    """BLEU of the first steps is 0, and the loss still falls."""
+    trainer = new_trainer(data, tmp_path)
+    trainer.note_best(0.0)
+    trainer.progress.step = 5
+    trainer.note_best(0.0)
+    assert (trainer.progress.best_step, trainer.progress.bad_validations) == (5, 1)
+
+
 @pytest.mark.parametrize(("part", "room"), [("training", 9), ("validation", 10)])
 def test_sentences_without_a_position_are_told_before_the_first_step(
     tokenizer: Tokenizer, tmp_path: Path, part: str, room: int
