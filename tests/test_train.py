@@ -341,6 +341,7 @@ def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
         (["--data.corpus", "nowhere/at/all"], "nowhere/at/all"),
         (["--training.max_stepz", "3"], "did you mean training.max_steps?"),
         (["--training.device", "cuda:99", "--data.corpus", "CORPUS"], "cuda:99"),
+        (["--training.threads", "100000"], "at most 1024"),
         (["--model.d_ff", "100000000000", "--data.corpus", "CORPUS"], "memory ran out"),
     ],
 )
@@ -349,6 +350,13 @@ def test_a_mistake_is_one_line_and_status_2(corpus: Path, stderr_of: Stderr, arg
     tokenizer = ["--tokenizer.vocab_size", "60", "--tokenizer.byte_fallback", "false"]
     said = stderr_of(main, [*argv, "--runs", str(corpus.parent / "runs"), *tokenizer])
     assert message in said.splitlines()[-1]
+
+
+def test_a_wrong_device_is_told_before_anything_is_prepared(corpus: Path, stderr_of: Stderr) -> None:
+    runs = corpus.parent / "runs"
+    said = stderr_of(main, ["--training.device", "gpu", "--data.corpus", str(corpus), "--runs", str(runs)])
+    assert "'gpu' is not a device" in said
+    assert not runs.exists()
 
 
 COMMANDS = ("train", "prepare", "translate", "evaluate", "augment")

@@ -159,7 +159,7 @@ class TrainingConfig:
     """Whether training stores only the input of each layer, and computes the rest again in the backward pass. Results
     stay equal. It takes less memory, and a step takes about a third longer."""
 
-    threads: Annotated[Count, MAY_CHANGE] = 0
+    threads: Annotated[int, Range(0, 1024), MAY_CHANGE] = 0
     """Number of CPU threads; 0 takes one for each core that other programs leave free, and may change during a run.
     Results are equal to the last bit only with the same number."""
 

@@ -38,7 +38,7 @@ def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) 
     """The test set in these files, or else those of the run of a model folder: [sources, *references] by name."""
     hint = "give both, or neither for a run's own test sets"
     require((source is not None) == bool(references), f"--source and --reference belong together: {hint}")
-    prepared = sorted((folder.parent / "data").glob("test*.src"))
+    prepared = sorted((folder.parent / "data").glob("test*.src"), key=lambda path: path.stem)
     own = [[path, path.with_suffix(".tgt")] for path in prepared]
     files = own if source is None else [[Path(source), *map(Path, references)]]
     if not files and not (folder / EXPORTED).is_file():

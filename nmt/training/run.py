@@ -30,7 +30,7 @@ from nmt.extras import install, python
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.messages import console, say
-from nmt.model.device import is_out_of_memory, let_segments_grow
+from nmt.model.device import choose_numerics, is_out_of_memory, let_segments_grow
 from nmt.training.checkpoint import choose_weights, signed
 from nmt.training.choice import choose, chosen_before
 from nmt.training.data import TrainingData
@@ -60,6 +60,7 @@ def carry_out(given: Mapping[str, Any], *, resume: bool) -> None:
         settings = processes.broadcast(asdict(resolved.config) if resolved else {}, group=processes.preparing)
         config = make_config(by_dotted_names(settings))
         require_fitting_text(config)
+        choose_numerics(config.training.device, config.training.precision)  # before the time that preparing takes
         try:
             Run(config, processes, resolved, given).carry_out(resume)
         except KeyboardInterrupt as stop:
