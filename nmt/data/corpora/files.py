@@ -183,15 +183,15 @@ def read_parallel(source: Path, target: Path, split: Split) -> None:
 
 
 def read_tsv(path: Path, split: Split) -> None:
-    """Read the rows of a TSV file. Its first line decides which columns are read (see `find_columns`), and how many
-    there are at most: with one more, a sentence has a tab in it. Quotes of a spreadsheet are removed (see
-    `quoted_by_spreadsheet`), and a cell with an odd number of them goes on in another line. ValueError if there should
-    be several columns, and no line has a tab."""
-    columns, most, has_tab, has_quotes = [0], 1, False, False
+    """Read the rows of a TSV file. Its first line that isn't blank decides which columns are read (see
+    `find_columns`), and how many there are at most: with one more, a sentence has a tab in it. Quotes of a spreadsheet
+    are removed (see `quoted_by_spreadsheet`), and a cell with an odd number of them goes on in another line. ValueError
+    if there should be several columns, and no line has a tab."""
+    columns, most, has_tab, has_quotes = [0], 0, False, False
     for number, line in enumerate(corpus_lines(path, split), start=1):
         cells = line.removesuffix("\r").split("\t")
         has_tab |= len(cells) > 1
-        if number == 1:
+        if not most and line.strip():
             columns, is_header = find_columns(path, cells, split.config)
             most = max(len(cells), len(columns))
             has_quotes = (is_header and '"' in line) or quoted_by_spreadsheet(iterate_lines(path, "surrogateescape"))
@@ -200,7 +200,7 @@ def read_tsv(path: Path, split: Split) -> None:
             words = [bare(cells[column]) for column in columns if column < len(cells)]
             if len(words) > 1 and all(map(str.isalpha, words)):
                 split.notes.append(f"{path}: its first line is read as a pair: {' and '.join(words)}")
-        if len(cells) <= max(columns):
+        if not most or len(cells) <= max(columns):
             split.drop("too few columns" if line.strip() else split.blank, number, line)
         elif len(cells) > most:
             split.drop("too many columns", number, line)

@@ -118,6 +118,13 @@ def test_a_first_line_that_names_no_columns_is_read_as_text(tmp_path: Path, firs
     assert notes == ([told] if is_told else [])
 
 
+def test_the_columns_may_be_named_after_blank_lines(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("\n \t\nen\tde\n" + "".join(f"sentence {n}\tSatz {n}\n" for n in range(9)))
+    corpus = load(tmp_path / "pairs.tsv")
+    assert corpus.ledgers["train"].read == 11
+    assert {source[:4] for source, _ in [*corpus.train, *corpus.val]} == {"Satz"}
+
+
 SAID = [('"Ja", sagte er.', '"Yes", he said.'), ('"Komm!"', '"Come!"')]
 WITH_COMMA = [(f'"Ja, {n}"', f'"Yes, {n}"') for n in range(5)]
 
