@@ -29,6 +29,8 @@ FRONT_MATTER = re.compile(
 NEWLINE = re.compile(r"\r\n?|\n")
 # What stays before a paragraph: the box of a task, the name of a footnote, of a notice ([!NOTE]).
 PREFIX = re.compile(r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|\[![A-Z]{1,20}\][ \t]*\n?")
+# A paragraph of lines with which MDX takes components from other files; it isn't translated.
+IMPORTS = re.compile(r"""(?:import[ \t](?:[^\n]*[ \t]from[ \t]+)?(["'])[^\n"']+\1;?[ \t]*(?:\n|\Z))+""")
 SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|$]|\A[-+=:?]")
 NUMBER = re.compile(r"\A(\d+)(?=[.)])")  # with which a list would begin
 LINK = re.compile(r'<a id="(\d+)" title="([^"]*)">')
@@ -114,7 +116,7 @@ class Body:
     def block_slots(self, token: Any, places: Sequence[int], kind: str) -> Iterator[Slot]:
         """The slot of a paragraph, a heading or a cell, if it has words. `places`: where each of its characters is in
         the file; at the end, where it ends."""
-        if not places:
+        if not places or IMPORTS.fullmatch(token.content):
             return
         prefix = PREFIX.match(token.content)
         start = prefix.end() if prefix else 0

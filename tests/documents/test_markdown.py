@@ -131,3 +131,8 @@ def test_attributes_stay() -> None:
     answers = [Answer(answer) for answer in ("Title", "A <1>link</1><2/>", "cell", "{% raw %} {name} da")]
     expected = text.replace("Titel", "Title").replace("Ein [Link](x){ .b } da", "A [link](x){ .b }")
     assert document.join(answers).decode() == expected.replace("Zelle", "cell")
+
+
+def test_lines_that_take_components_are_no_text() -> None:
+    text = "import Tabs from '@theme/Tabs';\nimport {a, b} from \"x\"\nimport './y.css'\n\nimport from 'x' is a line\n"
+    assert [unit.text for unit in read_document(text.encode(), "md", Options()).units] == ["import from 'x' is a line"]
