@@ -1,8 +1,8 @@
 """Markdown (CommonMark, with tables and strikethrough): paragraphs, headings, list items and cells are units.
 
 Blocks, and the places of inline marks, come from markdown-it-py. Emphasis, links, code, images and line breaks are
-numbered tags of a unit; titles of links and texts of images are translated with it. Code blocks, front matter and
-definitions of links stay.
+numbered tags of a unit; titles of links and texts of images are translated with it. Code blocks, front matter
+without its titles, and definitions of links stay.
 
 An answer is written as it is, if it means the same then; else its special characters are escaped; else its emphasis is
 written as tags of HTML, since "**" can't stand everywhere.
@@ -16,7 +16,7 @@ from html import escape, unescape
 from itertools import accumulate
 from typing import Any
 
-from nmt.documents import html
+from nmt.documents import html, yaml
 from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document
 from nmt.documents.markdown_parser import Piece, joined, make_parser, pieces_of, title_span
 from nmt.documents.txt import one_line
@@ -24,8 +24,10 @@ from nmt.fields import require
 from nmt.text.markup import read_tags
 
 FRONT_MATTER = re.compile(
-    r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?>(?:(?!\1|\.\.\.)[^\r\n]*+(?:\r\n?|\n))*)(?:\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
+    r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?>(?:(?!\1|\.\.\.)[^\r\n]*+(?:\r\n?|\n))*)(?P<end>\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
 )
+# Keys of front matter whose texts pages show.
+SHOWN = ("title", "subtitle", "description", "summary", "excerpt", "linkTitle", "sidebar_label")
 NEWLINE = re.compile(r"\r\n?|\n")
 # What stays before a paragraph: the box of a task, the name of a footnote, of a notice ([!NOTE]).
 PREFIX = re.compile(r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|\[![A-Z]{1,20}\][ \t]*\n?")
@@ -43,7 +45,16 @@ HTML_TAGS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del"}
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
     matter = FRONT_MATTER.match(source.text)
-    return text_document(source, [*Body(source.text, matter.end() if matter else 0).slots()])
+    slots = front_slots(source.text[: matter.start("end")]) if matter and matter[1] == "---" else []
+    return text_document(source, [*slots, *Body(source.text, matter.end() if matter else 0).slots()])
+
+
+def front_slots(matter: str) -> list[Slot]:
+    """The titles and descriptions in front matter; none if it isn't YAML."""
+    try:
+        return yaml.slots_of(matter, Options(columns=SHOWN), [])
+    except ValueError:
+        return []
 
 
 class Body:

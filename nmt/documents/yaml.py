@@ -56,18 +56,23 @@ class Value(NamedTuple):
 
 
 def read(data: bytes, options: Options) -> Document:
-    source = decode(data, options.encoding)
-    slots, roots = list[Slot](), list[yaml.ScalarEvent]()
-    mappings, translated = dict[int, dict[str, Value]](), set[int]()
+    source, roots = decode(data, options.encoding), list[yaml.ScalarEvent]()
+    slots = slots_of(source.text, options, roots)
+    return text_document(source, slots, [*root_edits(roots, options)] if len(roots) == 1 else ())
+
+
+def slots_of(source: str, options: Options, roots: list[yaml.ScalarEvent]) -> list[Slot]:
+    """The slots of a text; ValueError if it isn't YAML. `roots` gets the keys of the outermost mapping."""
+    slots, mappings, translated = list[Slot](), dict[int, dict[str, Value]](), set[int]()
     try:
-        for value in scalars(source.text, roots):
+        for value in scalars(source, roots):
             event, key, in_flow, key_event, mapping = value
             text = event.value.rstrip("\n") if event.style in ("|", ">") else event.value
             if is_string(event) and has_words(text) and (not options.columns or key in options.columns):
                 start, end = event.start_mark.index, event.end_mark.index
-                match = PROPERTIES.match(source.text, start, end)
+                match = PROPERTIES.match(source, start, end)
                 start = match.end() if match else start
-                write = partial(written, event, in_flow, source.text[start:end])
+                write = partial(written, event, in_flow, source[start:end])
                 slots.append(Slot(start, end, text_unit(text, f"line {event.start_mark.line + 1}"), write))
                 translated.add(event.start_mark.index)
             if key_event:
@@ -77,8 +82,8 @@ def read(data: bytes, options: Options) -> Document:
         place = f"line {mark.line + 1} is" if mark else "the file is"
         raise ValueError(f"{place} not valid YAML: {getattr(error, 'problem', None) or 'wrong characters'}") from None
     for values in mappings.values():
-        slots += more_forms(source.text, values, translated, options.target)
-    return text_document(source, slots, [*root_edits(roots, options)] if len(roots) == 1 else ())
+        slots += more_forms(source, values, translated, options.target)
+    return slots
 
 
 def more_forms(text: str, values: Mapping[str, Value], translated: Container[int], language: str) -> Iterator[Slot]:

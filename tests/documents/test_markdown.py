@@ -136,3 +136,18 @@ def test_attributes_stay() -> None:
 def test_lines_that_take_components_are_no_text() -> None:
     text = "import Tabs from '@theme/Tabs';\nimport {a, b} from \"x\"\nimport './y.css'\n\nimport from 'x' is a line\n"
     assert [unit.text for unit in read_document(text.encode(), "md", Options()).units] == ["import from 'x' is a line"]
+
+
+def test_titles_in_front_matter_are_translated() -> None:
+    text = "---\r\ntitle: Ein Hund\r\nid: ein-hund\r\ndescription: >-\r\n  Da\r\n  ist er\r\n---\r\n\r\n# Hund\r\n"
+    document = read_document(text.encode(), "md", Options(target="pl"))
+    assert [(unit.text, unit.place) for unit in document.units] == [
+        *[("Ein Hund", "line 2"), ("Da ist er", "line 4"), ("Hund", "line 9")]
+    ]
+    answers = [Answer(answer) for answer in ("A dog: no", "There it is", "Dog")]
+    expected = (
+        text.replace("Ein Hund", '"A dog: no"').replace("Da\r\n  ist er", "There it is").replace("# Hund", "# Dog")
+    )
+    assert document.join(answers).decode() == expected
+    assert not read_document(b"---\ntitle: [\n---\n", "md", Options()).units
+    assert not read_document(b"+++\ntitle = 'Hund'\n+++\n", "md", Options()).units
