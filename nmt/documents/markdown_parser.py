@@ -23,8 +23,11 @@ BLANKS = re.compile("[ \t\n]+")
 # A formula, nearly as Pandoc reads it: no blank at its inner ends, and no digit after it ($5 and $6).
 FORMULA = re.compile(r"(?<![\w$])(?:\$\$[^$]+\$\$|\$(?!\s)[^$]+(?<![\s\\])\$)(?![\w${])")
 # The first line of a box or tab of MkDocs, whose text is indented, and lines around boxes (:::, ///); with its title.
+# Then what is for the program that makes a page of the text: a shortcode of Hugo, or a tag of Liquid or Jinja.
 BOX = re.compile(r'(?:(?:!!!|\?\?\?\+?) [a-z]+(?:[ -][a-z]+)*+|===[+!]?(?= "))(?: "([^"]*)")?[ \t]*')
 AROUND = re.compile(r":::+[ \t]*(?:[\w-]+\[([^\]]*)\])?.*|///+(?:[ \t]*[\w-]+(?:[ \t]*\|[ \t]*(.*\S))?)?[ \t]*")
+TEMPLATE = re.compile(r"(?:\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\})[ \t]*$", re.MULTILINE)
+CODE = re.compile(r"\{(?:\{[<%]|%-?)[ \t]*(highlight|code-toggle|mermaid)\b")  # whose contents are no text
 ENDS = {"alt": ["paragraph", "reference", "blockquote", "list"]}  # what such a line ends
 ATTRIBUTES = r"\{:[^{}\n]*\}|\{[ \t]*(?:[#.][\w-]|[\w:-]+=)[^{}\n]*\}"  # of a heading, a link …, in extensions
 NO_WORDS = re.compile(rf"\[\^[^\]\s]{{1,99}}\]|{ATTRIBUTES}")
@@ -67,26 +70,42 @@ def make_parser() -> Any:
 
 
 def box(state: Any, first: int, end: int, silent: bool) -> bool:
-    """A block rule: the first line of a box, whose title is an inline token, and the text indented below it."""
+    """A block rule: the first line of a box, whose title is an inline token, with the text indented below it; or a line
+    of a template, with its code."""
     if state.is_code_block(first):
         return False
-    line = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
-    is_indented = bool(match := BOX.fullmatch(line))
-    match = match or AROUND.fullmatch(line)
+    place = state.bMarks[first] + state.tShift[first], state.eMarks[first]
+    is_indented = bool(match := BOX.fullmatch(state.src, *place))
+    match = match or AROUND.fullmatch(state.src, *place) or TEMPLATE.match(state.src, place[0])
     if match and not silent:
         if title := next(filter(None, match.groups()), ""):
             token = state.push("inline", "", 0)
             token.content, token.map, token.children, token.meta = title, [first, first + 1], [], {"is_title": True}
-        last, indent, before = first + 1, state.sCount[first] + 4, (state.blkIndent, state.lineMax)
+        last, indent = first + 1 + match[0].count("\n"), state.sCount[first] + 4
+        if code := CODE.match(match[0]):
+            last = after_end(state, last, end, code[1])
         while is_indented and last < end and (state.isEmpty(last) or state.sCount[last] >= indent):
             last += 1
-        state.blkIndent, state.lineMax = indent, last
-        state.level += 1
-        state.md.block.tokenize(state, first + 1, last)
-        state.level -= 1
-        state.blkIndent, state.lineMax = before
-        state.line = last
+        if is_indented:
+            before, state.blkIndent, state.lineMax = (state.blkIndent, state.lineMax), indent, last
+            state.level += 1
+            state.md.block.tokenize(state, first + 1, last)
+            state.level -= 1
+            state.blkIndent, state.lineMax = before
+        state.line = min(last, end)
     return bool(match)
+
+
+def after_end(state: Any, first: int, end: int, name: str) -> int:
+    """From the line `first`, the line after that which ends the shortcode or tag `name`; else `first`."""
+    closing = re.compile(rf"\{{(?:\{{[<%]|%-?)[ \t]*(?:/|end){name}\b")
+    open_ones = state.env.setdefault("without end", set())  # later ones have none either
+    if name not in open_ones:
+        for n in range(first, end):
+            if closing.match(state.src, state.bMarks[n] + state.tShift[n]):
+                return n + 1
+        open_ones.add(name)
+    return first
 
 
 def locate(rule: Rule, note: Callable[[Any, int, list[Any]], None], state: Any, silent: bool) -> bool:
