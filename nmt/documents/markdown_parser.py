@@ -23,10 +23,10 @@ BLANKS = re.compile("[ \t\n]+")
 # A formula, nearly as Pandoc reads it: no blank at its inner ends, and no digit after it ($5 and $6).
 FORMULA = re.compile(r"(?<![\w$])(?:\$\$[^$]+\$\$|\$(?!\s)[^$]+(?<![\s\\])\$)(?![\w${])")
 # The first line of a box or tab of MkDocs, whose text is indented, and lines around boxes (:::, ///); with its title.
-# Then what is for the program that makes a page of the text: a shortcode of Hugo, or a tag of Liquid or Jinja.
+# Then what is for the program that makes a page: a shortcode of Hugo, a tag of Liquid or Jinja, an included file.
 BOX = re.compile(r'(?:(?:!!!|\?\?\?\+?) [a-z]+(?:[ -][a-z]+)*+|===[+!]?(?= "))(?: "([^"]*)")?[ \t]*')
 AROUND = re.compile(r":::+[ \t]*(?:[\w-]+\[([^\]]*)\])?.*|///+(?:[ \t]*[\w-]+(?:[ \t]*\|[ \t]*(.*\S))?)?[ \t]*")
-TEMPLATE = re.compile(r"(?:\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\})[ \t]*$", re.MULTILINE)
+TEMPLATE = re.compile(r"(?:\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\}|\{!.*!\}|\{\*.*\*\}|-+8<-+.*)[ \t]*$", re.MULTILINE)
 CODE = re.compile(r"\{(?:\{[<%]|%-?)[ \t]*(highlight|code-toggle|mermaid)\b")  # whose contents are no text
 ENDS = {"alt": ["paragraph", "reference", "blockquote", "list"]}  # what such a line ends
 ATTRIBUTES = r"\{:[^{}\n]*\}|\{[ \t]*(?:[#.][\w-]|[\w:-]+=)[^{}\n]*\}"  # of a heading, a link …, in extensions

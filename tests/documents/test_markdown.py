@@ -155,7 +155,8 @@ def test_titles_in_front_matter_are_translated() -> None:
 
 def test_lines_of_templates_stay_and_end_paragraphs() -> None:
     code = "{{< highlight go >}}\nx = 1\n\ny\n{{< /highlight >}}\n{% highlight ruby %}\nputs 1\n{% endhighlight %}\n"
-    text = "{{% note %}}\nEin Hund\n{{% /note %}}\n{{< img\n  alt=x\n>}}\n{% if x %}\nDa\n"
+    text = '{* a.py *}\n{! b.md !}\n--8<-- "c.md"\n'
+    text += "{{% note %}}\nEin Hund\n{{% /note %}}\n{{< img\n  alt=x\n>}}\n{% if x %}\nDa\n"
     text += f"{code}{{{{< highlight >}}}}\nNein {{{{ x }}}}\n"
     assert [unit.text for unit in read_document(text.encode(), "md", Options()).units] == [
         *["Ein Hund", "Da", "Nein {{ x }}"]
