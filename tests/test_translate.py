@@ -415,6 +415,7 @@ def test_a_compressed_document_has_the_format_that_its_name_says() -> None:
         (["a.json", "a.csv"], "2 files: only one document"),
         (["a.json", "--document", "pdf"], "--document pdf: known are android, csv,"),
         (["a.pdf"], "a.pdf: PDF says where letters stand"),
+        (["a.rst"], "a.rst: reStructuredText isn't read: make PO files of it"),
         (["a"], "a is a zip file, as office files and books are"),
         (["a.json", "--document", "json", "--n-best", "3"], "--n-best: for lines"),
         (["a.de", "--encoding", "cp1252"], "--encoding: for documents; add --document"),
@@ -433,6 +434,7 @@ def test_what_is_no_document_is_refused_with_a_sentence(
         Path(name).write_text("{]" if name == "a.json" else "{}")
     Path("a").write_bytes(b"PK\3\4\n")
     Path("a.pdf").write_bytes(b"1")
+    Path("a.rst").write_bytes(b"1")
     error = stderr_of(main, [*arguments, "--model", str(model_folder), "--output", "out"])
     assert error.startswith("nmt.translate: ")
     assert message in error

@@ -133,6 +133,10 @@ OLD = "the old binary format isn't read: save the file in the new one ("
 ADVICE = {
     ".pdf": "PDF says where letters stand, not what belongs together, and can't be written again: translate the file "
     "that it was made from, or open it in a word processor, save it as .docx, and look at the result",
+    ".ipynb": "notebooks aren't read: make Markdown of it and a notebook of the translation, as jupytext does",
+    ".rst": "reStructuredText isn't read: make PO files of it, as Sphinx (sphinx-build -b gettext) and po4a do",
+    ".rtf": "RTF isn't read: save the file as .docx",
+    **dict.fromkeys((".adoc", ".tex"), "it isn't read: make a PO file of it, as po4a does, and translate that"),
     **{old: f"{OLD}{old}x)" for old in (".doc", ".xls", ".ppt")},
 }
 
