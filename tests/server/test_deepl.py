@@ -88,6 +88,18 @@ def test_a_glossary_of_version_3_can_be_changed(official: deepl.DeepLClient) -> 
     assert official.list_multilingual_glossaries() == []
 
 
+def test_a_glossary_of_version_3_may_come_as_a_form(client: TestClient) -> None:
+    """DeepL's clients for Node, Java and .NET number the fields of the dictionaries."""
+    form = {"name": "mine"} | {f"dictionaries[0].{name}": value for name, value in DICTIONARY.items()}
+    made = client.post("/v3/glossaries", data=form).json()
+    counted = {"source_lang": "de", "target_lang": "en", "entry_count": 1}
+    assert made["dictionaries"] == [counted]
+    more = form | {"dictionaries[0].entries": "c,d", "dictionaries[0].entries_format": "csv"}
+    changed = client.patch(f"/v3/glossaries/{made['glossary_id']}", data=more).json()
+    assert changed["dictionaries"] == [counted | {"entry_count": 2}]
+    client.delete(f"/v3/glossaries/{made['glossary_id']}")
+
+
 def test_a_document_of_the_official_client_comes_back_translated(
     official: deepl.DeepLClient, translator: Translator
 ) -> None:

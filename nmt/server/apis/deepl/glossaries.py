@@ -1,5 +1,6 @@
 """Glossaries of DeepL's API: of version 2, with one direction each, and of version 3, with any number of them."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,6 +18,7 @@ from nmt.server.work.queue import Engine
 
 TSV = "text/tab-separated-values"
 MOST_DICTIONARIES = 100
+NUMBERED = re.compile(r"dictionaries\[(\d+)\]\.(\w+)")  # as DeepL's clients for Node, Java and .NET send them in a form
 
 
 def operations(models: Models, engine: Engine, store: Glossaries) -> list[Operation]:
@@ -137,13 +139,17 @@ class DeepLGlossaries:
 
     def dictionaries(self, fields: Fields) -> "Sequence[Dictionary]":
         """Dictionaries, as clients write them. Refused, or ValueError, if one is none, or if two have one direction."""
-        given = fields.listed("dictionaries")
+        numbered: dict[str, dict[str, Any]] = {}
+        for name, value in fields.items():
+            if found := NUMBERED.fullmatch(name):
+                numbered.setdefault(found[1], {})[found[2]] = value
+        given = [*fields.listed("dictionaries"), *numbered.values()]
         if len(given) > MOST_DICTIONARIES:
             raise Refused(f"dictionaries has {len(given):,} items: at most {MOST_DICTIONARIES} are allowed")
-        found = [self.dictionary(item) for item in given]
-        if len({dictionary.direction for dictionary in found}) < len(found):
+        made = [self.dictionary(item) for item in given]
+        if len({dictionary.direction for dictionary in made}) < len(made):
             raise Refused("dictionaries has two items for the same languages: send one for each direction")
-        return found
+        return made
 
     def dictionary(self, given: Any) -> Dictionary:
         """A dictionary, as clients write it. Refused, or ValueError, if it is none."""
