@@ -119,6 +119,12 @@ def test_a_document_of_the_official_client_comes_back_translated(
         official.translate_document_get_status(stolen)
 
 
+def test_a_document_of_the_client_for_java_is_taken(client: TestClient) -> None:
+    """Of a stream it writes the address with a / at its end."""
+    sent = client.post("/v2/document/", data={"target_lang": "EN-US"}, files={"file": ("a.txt", GERMAN[0])})
+    assert sent.status_code == 200, sent.text
+
+
 def test_a_text_in_the_target_language_stays(official: deepl.DeepLClient) -> None:
     found = official.translate_text("The <b>dog</b> runs.", source_lang="EN", target_lang="EN-GB", tag_handling="html")
     assert (found.text, found.detected_source_lang) == ("The <b>dog</b> runs.", "EN")

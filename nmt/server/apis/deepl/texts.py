@@ -7,6 +7,7 @@ context, model_type, splitting_tags …) are accepted; those that would change t
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -45,12 +46,14 @@ UPLOAD = {"type": "object", "required": ["file"]}
 def operations(models: Models, engine: Engine, documents: Documents, glossaries: Glossaries) -> list[Operation]:
     """All that the API does."""
     api = DeepL(models, engine, documents, glossaries)
+    upload = partial(Operation, auth="own", body=UPLOAD, most_bytes=documents.most_bytes)
     return [
         Operation("GET POST", "/v2/translate", api.translate, key_in_body=True),
         Operation("GET POST", "/v2/languages", api.languages, key_in_body=True),
         Operation("GET", "/v3/languages", api.all_languages),
         Operation("GET POST", "/v2/usage", api.usage, auth="own", key_in_body=True),
-        Operation("POST", "/v2/document", api.upload, auth="own", body=UPLOAD, most_bytes=documents.most_bytes),
+        upload("POST", "/v2/document", api.upload),
+        upload("POST", "/v2/document/", api.upload),  # to which DeepL's client for Java sends what is no file on disk
         Operation("GET POST", "/v2/document/{id}", api.state, auth="token"),
         Operation("GET POST", "/v2/document/{id}/result", api.result, auth="token"),
         *glossary_operations(models, engine, glossaries),
