@@ -125,6 +125,19 @@ def test_a_document_of_the_client_for_java_is_taken(client: TestClient) -> None:
     assert sent.status_code == 200, sent.text
 
 
+def test_a_document_of_the_client_for_net_keeps_its_name(client: TestClient) -> None:
+    """The name is there twice: .NET codes its letters in a way of its own, and then as RFC 5987 says."""
+    names = "filename=\"=?utf-8?B?w5xiZXIudHh0?=\"; filename*=utf-8''%C3%9Cber.txt"
+    target = "--b\r\nContent-Disposition: form-data; name=target_lang\r\n\r\nEN-US\r\n"
+    file = f"--b\r\nContent-Disposition: form-data; name=file; {names}\r\n\r\n{GERMAN[0]}\r\n--b--\r\n"
+    kind = {"Content-Type": 'multipart/form-data; boundary="b"'}
+    sent = client.post("/v2/document", content=(target + file).encode(), headers=kind).json()
+    address, key = f"/v2/document/{sent['document_id']}", {"document_key": sent["document_key"]}
+    while client.post(address, data=key).json()["status"] != "done":
+        time.sleep(0.02)
+    assert "''%C3%9Cber.en.txt" in client.post(f"{address}/result", data=key).headers["content-disposition"]
+
+
 def test_a_text_in_the_target_language_stays(official: deepl.DeepLClient) -> None:
     found = official.translate_text("The <b>dog</b> runs.", source_lang="EN", target_lang="EN-GB", tag_handling="html")
     assert (found.text, found.detected_source_lang) == ("The <b>dog</b> runs.", "EN")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 from python_multipart.multipart import parse_options_header
 
@@ -18,6 +18,8 @@ from nmt.server.errors import Refused
 
 MOST_FIELDS = 1000
 MOST_HEAD = 8192  # bytes of the head of a part
+# The name of a file as .NET's clients send it, beside one whose letters are coded in another way.
+FULL_NAME = re.compile(rb";\s*filename\*=utf-8''([^;\s]+)", re.IGNORECASE)
 NUMBERED = re.compile(r"\[\d*\]$")  # PHP's names of the items of a list: q[], q[0]
 SURROGATE = re.compile("[\ud800-\udfff]")
 FORM = "application/x-www-form-urlencoded"
@@ -136,7 +138,8 @@ def options_of(head: bytes) -> dict[bytes, bytes]:
     for line in head.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-disposition":
-            return parse_options_header(value.strip())[1]
+            found, full = parse_options_header(value.strip())[1], FULL_NAME.search(value)
+            return found | {b"filename": unquote_to_bytes(full[1])} if full else found
     return {}
 
 
