@@ -83,6 +83,23 @@ def test_requests_choose_an_adapter_by_its_name(model_folder: Path, adapter_fold
     assert len(weights[1] - weights[0]) == 2 * len(adapted)
 
 
+def test_a_model_of_many_directions_is_looked_through_once(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service, looks = make_service(model_folder), list[torch.Tensor]()
+
+    def look() -> list[torch.Tensor]:
+        looks.append(torch.zeros(3, 4))
+        return looks[-1:]
+
+    with TestClient(make_app(service)) as client:
+        post(client, text=GERMAN)  # which loads the model
+        [served] = service.models.all
+        service.models.by_direction |= {("de", str(n)): served for n in range(1000)}
+        monkeypatch.setattr(service.models.translator(("de", "en")).model, "parameters", look)
+        listed = client.get("/v1/models").json()["models"]
+    assert [one["parameters"] for one in listed] == [12] * 1001
+    assert len(looks) == 1
+
+
 def test_settings_of_a_search_are_those_of_the_request(client: TestClient, translator: Translator) -> None:
     wide = SearchConfig(**{**SHORT.__dict__, "beam_size": 4, "n_best": 3})
     expected = [one.text for one in translator.translate_n_best(GERMAN[:1], wide)[0]]

@@ -2,9 +2,9 @@
 flow out the same way; `nmt.server.apis.native.openapi` describes both."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -31,6 +31,7 @@ from nmt.server.work.queue import Engine, put_back
 from nmt.text.markup import Mode
 from nmt.translation.glossary import Glossary
 from nmt.translation.pair_scorer import PairScorer
+from nmt.translation.translator import Translator
 
 TEXT = {"type": "string"}
 FIELDS = {"file": FILE} | dict.fromkeys(("source", "target", "glossary", "columns", "encoding"), TEXT)
@@ -88,27 +89,26 @@ class Own:
     scorers: Mapping[Direction, PairScorer]
 
     async def models(self, call: Call) -> Response:
-        known = self.known.by_direction.items()
-        choices = [(direction, name) for direction, served in known for name in ("", *served.adapters)]
-        return send(v1.ModelList([self.describe(*choice) for choice in choices]))
+        return await self.engine.places.run(call.work, self.list_models)
 
-    def describe(self, direction: Direction, name: str) -> v1.Model:
+    def list_models(self) -> Response:
+        """All directions, with each adapter and with none; takes time, since a model of 100 languages has 9,900."""
+        known, size = self.known.by_direction.items(), cache(size_of)  # of each translator once
+        choices = [(direction, name) for direction, served in known for name in ("", *served.adapters)]
+        return send(v1.ModelList([self.describe(*choice, size) for choice in choices]))
+
+    def describe(self, direction: Direction, name: str, size: Callable[[Translator | None], int | None]) -> v1.Model:
         """A direction with an adapter, or with none, without loading its model."""
         served = self.known.by_direction[direction]
         translator = served.choose(name)
-        loaded = translator.engine.models if translator else ()
-        return v1.Model(
-            *direction,
-            name=name or served.name,
-            loaded=translator is not None,
-            features=v1.Features(
-                alignments=True,
-                scorer=direction in self.scorers,
-                html=True,
-                word_alternatives=bool(loaded) or translator is None,
-            ),
-            parameters=sum(p.numel() for model in loaded for p in model.parameters()) if loaded else None,
+        features = v1.Features(
+            alignments=True,
+            scorer=direction in self.scorers,
+            html=True,
+            word_alternatives=translator is None or bool(translator.engine.models),
         )
+        loaded = translator is not None
+        return v1.Model(*direction, name or served.name, loaded, features, size(translator))
 
     async def translate(self, call: Call) -> Response:
         started = time.perf_counter()
@@ -211,3 +211,9 @@ class Own:
     def find(self, call: Call) -> File:
         """The document that the path and the token name. A key isn't needed: a browser follows a link without it."""
         return self.documents.files.get(call.path["id"], call.fields.text("token"))
+
+
+def size_of(translator: Translator | None) -> int | None:
+    """The parameters of a translator; None if it isn't loaded, or if another library has them."""
+    models = translator.engine.models if translator else ()
+    return sum(p.numel() for model in models for p in model.parameters()) if models else None
