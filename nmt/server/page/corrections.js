@@ -2,7 +2,7 @@
 // training: TMX 1.4b or TSV (docs/page.md shows the way from there to a better model).
 
 import { byId, download, make } from "./dom.js";
-import { load, save } from "./state.js";
+import { follow, load, save } from "./state.js";
 import { say } from "./notices.js";
 import { toTmx, toTsv } from "./tmx.js";
 
@@ -10,6 +10,7 @@ export class Corrections {
   constructor(panel) {
     this.panel = panel;
     this.pairs = load("corrections", []);
+    follow("corrections", [], (pairs) => this.show(pairs));
     this.draw();
   }
 
@@ -27,10 +28,13 @@ export class Corrections {
   }
 
   put(pairs) {
+    this.show(pairs);
+    return save("corrections", pairs);
+  }
+
+  show(pairs) {
     this.pairs = pairs;
-    const isSaved = save("corrections", pairs);
     this.draw();
-    return isSaved;
   }
 
   draw() {

@@ -1,7 +1,7 @@
 // What was translated here before. In: finished texts. Out: a list on this device only; a click shows a text again.
 
 import { make } from "./dom.js";
-import { load, save } from "./state.js";
+import { follow, load, save } from "./state.js";
 
 const MOST = 100;
 
@@ -9,6 +9,8 @@ export class History {
   /** `show(entry)` puts {source, target, text, translation} back into the panes. */
   constructor(panel, show) {
     Object.assign(this, { panel, show, entries: load("history", []), isOn: load("history.on", true) });
+    follow("history", [], (entries) => this.draw({ entries }));
+    follow("history.on", true, (isOn) => this.draw({ isOn }));
     this.draw();
   }
 
@@ -40,12 +42,12 @@ export class History {
   }
 
   put(entries) {
-    this.entries = entries;
     save("history", entries);
-    this.draw();
+    this.draw({ entries });
   }
 
-  draw() {
+  draw(changes = {}) {
+    Object.assign(this, changes);
     const items = this.entries.map((entry) =>
       make(
         "li",

@@ -20,6 +20,11 @@ export function save(name, value) {
   }
 }
 
+/** Calls `changed` with what another tab has saved under this name, whenever it does. */
+export function follow(name, otherwise, changed) {
+  addEventListener("storage", ({ key }) => key === PREFIX + name && changed(load(name, otherwise)));
+}
+
 /** The languages of the address (?source=de&target=en), else those of the last visit; and the text of #text=… */
 export function startingPoint() {
   const asked = new URLSearchParams(location.search);

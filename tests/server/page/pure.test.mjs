@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
+import { Corrections } from "../../../nmt/server/page/corrections.js";
 import { freeName } from "../../../nmt/server/page/glossary.js";
 import { History } from "../../../nmt/server/page/history.js";
 import { Lines, fitted, renewLines } from "../../../nmt/server/page/lines.js";
@@ -240,6 +241,34 @@ const pair = {
   machine: "x",
   time: 0,
 };
+
+test("two tabs keep the corrected pairs and the history of each other", () => {
+  const stored = {};
+  const listeners = [];
+  const names = ["append", "replaceChildren", "setAttribute", "toggleAttribute", "addEventListener"];
+  const element = Object.fromEntries(names.map((name) => [name, () => {}]));
+  globalThis.document = { createElement: () => element, getElementById: () => element };
+  globalThis.addEventListener = (_, listener) => listeners.push(listener);
+  globalThis.localStorage = {
+    getItem: (name) => stored[name] ?? null,
+    setItem(name, value) {
+      stored[name] = value;
+      for (const listener of listeners) listener({ key: name });
+    },
+  };
+  const kept = [new Corrections(element), new Corrections(element)];
+  kept.forEach((one, i) => one.keep([{ ...pair, text: `${i}` }]));
+  assert.deepEqual(
+    JSON.parse(stored["nmt.corrections"]).map(({ text }) => text),
+    ["1", "0"],
+  );
+  const histories = [new History(element), new History(element)];
+  histories.forEach((one, i) => one.add({ ...pair, text: `${i}` }));
+  assert.equal(JSON.parse(stored["nmt.history"]).length, 2);
+  histories[0].turn(false);
+  histories[1].hold("secret");
+  assert.equal(stored["nmt.text"], '""');
+});
 
 test("corrected pairs become TMX", () => {
   const made = toTmx([pair]);
