@@ -136,7 +136,7 @@ class Bounded(HttpToolsProtocol):
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        if self.service.engine.draining:  # requests sent before this answer get none, and are sent again
+        if self.service.is_closed:  # requests sent before this answer get none, and are sent again
             self.transport.close()
         super().on_response_complete()
 
@@ -180,8 +180,7 @@ class Server(uvicorn.Server):
 
     def stop(self) -> None:
         """Listen no more, and end when all requests are answered."""
-        self.service.engine.draining = True
-        self.should_exit = True
+        self.service.is_closed = self.should_exit = True
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -37,6 +37,8 @@ class Service:
         self.scorers: dict[Direction, PairScorer] = {}
         self.ending = False
         """Whether the service soon stops listening, so that a load balancer should choose another one."""
+        self.is_closed = False
+        """Whether it listens no more, and answers what it has taken."""
 
     def routes(self) -> list[BaseRoute]:
         """Those of all APIs."""

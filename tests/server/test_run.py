@@ -133,6 +133,22 @@ async def test_at_the_end_requests_that_were_sent_before_an_answer_get_none(mode
         assert (found.startswith(b"HTTP/1.1 200"), found.count(b"HTTP/1.1 ")) == (True, 1)
 
 
+async def test_what_was_taken_before_the_end_is_translated_to_its_end(model_folder: Path, slow: Slow) -> None:
+    """Though it asks the engine again and again: a file for each group of its texts, a stream for each sentence."""
+    lines = "\n".join(f"Hund {n}." for n in range(200))
+    body = json.dumps({"text": lines, "target": "en", "stream": True}).encode()
+    head = b"POST /v1/translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+    async with serving(model_folder, slow, drain_seconds=20) as (server, port):
+        slow.gate.clear()
+        upload = await send(port, file("a.txt", lines.encode(), "/translate_file"))
+        stream, _ = await send(port, head % len(body) + body)
+        await until(lambda: server.service.engine.waiting >= 64)  # both have begun
+        server.stop()
+        slow.gate.set()
+        assert await status(upload) == 200
+        assert b"event: done" in await stream.read()
+
+
 async def test_a_file_that_comes_when_the_service_ends_is_not_called_broken(model_folder: Path, slow: Slow) -> None:
     async with serving(model_folder, slow) as (server, port):
         server.service.engine.draining = True
