@@ -23,13 +23,17 @@ Direction = tuple[str, str]
 Load = Callable[[Path], Translator]
 
 
-def stamp_of(folder: Path) -> tuple[int, int]:
-    """What changes when a model folder is replaced; zeros if it is gone."""
-    try:
-        stat = (folder / SUMS).stat()
-    except OSError:
-        return (0, 0)
-    return stat.st_ino, stat.st_mtime_ns
+def stamp_of(*folders: Path) -> tuple[int, ...]:
+    """What changes when a folder of a model or an adapter is replaced; two zeros for one that is gone."""
+    found = list[int]()
+    for folder in folders:
+        try:
+            stat = (folder / SUMS).stat()
+        except OSError:
+            found += 0, 0
+        else:
+            found += stat.st_ino, stat.st_mtime_ns
+    return tuple(found)
 
 
 @dataclass(eq=False)
@@ -38,8 +42,8 @@ class Served:
 
     folder: Path
     directions: Sequence[Direction]
-    stamp: tuple[int, int] = (0, 0)
-    """Of the folder that was loaded, or that could not be loaded."""
+    stamp: tuple[int, ...] = ()
+    """Of the folders, with those of adapters, that were loaded, or that could not be loaded."""
     translator: Translator | None = None
     adapters: Mapping[str, Path] = field(default_factory=dict)
     """Adapter folders, by the names that requests choose them by."""
@@ -50,6 +54,10 @@ class Served:
     looked: float = 0.0
     problem: str = ""
     """Why the model could not be loaded; empty if it could."""
+
+    @property
+    def stamp_now(self) -> tuple[int, ...]:
+        return stamp_of(self.folder, *self.adapters.values())
 
     @property
     def name(self) -> str:
@@ -134,7 +142,7 @@ class Models:
 
     async def reload(self, served: Served) -> None:
         """Load a model. If that fails, the one before stays."""
-        stamp = stamp_of(served.folder)
+        stamp = served.stamp_now
         started = time.perf_counter()
         try:
             translator = await asyncio.to_thread(self.load, served.folder)
@@ -151,11 +159,13 @@ class Models:
         LOG.info("model loaded", extra={"fields": {"model": served.name, "seconds": seconds}})
 
     def look(self, served: Served) -> None:
-        """Load the model anew if its folder was replaced. Requests that run keep the translator that they have."""
+        """Load the model anew if its folder, or that of an adapter, was replaced. Requests that run keep the translator
+        that they have."""
         now = time.monotonic()
         if now - served.looked > LOOK_AGAIN:
             served.looked = now
-            if stamp_of(served.folder) not in (served.stamp, (0, 0)):
+            stamp = served.stamp_now
+            if stamp != served.stamp and stamp[:2] != (0, 0):
                 self.begin(served)
 
     async def wait_for(self, direction: Direction, name: str = "") -> Translator:

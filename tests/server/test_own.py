@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +83,24 @@ def test_requests_choose_an_adapter_by_its_name(model_folder: Path, adapter_fold
     assert weights[0] == weights[0] & weights[1] & weights[2]
     adapted = [module for module in translators[1].model.modules() if isinstance(module, AdaptedLinear)]
     assert len(weights[1] - weights[0]) == 2 * len(adapted)
+
+
+def test_an_adapter_that_was_replaced_is_loaded_anew(
+    model_folder: Path, adapter_folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nmt.server.models.LOOK_AGAIN", -1.0)
+    folder = Path(shutil.copytree(adapter_folders["law"], tmp_path / "adapter"))
+    service = make_service(model_folder, {"mine": folder})
+    with TestClient(make_app(service)) as client:
+        for name in ("law", "sport"):
+            shutil.copytree(adapter_folders[name], folder, dirs_exist_ok=True)
+            alone = Translator.load(model_folder, "cpu", precision="fp32", backend="pytorch", adapter=folder)
+            for _ in range(100):  # until it is loaded
+                found = [one["text"] for one in post(client, text=GERMAN, model="mine")["translations"]]
+                if found == alone.translate(GERMAN):
+                    break
+                time.sleep(0.05)
+            assert found == alone.translate(GERMAN)
 
 
 def test_a_model_of_many_directions_is_looked_through_once(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
