@@ -110,7 +110,7 @@ class Models:
             taken = self.all[0].name
             require(taken not in adapters, f"an adapter is called {taken!r}, as the model is: give it another name")
             self.all[0].adapters = adapters
-        self.load, self.lazy = load, lazy
+        self.load, self.lazy, self.backend = load, lazy, backend
         self.by_direction: dict[Direction, Served] = {}
         for served in self.all:
             new = [direction for direction in served.directions if direction not in self.by_direction]
@@ -145,9 +145,7 @@ class Models:
         stamp = served.stamp_now
         started = time.perf_counter()
         try:
-            translator = await asyncio.to_thread(self.load, served.folder)
-            folders = served.folder, served.adapters
-            adapted = await asyncio.to_thread(translator.with_adapters, *folders) if served.adapters else {}
+            translator, adapted = await asyncio.to_thread(self.load_all, served)
         except Exception as error:  # also those of libraries, such as a full memory
             kind = "" if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: "
             served.problem, served.stamp = f"{kind}{error}", stamp
@@ -157,6 +155,15 @@ class Models:
         served.problem, served.stamp = "", stamp
         seconds = round(time.perf_counter() - started, 2)
         LOG.info("model loaded", extra={"fields": {"model": served.name, "seconds": seconds}})
+
+    def load_all(self, served: Served) -> tuple[Translator, dict[str, Translator]]:
+        """The translator of a folder, and those with its adapters; takes time. ValueError if the folder was replaced by
+        a model for other languages."""
+        lost = {*served.directions} - {*read_folder(served.folder, self.backend).directions}
+        if lost:
+            raise ValueError(f"{served.folder} no longer translates {' to '.join(min(lost))}: start the service again")
+        translator = self.load(served.folder)
+        return translator, translator.with_adapters(served.folder, served.adapters) if served.adapters else {}
 
     def look(self, served: Served) -> None:
         """Load the model anew if its folder, or that of an adapter, was replaced. Requests that run keep the translator

@@ -107,6 +107,17 @@ async def test_a_replaced_folder_is_loaded_and_the_old_translator_stays_usable(
     assert "model.safetensors" in models.by_direction[DIRECTION].problem
 
 
+async def test_a_folder_that_now_has_other_languages_does_not_take_the_place_of_the_old_model(
+    folder: Path, tokenizer: Tokenizer
+) -> None:
+    models = Models([folder], load, lazy=True)
+    old = await models.wait_for(DIRECTION)
+    save_tiny(folder, make_model(tokenizer), tokenizer, languages=("en", "de"))
+    await models.begin(models.all[0])
+    assert models.translator(DIRECTION) is old
+    assert models.all[0].problem == f"{folder} no longer translates de to en: start the service again"
+
+
 async def test_a_model_that_can_t_be_loaded_is_said_so(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"broken")
     models = Models([folder], load, lazy=True)
