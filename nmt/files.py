@@ -85,14 +85,17 @@ def partial_path(path: Path) -> Path:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to, which replaces `path`, and takes its mode, at the end of the block. If the block raises,
-    `path` is unchanged, and what was written stays in `partial_path(path)`."""
+    """A file to write to, which replaces `path`, and takes its mode and, if the system allows it, its owner, at the end
+    of the block. If the block raises, `path` is unchanged, and what was written stays in `partial_path(path)`."""
     draft = partial_path(path)
     draft.unlink(missing_ok=True)
     with draft.open("xb") as file:
         yield file
     if path.exists():
         shutil.copymode(path, draft)
+        old = path.stat()
+        with contextlib.suppress(PermissionError, AttributeError):  # Windows has no such function
+            os.chown(draft, old.st_uid, old.st_gid)
     flush_to_disk(draft)
     draft.replace(path)
 

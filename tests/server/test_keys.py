@@ -30,6 +30,17 @@ def test_the_command_makes_lists_and_removes_keys(tmp_path: Path, capsys: pytest
     assert command.main(["remove", str(file), "website"]) == 2
 
 
+def test_who_may_read_the_keys_may_do_so_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service may run as another user than who makes the keys."""
+    file, owners = tmp_path / "keys.json", list[tuple[int, int]]()
+    make_key(file, "first")
+    file.chmod(0o640)
+    monkeypatch.setattr("os.chown", lambda _, *owner: owners.append(owner))
+    make_key(file, "second")
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert owners == [(file.stat().st_uid, file.stat().st_gid)]
+
+
 def test_keys_that_are_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         texts = [*pool.map(lambda n: make_key(tmp_path / "keys.json", f"k{n}"), range(8))]

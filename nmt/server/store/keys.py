@@ -144,10 +144,12 @@ def make_key(file: Path, name: str, requests: int = 0, characters: int = 0) -> s
     created = datetime.now(UTC).isoformat(timespec="seconds")
     key = Key(name=name, hash=hash_of(text), created=created, requests=requests, characters=characters)
     with locked(file.parent, wait=True):  # who adds another key at the same time
-        keys = read_keys(file) if file.exists() else []
+        is_new = not file.exists()
+        keys = [] if is_new else read_keys(file)
         require(all(known.name != name for known in keys), f"{file} has a key named {name!r}: choose another name")
         write_json(file, [*map(asdict, keys), asdict(key)])
-        file.chmod(0o600)
+        if is_new:  # else whoever may read it stays able to, such as the service
+            file.chmod(0o600)
     return text
 
 
