@@ -97,6 +97,18 @@ def test_a_key_has_its_share_of_each_minute() -> None:
     assert keys.use("2", short).used == 50
 
 
+def test_a_limit_that_a_key_gets_later_counts_from_then_on() -> None:
+    now = 0.0
+    keys = Keys(clock=lambda: now)
+    for _ in range(1000):
+        keys.admit("1", Key(name="a", hash="1"))
+    now = 60.0
+    for _ in range(5):
+        keys.admit("1", Key(name="a", hash="1", requests=5))
+    with pytest.raises(Refused):
+        keys.admit("1", Key(name="a", hash="1", requests=5))
+
+
 @pytest.mark.parametrize("requests", [0, 1])
 def test_addresses_have_limits_in_a_service_without_keys_and_are_forgotten(requests: int) -> None:
     now = 0.0

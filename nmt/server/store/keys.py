@@ -94,7 +94,7 @@ class Keys:
         use = self.use(owner, key)
         if key.requests and use.requests < 1:
             raise self.limit_reached("requests", key.requests, 1 - use.requests)
-        use.requests -= 1
+        use.requests -= 1 if key.requests else 0  # a limit that comes later counts from then on
 
     def charge(self, owner: str, key: Key, characters: int) -> None:
         """Count characters to translate. Refused if an owner has used its own: a request may have more than are left,
