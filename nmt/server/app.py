@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -48,6 +49,15 @@ PREFLIGHT = SHARED | {
 }
 
 
+class Page(StaticFiles):
+    """The files of the page. Browsers ask each time whether one is new: else an update would mix the versions."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
 def routes(service: Service) -> list[BaseRoute]:
     async def health(_: Request) -> Response:
         """Whether the service takes requests: 200, or 503 while it loads or ends."""
@@ -62,7 +72,7 @@ def routes(service: Service) -> list[BaseRoute]:
         return PlainTextResponse(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
     state: list[BaseRoute] = [Route("/health", health), Route("/metrics", figures)]
-    page = Mount("/", StaticFiles(directory=PAGE, html=True, check_dir=False))
+    page = Mount("/", Page(directory=PAGE, html=True, check_dir=False))
     return [*state, *service.routes(), page]
 
 

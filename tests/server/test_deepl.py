@@ -202,6 +202,13 @@ def test_texts_of_forms_and_queries_are_translated_too(client: TestClient, trans
     assert client.get("/v2/translate", params=given).json() == {"translations": expected}
 
 
+@pytest.mark.parametrize("value", ["nonewlines", "NoNewlines"])
+def test_line_breaks_are_blanks_without_newlines(client: TestClient, value: str) -> None:
+    given = {"text": ["Der\nHund"], "target_lang": "EN", "split_sentences": value}
+    [found] = client.post("/v2/translate", json=given).json()["translations"]
+    assert "\n" not in found["text"]
+
+
 def test_requests_of_weblate(client: TestClient) -> None:
     """What weblate/machinery/deepl.py sends."""
     text = 'Der <x id="4"></x> läuft &amp; läuft.'

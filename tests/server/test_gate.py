@@ -270,3 +270,10 @@ async def test_bodies_that_arrive_have_a_room_in_memory(model_folder: Path, slow
         for _, writer in streams:
             writer.close()
         await until(lambda: not server.service.gate.bodies.used)
+
+
+def test_browsers_ask_whether_the_files_of_the_page_are_new(client: TestClient) -> None:
+    """They would mix the versions after an update."""
+    first = client.get("/app.js")
+    assert first.headers["cache-control"] == "no-cache"
+    assert client.get("/app.js", headers={"if-none-match": first.headers["etag"]}).status_code == 304

@@ -250,7 +250,7 @@ def names_in(fields: Fields, name: str) -> list[str]:
 
 def fold(text: str, fields: Fields) -> str:
     """With split_sentences nonewlines a line break is a blank, as it is in mark-up anyway."""
-    folds = fields.get("split_sentences") == "nonewlines" and not fields.get("tag_handling")
+    folds = choice(fields, "split_sentences", SPLITS) == "nonewlines" and not fields.get("tag_handling")
     return BREAK.sub(" ", text) if folds else text
 
 
