@@ -37,6 +37,7 @@ def serving(folder: Path, tmp_path: Path, *options: str) -> Iterator[tuple[int, 
                 time.sleep(0.05)
             port = int(text.partition("127.0.0.1:")[2].split()[0])
             while " 200 " not in asyncio.run(send(port, http("GET", "/health"), 5)):
+                assert process.poll() is None, (tmp_path / "log").read_text()
                 time.sleep(0.05)
             yield port, process
         finally:
