@@ -77,11 +77,10 @@ class Body:
             elif token.type != "inline":
                 kind = token.type.removesuffix("_open") if token.type.endswith("_open") else kind
                 is_underlined = token.markup in ("=", "-")
-            elif token.meta.get("is_title"):
-                start, end = self.lines[token.map[0]]
-                found = self.text.rfind(token.content, start, end)
-                last = found + len(token.content)
-                yield from self.block_slots(token, range(found, last + 1), f"title{self.text[last : last + 1]}")
+            elif "after" in token.meta:
+                last = self.lines[token.map[0]][1] - token.meta["after"]
+                title = range(last - len(token.content), last + 1)
+                yield from self.block_slots(token, title, f"title{self.text[last : last + 1]}")
             elif kind in ("th", "td"):
                 cursor = self.lines[token.map[0]][0] if token.map[0] != row else cursor
                 row = token.map[0]

@@ -70,17 +70,18 @@ def make_parser() -> Any:
 
 
 def box(state: Any, first: int, end: int, silent: bool) -> bool:
-    """A block rule: the first line of a box, whose title is an inline token, with the text indented below it; or a line
-    of a template, with its code."""
+    """A block rule: the first line of a box, whose title is an inline token that knows how many characters of the line
+    come after it, with the text indented below it; or a line of a template, with its code."""
     if state.is_code_block(first):
         return False
     place = state.bMarks[first] + state.tShift[first], state.eMarks[first]
     is_indented = bool(match := BOX.fullmatch(state.src, *place))
     match = match or AROUND.fullmatch(state.src, *place) or TEMPLATE.match(state.src, place[0])
     if match and not silent:
-        if title := next(filter(None, match.groups()), ""):
+        if match.lastindex and (title := match[match.lastindex]):
             token = state.push("inline", "", 0)
-            token.content, token.map, token.children, token.meta = title, [first, first + 1], [], {"is_title": True}
+            token.content, token.map, token.children = title, [first, first + 1], []
+            token.meta = {"after": place[1] - match.end(match.lastindex)}
         last, indent = first + 1 + match[0].count("\n"), state.sCount[first] + 4
         if code := CODE.match(match[0]):
             last = after_end(state, last, end, code[1])
