@@ -141,6 +141,7 @@ LONG: dict[str, Callable[[int], tuple[str, bytes]]] = {  # files of n parts
     "strings of PO": lambda n: ("po", b'msgid ""\n' + b'"Wort Wort"\n' * (n // 12) + b'msgstr ""\n'),
     "escapes of Markdown": lambda n: ("md", b"a \\* " * (n // 40)),
     "titles of Markdown": lambda n: ("md", b"[a](b" + b' "' * (n // 20) + b")"),
+    "blanks of a box": lambda n: ("md", b"/// a |" + b" " * n),
     "blanks of JSON": lambda n: ("json", b'{"a": "Wort"}' + b" " * n),
     "heads of books": lambda n: ("epub", epub("<html" * (n // 5))),
 }
