@@ -77,10 +77,13 @@ def properties(
             parts.append((twin, xml.encode(re.sub(r"(?<=<)/?[^\s/>]+", r"\g<0>Cs", written.decode(xml.encoding)))))
     follows = {f"w:{part}" for part in AFTER[switch].split()}
     place = next((n for n, (part, _) in enumerate(parts) if part in follows), len(parts))
-    prefix = xml.written_name(element).rpartition(":")[0]
+    prefix = xml.written_name(found or element).rpartition(":")[0]
     tag, new = (part.replace("w:", f"{prefix}:" if prefix else "") for part in (name, switch))
     parts[place:place] = [(switch, xml.encode(f"<{new}/>"))] if is_on else []
-    return xml.encode(f"<{tag}>") + b"".join(written for _, written in parts) + xml.encode(f"</{tag}>")
+    begin, end = xml.encode(f"<{tag}>"), xml.encode(f"</{tag}>")
+    if found and found.children:  # its tag may declare namespaces
+        begin, end = xml.data[found.start : found.inner], xml.data[found.inner_end : found.end]
+    return begin + b"".join(written for _, written in parts) + end
 
 
 def of_drawn(xml: Xml, element: Element, is_from_right: bool) -> Iterator[Change]:

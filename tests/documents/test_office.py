@@ -259,6 +259,14 @@ def test_word_files_turn_to_the_direction_of_the_translation_and_back() -> None:
     assert "w:bidi/" not in turned(file, "docx", "word/header1.xml", "he", "ar")
 
 
+def test_properties_keep_their_namespaces() -> None:
+    properties, inner = ('<w:pPr xmlns:q="urn:q">', '<w:rPr xmlns:q="urn:q">'), "<q:x/>"
+    words = f"{properties[0]}{inner}</w:pPr><w:r>{properties[1]}{inner}</w:rPr><w:t>da</w:t></w:r>"
+    there = turned(docx("", header1=f"<w:hdr {W}><w:p>{words}</w:p></w:hdr>"), "docx", "word/header1.xml")
+    assert f"{properties[0]}{inner}<w:bidi/></w:pPr>" in there
+    assert f"{properties[1]}{inner}<w:rtl/></w:rPr>" in there
+
+
 def test_slides_sheets_texts_and_books_turn_to_the_direction_of_the_translation() -> None:
     slide = SLIDE.replace("</p:sld>", '<a:p><a:pPr algn="l"/><a:r><a:t>Ja</a:t></a:r></a:p></p:sld>')
     kind = "openxmlformats-officedocument.presentationml."
