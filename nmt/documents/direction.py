@@ -42,6 +42,13 @@ def changes(xml: Xml, direction: str) -> Iterator[Change]:
             yield attributes(xml, element, {"rightToLeft": value})
 
 
+def of_styles(xml: Xml, direction: str) -> Iterator[Change]:
+    """The changes of Word's styles: paragraphs from left to right don't say so, so no style may say otherwise."""
+    for element in xml.root.walk():
+        if direction == "ltr" and element.name in AFTER:
+            yield element.start, partial(xml.replace, element.start, element.end, b"")
+
+
 def of_properties(xml: Xml, element: Element, name: str, switch: str, is_on: bool) -> Iterator[Change]:
     """The change of the properties of a paragraph or table, which may have none yet."""
     found = element.find(name)

@@ -50,7 +50,9 @@ def read_docx(data: bytes, options: Options) -> Document:
         found = [element for element in xml.root.walk() if element.name == "w:lang" and element.attributes]
         kind = LANG[font_class(options.target)]
         values = [{written_attribute(xml, element, kind): options.target} for element in found]
-        parts[name] = xml_document(xml, (), [attributes(xml, *pair) for pair in zip(found, values, strict=True)])
+        languages = [attributes(xml, *pair) for pair in zip(found, values, strict=True)]
+        turned = direction.of_styles(xml, new_direction(options.source, options.target))
+        parts[name] = xml_document(xml, (), [*languages, *turned])
     return archive_document(archive, parts)
 
 

@@ -259,6 +259,14 @@ def test_word_files_turn_to_the_direction_of_the_translation_and_back() -> None:
     assert "w:bidi/" not in turned(file, "docx", "word/header1.xml", "he", "ar")
 
 
+def test_styles_of_word_that_are_from_right_to_left_turn() -> None:
+    style = "<w:style><w:pPr><w:keepNext/>{}</w:pPr><w:rPr><w:b/>{}</w:rPr><w:tblPr>{}</w:tblPr></w:style>"
+    switches = ("<w:bidi/>", '<w:rtl w:val="1"/>', "<w:bidiVisual/>")
+    file = docx(run("da"), styles=f"<w:styles {W}>{style.format(*switches)}</w:styles>")
+    assert style.format("", "", "") in turned(file, "docx", "word/styles.xml", "he", "de")
+    assert style.format(*switches) in turned(file, "docx", "word/styles.xml", "he", "ar")
+
+
 def test_properties_keep_their_namespaces() -> None:
     properties, inner = ('<w:pPr xmlns:q="urn:q">', '<w:rPr xmlns:q="urn:q">'), "<q:x/>"
     words = f"{properties[0]}{inner}</w:pPr><w:r>{properties[1]}{inner}</w:rPr><w:t>da</w:t></w:r>"
