@@ -35,6 +35,7 @@ CELLS = (".sharedStrings+xml", ".comments+xml", ".drawing+xml", CHART)
 SHEETS = ".worksheet+xml"
 THREADS = ".threadedcomments+xml"
 INLINE = re.compile(b"inlineStr|\0")
+CELLS_OF_SHEET = re.compile(rb"<((?:[\w.-]+:)?)sheetData\b")
 COLUMNS = (".spreadsheetml.table+xml", ".pivotCacheDefinition+xml")
 
 
@@ -76,12 +77,22 @@ def read_xlsx(data: bytes, options: Options) -> Document:
     elements = (element for name in names_of_type(archive, *COLUMNS) for element in archive.xml(name).root.walk())
     columns = {tidied(element.attributes["name"]) for element in elements if "name" in element.attributes}
     # Sheets may have texts that are not among the shared ones; most are large and have none.
-    turns = bool(new_direction(options.source, options.target))
-    sheets = [name for name in names_of_type(archive, SHEETS) if turns or INLINE.search(archive.read(name))]
-    names = [*names_of_type(archive, *CELLS), *sheets]
+    sheets = names_of_type(archive, SHEETS)
+    names = [*names_of_type(archive, *CELLS), *(name for name in sheets if INLINE.search(archive.read(name)))]
     parts = {name: text_part(archive.xml(name), options, columns) for name in names}
+    turned = new_direction(options.source, options.target)
+    parts |= {name: view(archive.read(name), name, turned) for name in sheets if turned and name not in parts}
     parts |= {name: thread(archive.xml(name)) for name in names_of_type(archive, THREADS)}
     return archive_document(archive, parts)
+
+
+def view(data: bytes, name: str, turned: str) -> Document:
+    """A sheet without texts: only what stands before its cells is read."""
+    cells = CELLS_OF_SHEET.search(data)
+    start, end = (cells.start(), b"</%bworksheet>" % cells[1]) if cells else (len(data), b"")
+    xml = Xml(data[:start] + end, name)
+    head = xml_document(xml, (), direction.changes(xml, turned))
+    return Document(data, [], lambda answers: head.write(answers).removesuffix(end) + data[start:])
 
 
 def thread(xml: Xml) -> Document:

@@ -9,6 +9,7 @@ from xml.parsers import expat
 import pytest
 from hypothesis import strategies as st
 
+from nmt.documents import xml_splice
 from nmt.documents.base import Answer, Options, Unit, read_document, translate_document
 from tests.documents.office_samples import (
     CONTENT,
@@ -257,6 +258,17 @@ def test_word_files_turn_to_the_direction_of_the_translation_and_back() -> None:
     assert "rtl" not in turned(file, "docx", "word/header1.xml", target="ja")
     assert 'w:eastAsia="ja"' in turned(file, "docx", "word/header1.xml", target="ja")
     assert "w:bidi/" not in turned(file, "docx", "word/header1.xml", "he", "ar")
+
+
+def test_sheets_of_many_numbers_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, sheet = WORKBOOK["xl/worksheets/sheet1.xml"]
+    head, _, tail = sheet.partition("<sheetData>")
+    head += '<sheetViews><sheetView workbookViewId="0"/></sheetViews>'
+    rest = f"<sheetData>{100 * '<row><c><v>1</v></c></row>'}</sheetData>{tail.partition('</sheetData>')[2]}"
+    book = office({**WORKBOOK, "xl/worksheets/sheet1.xml": (kind, head + rest)})
+    monkeypatch.setattr(xml_splice, "NODES", 100)
+    there = turned(book, "xlsx", "xl/worksheets/sheet1.xml")
+    assert there == HEAD + head.replace('"0"/>', '"0" rightToLeft="1"/>') + rest
 
 
 def test_styles_of_word_that_are_from_right_to_left_turn() -> None:
