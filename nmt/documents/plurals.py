@@ -27,8 +27,8 @@ MOST = 64  # forms of a message, and choices around them
 HEAD = re.compile(r"\{\s*+[\w.]++\s*+,\s*+(plural|selectordinal|select)\s*+,\s*+(?:offset:\d++\s*+)?")
 KEY = re.compile(r"\s*+(=\d++|[\w-]++)\s*+\{")
 END = re.compile(r"\s*+\}")
-# The number, in programs.
-SIGN = re.compile(r"%(?:\d\$)?(?:l{0,2}|h{1,2}|q|z)[diu]|%n|%@|%\{count\}|\{\{-?\s*+count\s*+\}\}")
+# The number, in programs; %name is none.
+SIGN = re.compile(r"%(?:(?:\d\$)?(?:l{0,2}|h{1,2}|q|z)[diu]|n)(?![a-zA-Z_])|%@|%\{count\}|\{\{-?\s*+count\s*+\}\}")
 OTHER = re.compile("(|.*_)other", re.DOTALL)
 
 

@@ -151,6 +151,9 @@ def test_forms_that_rails_and_i18next_lack_are_added(format_name: str, text: str
 def test_forms_of_a_list_of_names_are_not_added() -> None:
     text = '{"a_other": "Hunde", "two": "Zwei", "Another": "{{count}} da"}'
     assert texts(read_document(text.encode(), "json", TO_POLISH)) == ["Hunde", "Zwei", "{{count}} da"]
+    assert texts(read_document(b"other: Am %date% von %name\n", "yaml", TO_POLISH)) == ["Am %date% von %name"]
+    added = texts(read_document("other: 有%d个\n".encode(), "yaml", TO_POLISH))
+    assert added == ["有%d个", "有1个", "有2个", "有5个"]
 
 
 def test_messages_of_qt_are_filled_and_finished() -> None:
