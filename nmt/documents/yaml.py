@@ -96,8 +96,9 @@ def more_forms(text: str, values: Mapping[str, Value], translated: Container[int
         assert key_event
         start, column = key_event.start_mark.index, key_event.start_mark.column
         around = text[max(0, start - DEEPEST) : start + DEEPEST]
-        if re.search(r"\?\s+\Z", around[: min(start, DEEPEST)]):
-            continue  # ? KEY
+        is_alone = in_flow and start == values[key].mapping
+        if is_alone or re.search(r"\?\s+\Z", around[: min(start, DEEPEST)]):
+            continue  # [KEY: TEXT], ? KEY
         after = ", " if in_flow else ("\r\n" if "\r\n" in around else "\n") + column * " "
         head = f"{json.dumps(name) if key_event.style else name}: "
         place = f"line {key_event.start_mark.line + 1}, {name.rpartition('_')[2]}"

@@ -141,6 +141,7 @@ def test_forms_that_android_and_apple_lack_are_added() -> None:
             'one: 1\n"other": |\n  %{count} da\n',
             'one: 1\n"few": "x %{count} da"\n"many": "x %{count} da"\n"other": |\n  x %{count} da\n',
         ),
+        ("yaml", "[other: '%{count} Hunde']\n", "[other: 'x %{count} Hunde']\n"),
         ("yaml", "? one\n: 1\n? other\n: alle\n", "? one\n: 1\n? other\n: x alle\n"),
     ],
 )
