@@ -50,3 +50,8 @@ def test_symbols_of_ruby_are_read_in_brackets_and_are_no_text() -> None:
     document = read_document(text.encode(), "yaml", Options())
     assert [unit.text for unit in document.units] == ["Tag"]
     assert document.join([Answer("day")]).decode() == text.replace("Tag", "day")
+
+
+def test_a_text_that_ends_with_a_line_separator_stays_alone() -> None:
+    document = read_document("a: |+\n  da\n\u2028b: 1\n".encode(), "yaml", Options())
+    assert yaml.safe_load(document.join([Answer("there")])) == {"a": "there\n\u2028", "b": 1}
