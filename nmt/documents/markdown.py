@@ -150,7 +150,8 @@ class Body:
             new = [*map(titled, answer_pieces(html.same_tags(unit.text, answer), pieces))]
         for is_escaped, has_html in ((False, False), (True, False), (True, True)):
             parts = [part(piece, n, is_escaped=is_escaped, has_html=has_html) for n, piece in enumerate(new)]
-            content = "".join("\\\n" if piece.kind == "break" else raw for piece, raw in zip(new, parts, strict=True))
+            both = zip(new, parts, strict=True)
+            content = "".join(raw.splitlines()[0] + "\n" if piece.kind == "break" else raw for piece, raw in both)
             if self.means(content, new, kind, has_html=has_html):
                 written = "".join(parts)
                 ends = kind in ('title"', "title]") and kind[-1] in written

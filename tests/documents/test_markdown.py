@@ -124,6 +124,11 @@ def test_the_title_of_a_box_is_found_where_it_stands() -> None:
     assert translated("Hund\n\n/// tip | \0 Rat  \n", "Dog", "Advice")[0] == "Dog\n\n/// tip | Advice  \n"
 
 
+def test_a_line_that_is_no_box_stays_none() -> None:
+    text = '\\??? note "Hund"  \nbellt\n'
+    assert translated(text, '??? note "Dog"<br id="1">barks')[0] == '\\??? note "Dog"  \nbarks\n'
+
+
 def test_the_name_of_a_link_is_written_on_one_line() -> None:
     text = "- Ein [blauer\n  Hund][] da\n\n[blauer hund]: x\n"
     assert translated(text, "Da <1>blue</1>")[0] == "- Da [blue][blauer Hund]\n\n[blauer hund]: x\n"
