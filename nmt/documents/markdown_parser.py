@@ -31,7 +31,7 @@ CODE = re.compile(r"\{(?:\{[<%]|%-?)[ \t]*(highlight|code-toggle|mermaid)\b")  #
 ENDS = {"alt": ["paragraph", "reference", "blockquote", "list"]}  # what such a line ends
 ATTRIBUTES = r"\{:[^{}\n]*\}|\{[ \t]*(?:[#.][\w-]|[\w:-]+=)[^{}\n]*\}"  # of a heading, a link …, in extensions
 NO_WORDS = re.compile(rf"\[\^[^\]\s]{{1,99}}\]|{ATTRIBUTES}")
-AT_END = re.compile(rf"\s(?:{ATTRIBUTES})\s*\Z")
+AT_END = re.compile(rf"(?<![ \t\n])[ \t\n]++(?:{ATTRIBUTES})\s*\Z")
 Rule = Callable[[Any, bool], bool]
 
 

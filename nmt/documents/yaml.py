@@ -163,11 +163,11 @@ def written(event: yaml.ScalarEvent, in_flow: bool, raw: str, text: str) -> str:
     """A text in the style of its source."""
     style, block = event.style, BLOCK.match(raw)
     text = text.rstrip("\n") if block else text
-    tail = raw[len(raw.rstrip()) :] if block else ""
     has_indent = re.match(r"[|>][+-]?[1-9]", raw)
     if block and not has_indent and not ODD.search(text) and not re.search(r"^[ \t]|[ \t]$", text, re.MULTILINE):
         newline = "\r\n" if "\r\n" in raw else "\n"
         lines = text.split("\n") if style == "|" else re.sub("\n+", "\\g<0>\n", text).split("\n")
+        tail = raw[len(raw.rstrip()) :]
         body = newline.join(f"{block[1]}{line}" if line else "" for line in lines)
         return f"{raw[: block.end() - len(block[1])]}{body}{tail}"
     is_odd = ODD.search(text) or "\n" in text or "\t" in text
@@ -183,4 +183,4 @@ def written(event: yaml.ScalarEvent, in_flow: bool, raw: str, text: str) -> str:
         lambda odd: f"\\U{ord(odd[0]):08x}" if odd[0] > "\uffff" else f"\\u{ord(odd[0]):04x}",
         json.dumps(text, ensure_ascii=False),
     )
-    return quoted + tail
+    return quoted + (raw[len(raw.rstrip("\r\n\x85\u2028\u2029")) :] if block else "")

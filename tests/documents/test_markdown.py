@@ -141,6 +141,7 @@ def test_attributes_stay() -> None:
     answers = [Answer(answer) for answer in ("Title", "A <1>link</1><2/>", "cell", "{% raw %} {name} da")]
     expected = text.replace("Titel", "Title").replace("Ein [Link](x){ .b } da", "A [link](x){ .b }")
     assert document.join(answers).decode() == expected.replace("Zelle", "cell")
+    assert translated("Ein Hund\n    {: .x }\n", "A dog")[0] == "A dog\n    {: .x }\n"
 
 
 def test_lines_that_take_components_are_no_text() -> None:
