@@ -6,11 +6,12 @@ words into runs for reasons of their own (spelling, editing sessions): runs that
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nmt.documents import direction
 from nmt.documents.paragraphs import DEEPEST, Piece, Spans, Style, lines, nests, ruby, spans_of
 from nmt.documents.xml_splice import Element, Xml
+from nmt.fields import require
 from nmt.text.languages import font_class
 
 # Elements whose contents are words of the paragraph around them.
@@ -27,6 +28,7 @@ LANG = {"western": "val", "asian": "eastAsia", "complex": "bidi"}  # attributes 
 UNSEEN_ATTRIBUTES = re.compile(r"\s(?:lang|altLang|dirty|err|smtClean|noProof|bmk)\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 # For which script Word chooses the font of characters that several have, such as quotes.
 HINT = re.compile(rb"<\w+:rFonts\s+\w+:hint=\"\w+\"\s*/>|\s\w+:hint=\"\w+\"")
+MOST_COPIES, LEAST_ROOM = 16, 1 << 20  # of the bytes of a file, and bytes beside them
 LINE_BREAK = re.compile(r"(?:_x000D_)?\n|_x000D_")
 
 
@@ -39,6 +41,11 @@ class RunReader:
     """The language that changed words are marked to be in; empty: as before."""
     direction: str = ""
     """The direction of changed words (rtl or ltr); empty: as before."""
+    room: list[int] = field(default_factory=list)
+    """How many more bytes of formatting may be written again: each text of a run gets that of the run."""
+
+    def __post_init__(self) -> None:
+        self.room.append(MOST_COPIES * len(self.xml.data) + LEAST_ROOM)
 
     def pieces(self, paragraph: Element) -> list[Piece]:
         """The pieces of a paragraph, in order."""
@@ -72,6 +79,8 @@ class RunReader:
         opening: Spans = ((run.start, run.inner),) + (((properties.start, properties.end),) if properties else ())
         text = next((child for child in run.elements if child.name.endswith(":t")), None)
         style = self.style(run, properties, text) if text else Style()
+        self.room[0] -= sum(end - start for start, end in opening) * len(run.elements)
+        require(self.room[0] >= 0, f"{self.xml.name} has runs of too many texts with too much formatting")
         for child in run.elements:
             if child is properties or child.name in DROPPED:
                 continue

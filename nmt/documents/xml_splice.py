@@ -6,6 +6,7 @@ document type are refused: they can declare entities, which make small files hug
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from xml.parsers import expat
@@ -132,12 +133,13 @@ class Xml:
     def raw(self, start: int, end: int) -> bytes:
         """The bytes of a part of the file, with the edits in it."""
         parts, position = list[bytes](), start
-        for first, last, new in reversed(self.edits):
+        after = bisect_right(self.edits, -start, key=lambda edit: -edit[0])  # all before begin at the start or after it
+        for n in range(after - 1, -1, -1):
+            first, last, new = self.edits[n]
             if last > end:
                 break
-            if first >= start:
-                parts += [self.data[position:first], new]
-                position = last
+            parts += [self.data[position:first], new]
+            position = last
         return b"".join([*parts, self.data[position:end]])
 
     def replace(self, start: int, end: int, new: bytes) -> None:
