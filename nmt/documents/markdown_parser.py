@@ -24,7 +24,7 @@ BLANKS = re.compile("[ \t\n]+")
 FORMULA = re.compile(r"(?<![\w$])(?:\$\$[^$]+\$\$|\$(?!\s)[^$]+(?<![\s\\])\$)(?![\w${])")
 # The first line of a box or tab of MkDocs, whose text is indented, and lines around boxes (:::, ///); with its title.
 # Then what is for the program that makes a page: a shortcode of Hugo, a tag of Liquid or Jinja, an included file.
-BOX = re.compile(r'(?:(?:!!!|\?\?\?\+?) [a-z]+(?:[ -][a-z]+)*+|===[+!]?(?= "))(?: "([^"]*)")?[ \t]*')
+BOX = re.compile(r'(?:(?:!!!|\?\?\?\+?) (?:[a-z]+(?:[ -][a-z]+)*+|[A-Z][a-z]++)|===[+!]?(?= "))(?: "([^"]*)")?[ \t]*')
 AROUND = re.compile(r":::+[ \t]*(?:[\w-]+\[([^\]]*)\])?.*|///+(?:[ \t]*[\w-]+(?:[ \t]*\|[ \t]*+(\S(?:.*\S)?))?)?[ \t]*")
 TEMPLATE = re.compile(r"(?:\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\}|\{!.*!\}|\{\*.*\*\}|-+8<-+.*)[ \t]*$", re.MULTILINE)
 CODE = re.compile(r"\{(?:\{[<%]|%-?)[ \t]*(highlight|code-toggle|mermaid)\b")  # whose contents are no text
@@ -76,6 +76,8 @@ def box(state: Any, first: int, end: int, silent: bool) -> bool:
         return False
     place = state.bMarks[first] + state.tShift[first], state.eMarks[first]
     is_indented = bool(match := BOX.fullmatch(state.src, *place))
+    if match and match[0][-1].isalpha() and any(map(str.isupper, match[0])) and not has_indented(state, first, end):
+        return False  # !!! Attention
     match = match or AROUND.fullmatch(state.src, *place) or TEMPLATE.match(state.src, place[0])
     if match and not silent:
         if match.lastindex and (title := match[match.lastindex]):
@@ -95,6 +97,12 @@ def box(state: Any, first: int, end: int, silent: bool) -> bool:
             state.blkIndent, state.lineMax = before
         state.line = min(last, end)
     return bool(match)
+
+
+def has_indented(state: Any, first: int, end: int) -> bool:
+    """Whether the next line with text is indented, as that of a box."""
+    following = next((n for n in range(first + 1, end) if not state.isEmpty(n)), None)
+    return following is not None and state.sCount[following] >= state.sCount[first] + 4
 
 
 def after_end(state: Any, first: int, end: int, name: str) -> int:

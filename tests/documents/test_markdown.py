@@ -96,6 +96,12 @@ Ein Text
 Ja
 ///
 
+??? Danger
+
+    Drei
+
+!!! Achtung
+
 !!! Ein Hund
 
     Code
@@ -105,11 +111,11 @@ Ja
     assert words == [
         *("Der Titel", "Ein Hund bellt", "Da", "Ein Satz", "x1", "Reiter 1", "Innen", "Zitat", "Titel", "Ein Text"),
         *("Rat", "Ja"),
-        "!!! Ein Hund",
+        *("Drei", "!!! Achtung", "!!! Ein Hund"),
     ]
     answers = [Answer(unit.text.upper()) for unit in document.units]
     expected = text.replace("Hund\n    bellt", "Hund bellt").replace("\n", "\r\n").upper()
-    for kept in ("note", "info", "tip", "          x2", "Code"):
+    for kept in ("Danger", "note", "info", "tip", "          x2", "Code"):
         expected = expected.replace(kept.upper(), kept)
     assert document.join(answers).decode() == expected
     assert not document.notes
