@@ -25,7 +25,10 @@ FORMULA = re.compile(r"(?<![\w$])(?:\$\$[^$]+\$\$|\$(?!\s)[^$]+(?<![\s\\])\$)(?!
 # The first line of a box or tab of MkDocs, whose text is indented, and lines around boxes (:::, ///); with its title.
 # Then what is for the program that makes a page: a shortcode of Hugo, a tag of Liquid or Jinja, an included file.
 BOX = re.compile(r'(?:(?:!!!|\?\?\?\+?) (?:[a-z]+(?:[ -][a-z]+)*+|[A-Z][a-z]++)|===[+!]?(?= "))(?: "([^"]*)")?[ \t]*')
-AROUND = re.compile(r":::+[ \t]*(?:[\w-]+\[([^\]]*)\])?.*|///+(?:[ \t]*[\w-]+(?:[ \t]*\|[ \t]*+(\S(?:.*\S)?))?)?[ \t]*")
+AROUND = re.compile(
+    r":::+[ \t]*(?:[\w-]+\[([^\]]*)\]|(?:info|tip|note|warning|danger|details)[ \t]+([^\s{}](?:[^{}]*[^\s{}])?))?.*"
+    r"|///+(?:[ \t]*[\w-]+(?:[ \t]*\|[ \t]*+(\S(?:.*\S)?))?)?[ \t]*"
+)
 TEMPLATE = re.compile(r"(?:\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\}|\{!.*!\}|\{\*.*\*\}|-+8<-+.*)[ \t]*$", re.MULTILINE)
 CODE = re.compile(r"\{(?:\{[<%]|%-?)[ \t]*(highlight|code-toggle|mermaid)\b")  # whose contents are no text
 ENDS = {"alt": ["paragraph", "reference", "blockquote", "list"]}  # what such a line ends

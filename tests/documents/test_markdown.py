@@ -92,6 +92,9 @@ Ein Satz
 Ein Text
 :::
 
+::: details Mehr davon {open}
+:::
+
 /// tip | Rat
 Ja
 ///
@@ -110,12 +113,12 @@ Ja
     words = [re.sub("<[^>]*>", "", unit.text) for unit in document.units]
     assert words == [
         *("Der Titel", "Ein Hund bellt", "Da", "Ein Satz", "x1", "Reiter 1", "Innen", "Zitat", "Titel", "Ein Text"),
-        *("Rat", "Ja"),
+        *("Mehr davon", "Rat", "Ja"),
         *("Drei", "!!! Achtung", "!!! Ein Hund"),
     ]
     answers = [Answer(unit.text.upper()) for unit in document.units]
     expected = text.replace("Hund\n    bellt", "Hund bellt").replace("\n", "\r\n").upper()
-    for kept in ("Danger", "note", "info", "tip", "          x2", "Code"):
+    for kept in ("{open}", "details", "Danger", "note", "info", "tip", "          x2", "Code"):
         expected = expected.replace(kept.upper(), kept)
     assert document.join(answers).decode() == expected
     assert not document.notes
