@@ -15,7 +15,8 @@ STYLE = re.compile("a:(?:lvl[1-9]|def)pPr", re.IGNORECASE)
 MIRRORED = {"l": "r", "r": "l"}
 # Programs look for these properties of words from right to left, in place of those without Cs.
 TWINS = ("w:b", "w:i", "w:sz")
-# The order of properties in the schema: what comes after each.
+HOLDERS = {"w:rtl": "w:rPr", "w:bidi": "w:pPr", "w:bidiVisual": "w:tblPr"}  # where the switches of Word stand
+# The order of properties in the schema: what comes after each switch.
 AFTER = {
     "w:rtl": "cs em lang eastAsianLayout specVanish oMath rPrChange",
     "w:bidi": "adjustRightInd snapToGrid spacing ind contextualSpacing mirrorIndents suppressOverlap jc textDirection "
@@ -31,9 +32,9 @@ def changes(xml: Xml, direction: str) -> Iterator[Change]:
     value = "1" if is_from_right else None
     for element in xml.root.walk():
         if element.name == "w:p":
-            yield from of_properties(xml, element, "w:pPr", "w:bidi", is_from_right)
+            yield from of_properties(xml, element, "w:bidi", is_from_right)
         elif element.name == "w:tbl":
-            yield from of_properties(xml, element, "w:tblPr", "w:bidiVisual", is_from_right)
+            yield from of_properties(xml, element, "w:bidiVisual", is_from_right)
         elif element.name == "a:p" or STYLE.fullmatch(element.name):
             yield from of_drawn(xml, element, is_from_right)
         elif element.name == "a:tblPr":
@@ -45,17 +46,17 @@ def changes(xml: Xml, direction: str) -> Iterator[Change]:
 def of_styles(xml: Xml, direction: str) -> Iterator[Change]:
     """The changes of Word's styles: paragraphs from left to right don't say so, so no style may say otherwise."""
     for element in xml.root.walk():
-        if direction == "ltr" and element.name in AFTER:
+        if direction == "ltr" and element.name in HOLDERS:
             yield element.start, partial(xml.replace, element.start, element.end, b"")
 
 
-def of_properties(xml: Xml, element: Element, name: str, switch: str, is_on: bool) -> Iterator[Change]:
+def of_properties(xml: Xml, element: Element, switch: str, is_on: bool) -> Iterator[Change]:
     """The change of the properties of a paragraph or table, which may have none yet."""
-    found = element.find(name)
+    found = element.find(HOLDERS[switch])
     before = found.find(switch) if found else None
     if element.inner < element.end and is_true(before.attributes.get("w:val", "1") if before else "0") != is_on:
         start, end = (found.start, found.end) if found else (element.inner, element.inner)
-        yield start, partial(xml.replace, start, end, properties(xml, element, found, name, switch, is_on))
+        yield start, partial(xml.replace, start, end, properties(xml, element, switch, is_on))
 
 
 def is_true(value: str) -> bool:
@@ -64,16 +65,10 @@ def is_true(value: str) -> bool:
 
 
 def properties(
-    xml: Xml,
-    element: Element,
-    found: Element | None,
-    name: str,
-    switch: str,
-    is_on: bool,
-    others: Mapping[str, bytes] | None = None,
+    xml: Xml, element: Element, switch: str, is_on: bool, others: Mapping[str, bytes] | None = None
 ) -> bytes:
     """The properties of an element with a switch, or without it. `others`: children in place of those of their name."""
-    parts = list[tuple[str, bytes]]()
+    found, parts = element.find(HOLDERS[switch]), list[tuple[str, bytes]]()
     names = {child.name for child in found.elements} if found else set[str]()
     for child in found.elements if found else ():
         written = (others or {}).get(child.name, xml.data[child.start : child.end])
@@ -85,7 +80,7 @@ def properties(
     follows = {f"w:{part}" for part in AFTER[switch].split()}
     place = next((n for n, (part, _) in enumerate(parts) if part in follows), len(parts))
     prefix = xml.written_name(found or element).rpartition(":")[0]
-    tag, new = (part.replace("w:", f"{prefix}:" if prefix else "") for part in (name, switch))
+    tag, new = (part.replace("w:", f"{prefix}:" if prefix else "") for part in (HOLDERS[switch], switch))
     parts[place:place] = [(switch, xml.encode(f"<{new}/>"))] if is_on else []
     begin, end = xml.encode(f"<{tag}>"), xml.encode(f"</{tag}>")
     if found and found.children:  # its tag may declare namespaces

@@ -131,7 +131,7 @@ class RunReader:
             name = written_attribute(xml, lang, LANG[font_class(self.language)])
             new["w:lang"] = xml.with_attributes(lang, {name: self.language}) + xml.data[lang.inner : lang.end]
         if self.direction and run.name == "w:r" and (properties or self.direction == "rtl"):
-            return direction.properties(xml, run, properties, "w:rPr", "w:rtl", self.direction == "rtl", new)
+            return direction.properties(xml, run, "w:rtl", self.direction == "rtl", new)
         if not properties:
             return b""
         tag = xml.data[properties.start : properties.inner]

@@ -65,8 +65,7 @@ def test_html_in_a_list_or_a_quotation_is_translated_between_its_marks() -> None
     assert not read_document(b"- <pre>\n  ein Hund\n  </pre>\n", "md", Options()).units
 
 
-def test_boxes_and_tabs_have_titles_and_texts() -> None:
-    text = """\
+BOXES = """\
 !!! note "Der *Titel*"
     Ein Hund
     bellt
@@ -109,7 +108,10 @@ Ja
 
     Code
 """
-    document = read_document(text.replace("\n", "\r\n").encode(), "md", Options())
+
+
+def test_boxes_and_tabs_have_titles_and_texts() -> None:
+    document = read_document(BOXES.replace("\n", "\r\n").encode(), "md", Options())
     words = [re.sub("<[^>]*>", "", unit.text) for unit in document.units]
     assert words == [
         *("Der Titel", "Ein Hund bellt", "Da", "Ein Satz", "x1", "Reiter 1", "Innen", "Zitat", "Titel", "Ein Text"),
@@ -117,7 +119,7 @@ Ja
         *("Drei", "!!! Achtung", "!!! Ein Hund"),
     ]
     answers = [Answer(unit.text.upper()) for unit in document.units]
-    expected = text.replace("Hund\n    bellt", "Hund bellt").replace("\n", "\r\n").upper()
+    expected = BOXES.replace("Hund\n    bellt", "Hund bellt").replace("\n", "\r\n").upper()
     for kept in ("{open}", "details", "Danger", "note", "info", "tip", "          x2", "Code"):
         expected = expected.replace(kept.upper(), kept)
     assert document.join(answers).decode() == expected
