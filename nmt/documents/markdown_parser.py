@@ -111,12 +111,12 @@ def has_indented(state: Any, first: int, end: int) -> bool:
 def after_end(state: Any, first: int, end: int, name: str) -> int:
     """From the line `first`, the line after that which ends the shortcode or tag `name`; else `first`."""
     closing = re.compile(rf"\{{(?:\{{[<%]|%-?)[ \t]*(?:/|end){name}\b")
-    open_ones = state.env.setdefault("without end", set())  # later ones have none either
-    if name not in open_ones:
+    without_end = state.env.setdefault("without end", set())  # a later one of the name has none either
+    if name not in without_end:
         for n in range(first, end):
             if closing.match(state.src, state.bMarks[n] + state.tShift[n]):
                 return n + 1
-        open_ones.add(name)
+        without_end.add(name)
     return first
 
 
