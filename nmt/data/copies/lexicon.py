@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Places = NDArray[np.int32]  # of cells, of which there are many
 
 # In the order of the corpus, a pair is used if it has a source piece that fewer than 100 chosen pairs have (fewer than
-# 30 if those are too many, and so on). The limit on cells (see `Lexicon`) means half a minute and 2 gigabytes.
+# 30 if those are too many, and so on). The limit on cells (see `Lexicon`) means half a minute and 1.5 gigabytes.
 ENOUGH, MOST_CELLS = (100, 30, 10, 3, 1), 40_000_000
 MOST_PAIRS = 2_000_000  # of a larger corpus, the first ones are looked at: each takes microseconds in each round
 ROUNDS = 5
@@ -42,20 +43,21 @@ class Ids:
         return Ids(self.flat[runs(starts_B, lengths_B)], lengths_B)
 
 
-def unique(keys: Ints) -> tuple[Ints, Ints]:
+def unique(keys: Ints) -> tuple[Ints, Places]:
     """The different keys in their order, and the place of each key among them. `np.unique` takes twice as long."""
     order = np.argsort(keys)
     keys = keys[order]
-    is_first = np.diff(keys, prepend=keys[:1] - 1) > 0
-    places = np.empty_like(order)
-    places[order] = is_first.cumsum() - 1
+    is_first = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    places = np.empty(len(keys), np.int32)
+    places[order] = is_first.cumsum(dtype=np.int32) - 1
     return keys[is_first], places
 
 
-def runs(starts: Ints, lengths: Ints) -> Ints:
+def runs(starts: Ints, lengths: Ints) -> Places:
     """Places that rise by 1 in runs with these starts and lengths."""
-    places: Ints = np.repeat(starts - (lengths.cumsum() - lengths), lengths)
-    places += np.arange(len(places))
+    places: Places = np.repeat((starts - (lengths.cumsum() - lengths)).astype(np.int32), lengths)
+    places += np.arange(len(places), dtype=np.int32)
     return places
 
 
@@ -65,8 +67,9 @@ class Lexicon:
 
     def __init__(self, source: Ids, target: Ids, src_vocab_size: int, tgt_vocab_size: int) -> None:
         index_B = np.array(choose_pairs(source, target.lengths_N, src_vocab_size), np.int64)
-        keys, self.positions = cells(source.chosen(index_B), target.chosen(index_B), tgt_vocab_size)
-        self.keys, self.places = unique(keys)
+        source, target = source.chosen(index_B), target.chosen(index_B)
+        sources, targets = self.positions = cells(source.lengths_N, target.lengths_N)
+        self.keys, self.places = unique(source.flat[sources] * np.int64(tgt_vocab_size) + target.flat[targets])
         self.sides = np.divmod(self.keys, tgt_vocab_size)
 
     def probabilities(self, given: Literal[0, 1] = 0) -> NDArray[np.float64]:
@@ -101,13 +104,9 @@ def choose_pairs(source: Ids, target_lengths_N: Ints, src_vocab_size: int) -> li
     return chosen
 
 
-def cells(source: Ids, target: Ids, tgt_vocab_size: int) -> tuple[Ints, tuple[Ints, Ints]]:
-    """Return source × V + target for each cell, and its source and its target position among those of all pairs."""
-    starts_N = source.lengths_N.cumsum() - source.lengths_N
-    lengths, starts = (np.repeat(each_N, target.lengths_N) for each_N in (source.lengths_N, starts_N))
-    sources = runs(starts, lengths)  # each target position has a cell with each position of its source
-    targets = np.repeat(np.arange(len(lengths)), lengths)
-    keys = source.flat[sources].astype(np.int64)
-    keys *= tgt_vocab_size
-    keys += target.flat[targets]
-    return keys, (sources, targets)
+def cells(source_lengths_N: Ints, target_lengths_N: Ints) -> tuple[Places, Places]:
+    """The source and the target position of each cell among those of all pairs."""
+    starts_N = source_lengths_N.cumsum() - source_lengths_N
+    lengths, starts = (np.repeat(each_N, target_lengths_N) for each_N in (source_lengths_N, starts_N))
+    # Each target position has a cell with each position of its source.
+    return runs(starts, lengths), np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
