@@ -25,7 +25,7 @@ from nmt.model.contract import GenerativeModel, Model
 from nmt.scoring.metrics import score
 from nmt.text.languages import require_pair
 from nmt.text.normalise import tidy
-from nmt.translation.model_folder import EXPORTED, ModelInfo, load_model, require_model
+from nmt.translation.model_folder import EXPORTED, ModelInfo, load_model, require_model, require_objective
 from nmt.translation.translator import Translator
 from nmt.version import __version__
 
@@ -139,6 +139,8 @@ def export(
     quantization = quantization or form.QUANTIZATIONS[0]
     require(quantization in form.QUANTIZATIONS, f"--quantization is {quantization}: {name} takes one of {known}")
     model, tokenizer, info = load_model(folder)
+    if name != "hf":  # which has classes for other models
+        require_objective(info, folder)
     obstacles = form.obstacles(info, tokenizer)
     require(not obstacles, f"{name} can't express this model: {'; '.join(obstacles)}")
     if tokenizer.languages.several:
