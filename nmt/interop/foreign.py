@@ -140,7 +140,7 @@ def licence_in(card: Path) -> str:
     parts = text.split("---")
     try:
         header = load_yaml(parts[1]) if text.startswith("---") and len(parts) > 2 else {}
-    except (yaml.YAMLError, ValueError, RecursionError):  # such as a date without such a day
+    except (yaml.YAMLError, ValueError, RecursionError, *DAMAGE):  # such as a date without such a day
         return ""
     named = header.get("license") if isinstance(header, dict) else None
     names = named if isinstance(named, list) else [named]  # a list in lists, with YAML's aliases, could be endless

@@ -131,6 +131,9 @@ def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, caps
         (f"---\nlicense: mit\nm0: &m0 {{x: 1}}\n{MERGED}\n---\n", ""),
         ("---\nreleased: 2024-13-45\nlicense: mit\n---\n", ""),
         (f"---\n{'[' * 5000}\n---\n", ""),
+        ("---\nlicense: !!bool maybe\n---\n", ""),
+        ("---\nlicense: !!int ''\n---\n", ""),
+        ("---\nlicense: !!timestamp today\n---\n", ""),
     ],
 )
 def test_the_licence_is_that_of_the_card(tmp_path: Path, card: str, licence: str) -> None:
