@@ -214,6 +214,7 @@ def compare_systems(options: Options, metrics: "list[Metric]") -> "tuple[str, Ca
         a, b = ([seeds[name][test].translations for name in names] for names in systems.values())
         language = options.get("target_language", [*codes, ""][0])
         found[test] = compare(a, b, tests[test][1:], metrics, language)
+    require(bool(found), f"no test set is in the languages of all systems: there is {', '.join(tests)}")
     settings = {name: next(iter(of.values())).settings for name, of in seeds.items()}
     about = {label: {name: settings[name] for name in names} for label, names in systems.items()}
     comparisons = {test: asdict(comparison) for test, comparison in found.items()}

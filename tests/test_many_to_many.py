@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from nmt import augment, evaluate, train, translate
+from nmt.data.tokenizer import Tokenizer
 from nmt.server.models import read_folder
 from nmt.training.delivery import describe
 from nmt.translation.translator import Translator
 from tests.data.corpus_files import write_corpus
-from tests.tiny import Stderr
+from tests.tiny import Stderr, make_model, save_tiny
 
 WORDS = {
     "de": ["Hund", "Katze", "Haus", "Baum"],
@@ -90,6 +91,15 @@ def test_it_is_compared_with_a_model_of_one_direction_in_that_alone(folder: Path
         compared = json.loads((tmp_path / "scores.json").read_text())["tests"]
         assert len(compared) == tests
         assert "test.fr-de" in compared
+
+
+def test_models_without_a_common_direction_cannot_be_compared(
+    folder: Path, tokenizer: Tokenizer, tmp_path: Path, stderr_of: Stderr
+) -> None:
+    pairs = (("de", "fr"), ("fr", "de"))
+    seeds = [save_tiny(tmp_path / p[0], make_model(tokenizer), tokenizer, languages=p) for p in pairs]
+    options = ["--model", str(folder), "--against", *map(str, seeds), "--device", "cpu"]
+    assert "no test set is in the languages of all systems: there is test.de-en" in stderr_of(evaluate.main, options)
 
 
 def test_the_report_has_each_direction_its_validation_and_the_mean(folder: Path) -> None:
