@@ -7,6 +7,7 @@ import pytest
 
 from nmt import augment, evaluate, train, translate
 from nmt.data.tokenizer import Tokenizer
+from nmt.interop.export import export
 from nmt.server.models import read_folder
 from nmt.training.delivery import describe
 from nmt.translation.translator import Translator
@@ -139,6 +140,13 @@ def test_evaluation_is_by_direction(folder: Path, capsys: pytest.CaptureFixture[
     assert len(tests_of()) == 6
     assert tests_of("--to", "fr") == ["test.de-fr", "test.en-fr"]
     assert tests_of("--from", "en", "--to", "fr") == ["test.en-fr"]
+
+
+def test_a_zip_file_names_the_direction_that_was_chosen(folder: Path, tmp_path: Path) -> None:
+    for code, source in (("de", "en"), ("fr", "de")):
+        export(folder, tmp_path / code, "zip", languages=("", code))
+        about = json.loads((tmp_path / code / "translate.json").read_text("utf8"))
+        assert (about["source"], about["target"]) == (source, code)
 
 
 def test_the_service_offers_all_directions(folder: Path) -> None:

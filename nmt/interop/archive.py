@@ -39,7 +39,8 @@ def write(export: Export, folder: Path) -> None:
     before, after = export.tokenizer.languages.starts()
     longest, begin = most - 1 if most else LONGEST, [after] if after else []
     least, room = min(search.min_length, longest - len(begin)), longest - len(begin)
-    about: dict[str, Any] = {"source": info.source, "target": info.target, "beam_size": search.beam_size}
+    source, target = export.direction
+    about: dict[str, Any] = {"source": source, "target": target, "beam_size": search.beam_size}
     about |= {"length_ratio": search.max_length_ratio, "min_length": least}
     about |= {"max_length": min(search.max_length or room, room), "longest": longest}
     about |= {"before_source": before, "before_target": begin, "final_mark": info.facts.final_mark, "marks": MARKS}

@@ -58,6 +58,13 @@ class Export:
     folder: Path = Path()
     """The model folder."""
 
+    @property
+    def direction(self) -> tuple[str, str]:
+        """The languages, of several those that were chosen. A model that isn't told the source reads any other."""
+        known, (first, last) = self.tokenizer.languages, (self.info.source, self.info.target)
+        target = known.target or last
+        return known.source or (last if first == target else first), target
+
 
 @dataclass(frozen=True)
 class Parity:

@@ -87,13 +87,13 @@ def in_script(value: Any) -> str:
 
 def settings_of(export: Export) -> dict[str, Any]:
     model, tokenizer, info = export.model, export.tokenizer, export.info
-    known, shortlist = tokenizer.languages, load_shortlist(export.folder, tokenizer)
+    shortlist = load_shortlist(export.folder, tokenizer)
     sides = [(tokenizer.source, tokenizer.characters[0])]
     sides += [] if tokenizer.joint else [(tokenizer.target, tokenizer.characters[1])]
     return {
         "model": model_settings(export),
         "tokenizers": [tokenizer_settings(side.serialized_model_proto(), characters) for side, characters in sides],
-        "languages": [known.source or info.source, known.target or info.target],
+        "languages": export.direction,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "longest": info.facts.longest_source,
         "sentences": info.facts.usual_sentences,
@@ -195,7 +195,7 @@ def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
     info, page = export.info, folder / PAGE
     search = replace(GREEDY, max_length_ratio=info.search.max_length_ratio)
     translator = Translator(export.model, export.tokenizer, search, facts=info.facts)  # type: ignore[arg-type]
-    translator.name_languages(info.source, info.target)
+    translator.name_languages(*export.direction)
     expected = translator.translate(lines, markup="none")
     short = [pair for pair in zip(lines, expected, strict=True) if len(pair[0]) <= SAMPLE]
     write_json(folder / SAMPLES, short[:N_SAMPLES])
