@@ -26,7 +26,7 @@ from nmt.interop.marian import read_marian
 from nmt.interop.opennmt import read_eole, read_opennmt
 from nmt.interop.sockeye import read_sockeye
 from nmt.model.weights import write_tensors
-from nmt.translation.model_folder import SHORTLIST, ModelInfo, licence_sentence, save_model
+from nmt.translation.model_folder import SHORTLIST, ModelInfo, empty_model, licence_sentence, save_model
 from nmt.version import __version__
 
 KINDS: dict[str, Callable[[Foreign], Converted]] = {  # by model_type in config.json
@@ -70,6 +70,7 @@ def convert(
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
     tokenizer, known = converted.tokenizer, converted.tokenizer.languages
+    empty_model(converted.config, tokenizer, converted.weights, path)
     if known.several:
         tokenizer = tokenizer.between(source, target)
     info = ModelInfo(

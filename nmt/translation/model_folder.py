@@ -133,10 +133,8 @@ def open_model(folder: Path) -> tuple[Model, Tokenizer, ModelInfo, Callable[[Mod
     for name, saved in saved_sizes.items():
         size = getattr(tokenizer, name)
         require(saved == size, f"{folder / 'config.json'}: {name} is {saved!r}, but the tokenizer has {size} pieces")
-    with torch.device("meta"):
-        model = build_model(info.model, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
     tensors = read_tensors(folder / "model.safetensors")
-    require_fitting(model, tensors, folder)
+    model = empty_model(info.model, tokenizer, tensors, folder)
 
     def load_weights(empty: Model) -> None:
         dtype = next(empty.parameters()).dtype
@@ -146,6 +144,17 @@ def open_model(folder: Path) -> tuple[Model, Tokenizer, ModelInfo, Callable[[Mod
         empty.to(dtype)  # also the tables of positions
 
     return model.eval(), tokenizer, info, load_weights
+
+
+def empty_model(config: ModelConfig, tokenizer: Tokenizer, tensors: Mapping[str, Tensor], origin: Path) -> Model:
+    """A model on the device "meta"; ValueError if these weights, which are in `origin`, don't fit its settings."""
+    try:
+        with torch.device("meta"):
+            model = build_model(config, tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+    except RuntimeError as error:
+        raise ValueError(f"the settings in {origin} are of a model that no machine can hold: {error}") from error
+    require_fitting(model, tensors, origin)
+    return model
 
 
 def require_model(folder: Path) -> Path:

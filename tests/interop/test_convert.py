@@ -149,6 +149,8 @@ def test_the_licence_is_that_of_the_card(tmp_path: Path, card: str, licence: str
         ("config.json", "bad_words_ids", [5]),
         ("config.json", "num_beams", "four"),
         ("config.json", "vocab_size", 10**15),
+        ("config.json", "d_model", 64),
+        ("config.json", "d_model", 10**12),
         ("tokenizer_config.json", "added_tokens_decoder", [1]),
         ("tokenizer_config.json", "additional_special_tokens", [{}]),
         ("vocab.json", "Hund", "one"),

@@ -150,6 +150,7 @@ def test_settings_that_can_t_be_are_named(folder: Path, section: str, name: str,
     [
         ("d_model", 4_000_000, "weights .* don't fit"),
         ("d_ff", 10**13, "weights .* don't fit"),
+        ("d_model", 10**12, "no machine can hold"),
         ("decoder_layers", 1000, "weights .* don't fit"),
         ("decoder_layers", 10**9, "model.decoder_layers is 1000000000"),
     ],
