@@ -109,8 +109,11 @@ def measure(
     texts = [[unicodedata.normalize("NFC", line) for line in side] for side in (hypotheses, *references)]
     # force: no warning about text that looks tokenised, which the translations of early steps often do.
     bleu = BLEU(tokenize=bleu_tokenizer(language), force=True)
+    scripts = scripts_of(language)
+    unspaced = "CJK" in scripts and "HANGUL" not in scripts  # else a whole sentence is one word
+    ter = TER(normalized=unspaced, asian_support=unspaced)
     scorers: dict[str, tuple[str, Scorer]]
-    scorers = {"bleu": ("BLEU", bleu), "chrf": ("chrF", CHRF()), "ter": ("TER", TER())}
+    scorers = {"bleu": ("BLEU", bleu), "chrf": ("chrF", CHRF()), "ter": ("TER", ter)}
     found = []
     for metric in metrics:
         if metric == "exact":

@@ -94,6 +94,16 @@ def test_a_sentence_without_blanks_is_no_single_word() -> None:
     assert score([sentence], [other], language="th")[0].value > 50
 
 
+@pytest.mark.parametrize("language", ["zh-TW", "jpn", "ko", "en"])
+def test_ter_of_text_without_blanks_counts_characters(language: str) -> None:
+    hypotheses, references = ["我今天买了一本书。", "a b"], ["我昨天买了一本书。", "a c"]
+    [found] = score(hypotheses, references, metrics=["ter"], language=language)
+    unspaced = language in ("zh-TW", "jpn")
+    expected = corpus_ter(hypotheses, [references], normalized=unspaced, asian_support=unspaced)
+    assert found.value == expected.score
+    assert f"asian:{'yes' if unspaced else 'no'}" in found.signature
+
+
 @pytest.mark.parametrize(("language", "name"), [("ja", "ja-mecab"), ("ja_JP", "ja-mecab"), ("kor_Hang", "ko-mecab")])
 @pytest.mark.parametrize("installed", [True, False])
 def test_words_of_japanese_and_korean_need_a_package_or_the_user_is_told_once(
