@@ -46,7 +46,7 @@ OLDEST_NODE = 18
 NO_NODE = f"Not compared with nmt: Node {OLDEST_NODE} or later, which would run its program, is not on this machine."
 NOTES = (
     "The page itself can compare a few lines with nmt, in the browser that it is open in.",
-    "It searches greedily, and reads lines without what nmt does beyond that: the guard, terms, mark-up, placeholders.",
+    "It searches greedily, without nmt's guard, terms, mark-up, placeholders, capitals and quotes.",
 )
 
 
