@@ -14,6 +14,7 @@ from typing import Any
 import torch
 import yaml
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from nmt.fields import require
 from nmt.model.weights import read_tensors
@@ -185,7 +186,12 @@ def load_safely(path: Path, *classes: type) -> Any:
     Code in the file isn't run: ValueError if it asks for any."""
     try:
         with torch.serialization.safe_globals(list(classes)):
-            return torch.load(path, map_location="cpu", weights_only=True)
+            value = torch.load(path, map_location="cpu", weights_only=True)
+        tensors = [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor)]
+        is_whole = all(tensor.nbytes <= tensor.untyped_storage().nbytes() for tensor in tensors)
     except (OSError, EOFError, *DAMAGE, ValueError, pickle.UnpicklingError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} can't be read: it is damaged, or holds more than tensors ({first})") from error
+    # A stride of 0 repeats a stored number: a small file could fill the memory when it is copied.
+    require(is_whole, f"{path} can't be read: a tensor in it is larger than what is stored")
+    return value
