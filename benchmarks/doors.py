@@ -67,7 +67,7 @@ def go_out(model: Path, corpus: str | None) -> list[Row]:
         config = Path(folder) / "hf" / "config.json"
         if config.is_file() and json.loads(config.read_text(encoding="utf8"))["model_type"] in CONVERTIBLE:
             back = Path(folder) / "back"
-            convert(Path(folder) / "hf", back, "there and back", info.source, info.target)
+            convert(Path(folder) / "hf", back, "there and back", (info.source, info.target))
             rows.append(there_and_back(model, back))
             trained = Path(folder) / "trained"
             trained.mkdir()

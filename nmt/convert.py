@@ -40,16 +40,14 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def command(options: Options) -> int:
-    from nmt.interop.convert import add_shortlist, convert, pairs_for
+    from nmt.interop.convert import convert, pairs_for
     from nmt.interop.hub import fetch
 
     require_new(Path(options.out))
     languages = options.get("source", ""), options.get("target", "")
     pairs = pairs_for(options.shortlist, *languages) if options.get("shortlist") else None
     path, origin = fetch(options.model, options.get("revision"))
-    about = convert(path, Path(options.out), origin, *languages, tokenizers=options.tokenizer)
-    if pairs is not None:
-        about.append(add_shortlist(Path(options.out), pairs))
+    about = convert(path, Path(options.out), origin, languages, tokenizers=options.tokenizer, pairs=pairs)
     say(f"Converted: {options.out}. {' '.join(about)}")
     return 0
 

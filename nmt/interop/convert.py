@@ -5,7 +5,6 @@ a function that reads its checkpoints and name it in READERS.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from nmt.config import DataConfig, ModelConfig
@@ -16,7 +15,7 @@ from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.data.tokenizer.languages import some_of
 from nmt.decode.shortlist import learn_shortlist
 from nmt.fields import differing, require
-from nmt.files import SUMS, sha256
+from nmt.files import sha256
 from nmt.interop.bart import Converted
 from nmt.interop.checkpoints import Checkpoint, assemble, toolkit
 from nmt.interop.foreign import DAMAGE, Foreign, licence_in, weight_files
@@ -25,8 +24,7 @@ from nmt.interop.many_languages import read_many_languages
 from nmt.interop.marian import read_marian
 from nmt.interop.opennmt import read_eole, read_opennmt
 from nmt.interop.sockeye import read_sockeye
-from nmt.model.weights import write_tensors
-from nmt.translation.model_folder import SHORTLIST, ModelInfo, empty_model, licence_sentence, save_model
+from nmt.translation.model_folder import ModelInfo, empty_model, licence_sentence, save_model
 from nmt.version import __version__
 
 KINDS: dict[str, Callable[[Foreign], Converted]] = {  # by model_type in config.json
@@ -45,30 +43,21 @@ RECIPE = "recipe.yaml"
 
 
 def convert(
-    path: Path, out: Path, origin: str, source: str = "", target: str = "", *, tokenizers: Sequence[str] = ()
+    path: Path,
+    out: Path,
+    origin: str,
+    languages: tuple[str, str] = ("", ""),
+    *,
+    tokenizers: Sequence[str] = (),
+    pairs: Sequence[Pair] | None = None,
 ) -> list[str]:
     """Write the model folder; return sentences about it for the user. `path`: a folder, or the file of a checkpoint;
-    `source` and `target`: codes of the languages, or empty for those that the folder names; `tokenizers`: SentencePiece
-    models, of a checkpoint that lacks them.
+    `languages`: the codes of source and target, or empty for those that the folder names; `tokenizers`: SentencePiece
+    models, of a checkpoint that lacks them; `pairs`: those from which a shortlist is learned.
 
     Raises ValueError, with all settings that can't be expressed, if the model doesn't fit.
     """
-    name = toolkit(path)
-    if name:
-        folder = path if path.is_dir() else path.parent
-        foreign = Foreign(folder, origin, licence_in(folder / "README.md"))
-    else:
-        foreign = Foreign.open(path, origin)
-        require(not tokenizers, f"{origin} is a model of transformers, which has its tokenizer: leave --tokenizer out")
-    try:
-        if name:
-            checkpoint = READERS[name](path, foreign)
-            converted, files = assemble(foreign, checkpoint, tokenizers), checkpoint.files
-        else:
-            converted, files = read(foreign), weight_files(path)
-    except DAMAGE as error:  # a setting has a value that no such model has, such as null or a list
-        reason = f"{type(error).__name__}: {error}"
-        raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
+    (source, target), (foreign, converted, files) = languages, read(path, origin, tokenizers)
     tokenizer, known = converted.tokenizer, converted.tokenizer.languages
     empty_model(converted.config, tokenizer, converted.weights, path)
     if known.several:
@@ -84,7 +73,11 @@ def convert(
     )
     about = describe(info, tokenizer, sum(tensor.numel() for tensor in converted.weights.values()))
     about += [*foreign.notes, *(f"{file.name} had the SHA-256 {sha256(file)}." for file in files)]
-    save_model(out, converted.weights, tokenizer, info, card(info, about))
+    shortlist = None
+    if pairs is not None:
+        shortlist = learn_shortlist(encode_pairs(tokenizer, pairs), tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
+        about.append(f"Its shortlist was learned from {len(pairs):,} pairs.")
+    save_model(out, converted.weights, tokenizer, info, card(info, about), shortlist)
     (out / RECIPE).write_text(recipe(info, out), encoding="utf8")
     return about
 
@@ -95,17 +88,28 @@ def pairs_for(corpus: str, source: str, target: str) -> Sequence[Pair]:
     return load_corpus(DataConfig(corpus=corpus, source=source, target=target)).train
 
 
-def add_shortlist(folder: Path, pairs: Sequence[Pair]) -> str:
-    """Learn a shortlist from pairs, and add it to a model folder. Returns a sentence about it."""
-    tokenizer = Tokenizer.load(folder)
-    shortlist = learn_shortlist(encode_pairs(tokenizer, pairs), tokenizer.src_vocab_size, tokenizer.tgt_vocab_size)
-    write_tensors(folder / SHORTLIST, asdict(shortlist))
-    with (folder / SUMS).open("a", encoding="utf8") as sums:
-        sums.write(f"{sha256(folder / SHORTLIST)}  {SHORTLIST}\n")
-    return f"Its shortlist was learned from {len(pairs):,} pairs."
+def read(path: Path, origin: str, tokenizers: Sequence[str]) -> tuple[Foreign, Converted, Sequence[Path]]:
+    """A model of any kind: its files, the model in our terms, and the files of its weights. Raises as `convert`."""
+    name = toolkit(path)
+    if name:
+        folder = path if path.is_dir() else path.parent
+        foreign = Foreign(folder, origin, licence_in(folder / "README.md"))
+    else:
+        foreign = Foreign.open(path, origin)
+        require(not tokenizers, f"{origin} is a model of transformers, which has its tokenizer: leave --tokenizer out")
+    try:
+        if name:
+            checkpoint = READERS[name](path, foreign)
+            converted, files = assemble(foreign, checkpoint, tokenizers), checkpoint.files
+        else:
+            converted, files = read_transformers(foreign), weight_files(path)
+    except DAMAGE as error:  # a setting has a value that no such model has, such as null or a list
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
+    return foreign, converted, files
 
 
-def read(foreign: Foreign) -> Converted:
+def read_transformers(foreign: Foreign) -> Converted:
     """A model of transformers in our terms. ValueError if its type isn't known."""
     kind = foreign.config.get("model_type")
     known = ", ".join(KINDS)

@@ -29,7 +29,7 @@ class Twins:
     def convert(cls, folder: Path, theirs: Any, kind: str, source: str = "", target: str = "") -> "Twins":
         """Convert the model in a folder, into a folder beside it. `kind`: the class of its tokenizer."""
         ours = folder.with_name(f"{folder.name}-ours")
-        convert(folder, ours, str(folder), source, target)
+        convert(folder, ours, str(folder), (source, target))
         tokenizer = load_tokenizer(folder, kind, source, target)
         piece = f"__{target}__" if kind.startswith("M2M") else target
         forced = tokenizer.convert_tokens_to_ids(piece) if target else None

@@ -163,7 +163,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("write", WRITERS)
 def test_a_checkpoint_becomes_a_model_that_translates(folder: Path, write: Callable[..., Path]) -> None:
-    said = " ".join(convert(write(folder), folder.with_name("ours"), "a test", "de", "en"))
+    said = " ".join(convert(write(folder), folder.with_name("ours"), "a test", ("de", "en")))
     assert "It translates from de to en." in said
     assert "SHA-256" in said
     ours = load_translator(folder.with_name("ours"))
@@ -193,7 +193,7 @@ def test_a_small_file_that_stands_for_endless_settings_is_refused_at_once(
 ) -> None:
     plain = (write(folder) / name).read_text()
     (folder / name).write_text(plain + "more: [&x {a: 1, b: 1}, *x, *x]\n")
-    convert(folder, folder.with_name("ours"), "a test", "de", "en")
+    convert(folder, folder.with_name("ours"), "a test", ("de", "en"))
     merged = "{a: 1}", "{<<: [*x%d, *x%d, *x%d]}"
     for first, members in (("{a: 1}", "{a: *x%d, b: *x%d, c: *x%d}"), ("{}", "{a: *x%d, b: *x%d, c: *x%d}"), merged):
         bomb = "".join(f"x{n + 1}: &x{n + 1} {members % (n, n, n)}\n" for n in range(40))
@@ -201,7 +201,7 @@ def test_a_small_file_that_stands_for_endless_settings_is_refused_at_once(
         with pytest.raises(
             ValueError, match=f"the file {name} of a test can't be read: it stands for more than 100,000"
         ):
-            convert(folder, folder.with_name("bad"), "a test", "de", "en")
+            convert(folder, folder.with_name("bad"), "a test", ("de", "en"))
 
 
 def test_states_with_sines_first_are_those_of_alternating_columns() -> None:

@@ -78,7 +78,13 @@ def test_what_exists_is_not_touched(folder: Path, capsys: pytest.CaptureFixture[
     assert {path.read_text() for path in (folder / "images").iterdir()} == {"mine"}
 
 
-def test_a_converted_model_gets_a_shortlist_from_pairs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_converted_model_gets_a_shortlist_from_pairs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     marian(folder / "marian")
     assert convert.main(["marian", "plain", "--source", "deu", "--target", "eng"]) == 0
     info, _ = read_info(folder / "plain" / "config.json")
@@ -89,6 +95,9 @@ def test_a_converted_model_gets_a_shortlist_from_pairs(folder: Path, capsys: pyt
     assert "--source and --target" in capsys.readouterr().err
     assert convert.main(["marian", "ours", *languages, "--shortlist", "nothing"]) == 2
     assert "nothing" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr("nmt.interop.convert.learn_shortlist", interrupted)
+        assert convert.main(["marian", "ours", *languages, "--shortlist", "corpus"]) == 130
     assert not (folder / "ours").exists()
     assert convert.main(["marian", "ours", *languages, "--shortlist", "corpus"]) == 0
     assert "learned from 200 pairs" in capsys.readouterr().err

@@ -241,7 +241,7 @@ def test_lines_of_a_zip_file_stay_lines_of_a_size_that_memory_has(
 def test_a_zip_file_of_a_converted_model_names_the_tokenizers_that_it_has(lines: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     marian(tmp_path / "marian")
-    convert(tmp_path / "marian", tmp_path / "ours", "a test", "de", "en")
+    convert(tmp_path / "marian", tmp_path / "ours", "a test", ("de", "en"))
     export(tmp_path / "ours", tmp_path / "zip", "zip", "float32", lines)
     names = json.loads((tmp_path / "zip" / "translate.json").read_text("utf8"))["tokenizers"]
     assert all((tmp_path / "zip" / name).is_file() for name in names), names

@@ -91,6 +91,6 @@ def test_mbart_25_is_refused_because_its_languages_stand_elsewhere(tmp_path: Pat
 def test_such_models_do_not_go_back_to_transformers(tmp_path: Path) -> None:
     (tmp_path / "lines").write_text(LINES[0], encoding="utf8")
     m2m(tmp_path / "m2m")
-    convert(tmp_path / "m2m", tmp_path / "ours", "a test", "de", "en")
+    convert(tmp_path / "m2m", tmp_path / "ours", "a test", ("de", "en"))
     with pytest.raises(ValueError, match=r"model\.positions fairseq \(PegasusForConditionalGeneration: sinusoidal\)"):
         export(tmp_path / "ours", tmp_path / "out", "hf", check=tmp_path / "lines")

@@ -47,7 +47,7 @@ def test_a_model_of_another_toolkit_is_the_same(tmp_path: Path, name: str, chang
     (theirs_folder / "joint.model").write_bytes(sentencepiece(2))
     write: Callable[..., Any] = getattr(toolkits, name)
     logits, names = write(theirs_folder, pieces_of(sentencepiece(2)), **changes)
-    convert(theirs_folder, tmp_path / "ours", name, "de", "en")
+    convert(theirs_folder, tmp_path / "ours", name, ("de", "en"))
     model, tokenizer, info = load_model(tmp_path / "ours")
     translator = load_translator(tmp_path / "ours")
     ours = [tokenizer.target.id_to_piece(i) for i in range(model.vocab_size)]

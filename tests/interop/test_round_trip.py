@@ -56,12 +56,12 @@ def test_a_model_goes_to_transformers_and_back_twice_and_to_ctranslate2(
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 def test_a_model_of_transformers_is_trained_further_and_goes_out_again(folder: Path) -> None:
     marian(folder / "marian", spread=0.1)
-    convert(folder / "marian", folder / "ours", "Marian", "de", "en")
+    convert(folder / "marian", folder / "ours", "Marian", ("de", "en"))
     assert train.main(["--config", "ours/recipe.yaml", *FURTHER.split()]) == 0
     lines, trained = sides()[0][220:230], folder / "runs" / "further" / "model"
     for name in ("hf", "ctranslate2"):  # which compare logits, and greedy translations
         assert export(trained, folder / name, name, check=folder / "corpus" / "test.de").largest <= 1e-4
-    convert(folder / "hf", folder / "back", "hf", "de", "en")
+    convert(folder / "hf", folder / "back", "hf", ("de", "en"))
     found = greedy_translations(trained, lines)
     assert found != greedy_translations(folder / "ours", lines)
     assert found == greedy_translations(folder / "back", lines)

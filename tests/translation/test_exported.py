@@ -169,7 +169,7 @@ def test_a_model_that_is_told_languages_writes_the_same(tmp_path: Path) -> None:
     convert(tmp_path / "m2m", tmp_path / "any", "M2M-100")
     with pytest.raises(ValueError, match=r"100 languages, .*: choose the source language with --source-language"):
         export(tmp_path / "any", tmp_path / "out", "ctranslate2", check=tmp_path / "lines")
-    convert(tmp_path / "m2m", tmp_path / "ours", "M2M-100", "de", "en")
+    convert(tmp_path / "m2m", tmp_path / "ours", "M2M-100", ("de", "en"))
     assert export(tmp_path / "ours", tmp_path / "out", "ctranslate2", check=tmp_path / "lines").largest < 1e-4
     greedy = SearchConfig(beam_size=1, max_length=12, guard=False, split_above=1000)
     doors: list[tuple[str, Backend]] = [("ours", "pytorch"), ("out", "ctranslate2")]
