@@ -90,13 +90,13 @@ class ConstraintCompiler:
         return tuple(ids if is_usual else () for is_usual, ids in usual)
 
     def unfinished_word(self, prefix: Sequence[int], *, ended: bool) -> UnfinishedWord | None:
-        """The last word of a prefix, if it ends with a letter: the translation may need a longer word there, or none
-        if a blank has `ended` it."""
+        """The last word of a prefix, if it ends with a letter: the translation may need a longer word there; or if a
+        blank has `ended` it: then another word must follow, or the end."""
         pieces = self.tokenizer.target_pieces(prefix)
         n_before = max((i for i, piece in enumerate(pieces) if SPACE in piece), default=0)
         text = b"".join(map(surface, pieces[n_before:]))
-        letter = text[-1:] and is_letter(text.decode(errors="replace")[-1])
-        return UnfinishedWord(self.automata.surfaces, n_before, text, ended=ended) if letter else None
+        is_open = text and (ended or is_letter(text.decode(errors="replace")[-1]))
+        return UnfinishedWord(self.automata.surfaces, n_before, text, ended=ended) if is_open else None
 
     def problem(self, constraints: Constraints, search: SearchConfig) -> str:
         """The reason, for the user, if constraints can't be met; empty if they can."""

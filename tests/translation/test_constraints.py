@@ -124,7 +124,7 @@ def test_after_a_blank_at_the_end_of_a_prefix_another_word_begins_or_the_transla
     translator: Translator,
 ) -> None:
     search = replace(SHORT, beam_size=4, n_best=4, batch_size=64)
-    prefixes = ["The little do ", "A", "A ", "a young man "]
+    prefixes = ["The little do ", "A", "A ", "a young man ", "- ", "The (b) ", "A, "]
     lists = translator.translate_n_best([Request("Hund", Constraints(prefix)) for prefix in prefixes], search)
     for prefix, found in zip(prefixes, lists, strict=True):
         assert all(best.text == prefix.strip() or best.text.startswith(prefix) for best in found)
