@@ -81,18 +81,20 @@ class Call:
         wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
         context = replace(self.context, search=wide)
         lists = translate(lines, steps, context, lambda leaves: self.leaves(leaves, wide)) if lines else []
-        if choose_later:
+        if wide.n_best > 1:
             lists = self.chosen(lines, lists, wide)
         return [translations[: search.n_best] for translations in lists]
 
     def chosen(self, lines: Sequence[Reading], lists: Lists, search: SearchConfig) -> Lists:
-        """The lists in the order of minimum Bayes risk, and of a reranker."""
+        """The lists in the order of minimum Bayes risk, and of a reranker; but for samples, each text once."""
         if search.mbr == "chrf":  # by probability, or samples as they are
             weights = [None if search.samples else [t.log_prob for t in translations] for translations in lists]
             utilities = [
                 expected_utilities([t.text for t in n_best], w) for n_best, w in zip(lists, weights, strict=True)
             ]
             lists = list(map(best_first, lists, utilities))
+        if self.judge.ranked:
+            lists = list(map(distinct, lists))
         if self.rerank:
             for n, (line, found) in enumerate(zip(lines, lists, strict=True)):
                 if found and found[0].parts:  # the reranker sees line and translations as the user does
@@ -152,6 +154,12 @@ def portions(
 def unreached(texts: Sequence[Request | Reading]) -> Lists:
     """The lists of texts that were not begun when the time was up."""
     return [[UNREACHED if text.text.strip() else BLANK] for text in texts]
+
+
+def distinct(translations: Sequence[Translation]) -> list[Translation]:
+    """The first translation of each text: hypotheses may differ only in what steps take off, such as a last mark."""
+    texts = [translation.text for translation in translations]
+    return [translation for n, translation in enumerate(translations) if translation.text not in texts[:n]]
 
 
 def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:

@@ -59,7 +59,7 @@ def own(model_folder: Path) -> Translator:
 
 def test_scores_of_hypotheses_are_forced_scores_and_they_are_in_order(foreign: Translator, own: Translator) -> None:
     for line, n_best in zip(LINES, foreign.translate_n_best(LINES, SEARCH), strict=True):
-        assert len(n_best) == 3
+        assert len({t.text for t in n_best}) == len(n_best) > 1
         assert [t.score for t in n_best] == sorted((t.score for t in n_best), reverse=True)
         request, lists = Request(line), foreign.with_forced_scores([Request(line)], [n_best], SEARCH)
         forced = foreign.scorer(SEARCH).score([(request, translation.text) for translation in n_best])

@@ -231,6 +231,17 @@ def test_a_retry_comes_first_in_an_n_best_list_and_the_others_stay(translator: T
     assert [t.text for t in found] == ["A dog.", LOOP, "Dogs."], "no translation is listed twice"
 
 
+@pytest.mark.parametrize(("samples", "texts"), [(0, ["A dog", "Dogs"]), (3, ["A dog", "A dog"])])
+def test_hypotheses_that_become_the_same_text_are_listed_once_but_samples_each(
+    translator: Translator, samples: int, texts: list[str]
+) -> None:
+    listed = Listed(translator, facts=Facts(final_mark="."))
+    call = listed.translator.call(replace(SHORT, beam_size=3, n_best=2, samples=samples), "none")
+    found = ["A dog.", "A dog", "Dogs."]
+    object.__setattr__(call, "leaves", lambda leaves, _: [listed.answers(leaf, iter(found)) for leaf in leaves])
+    assert [t.text for t in call.translate([Request("Ein Hund")])[0]] == texts
+
+
 def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator: Translator) -> None:
     scripted = Scripted(translator, [LOOP, "Fine."], ["A dog runs."], facts=Facts(least_confidence=0.7))
     (looped,), (fine,) = scripted("Ein Hund läuft.", "Schön.")

@@ -294,14 +294,14 @@ def test_any_reranker_can_order_the_hypotheses(translator: Translator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "problem"), [([1.0], "1 values for 3 translations"), ([math.nan] * 3, "not finite")]
+    ("values", "problem"), [([1.0], "1 values for . translations"), ([math.nan] * 3, "not finite")]
 )
 def test_a_reranker_gives_a_finite_number_for_each_hypothesis(
     translator: Translator, values: list[float], problem: str
 ) -> None:
     search = SearchConfig(beam_size=3, n_best=3, guard=False)
     with pytest.raises(ValueError, match=f"rerank gives .*{problem}"):
-        translator.translate_n_best(["Hund"], search, rerank=lambda source, translations: values)
+        translator.translate_n_best(["Hund"], search, rerank=lambda source, found: values[: len(found)])
 
 
 @pytest.mark.parametrize("line", ["- Der Hund!!!", "„Der Hund“", "DER HUND LAEUFT", "Der «Hund» läuft", "Der Hund"])
