@@ -144,10 +144,11 @@ def is_glued(items: list[Item], source: str, translation: str) -> bool:
 
 
 def is_wanted(number: Item, translation: str) -> bool:
-    """Whether a number that a translation lacks is likely a mistake: not if it is a single digit or a clock time, or a
-    part of a longer number, as 50 of 1950."""
+    """Whether a number that a translation lacks is likely a mistake: not if it is a single digit or a clock time, or
+    the end of a longer number, as 50 of 1950."""
     single = sum(map(str.isdigit, number.text)) < 2
-    return not single and not CLOCK.fullmatch(number.text) and number.canonical not in translation
+    is_end = re.search(re.escape(number.canonical) + r"(?!\d)", translation)
+    return not single and not CLOCK.fullmatch(number.text) and not is_end
 
 
 def loops(source: str, translation: str) -> bool:

@@ -91,6 +91,8 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("Stuhl", "The chair is a chair", ["loop"]),
         ("Stuhl/Stuhl", "chair/chair", []),
         ("Es kostet 12 Euro.", "It costs a hundred euros.", ["numbers"]),
+        ("Es kostet 12 Euro.", "It costs 122 euros.", ["numbers"]),
+        ("Die Musik der 50er ist gut.", "The music of the 1950s is good.", []),
         ("Sie kommt um 2 Uhr.", "She comes at2 o'clock.", ["numbers"]),
         ("Mehr CO2 um 2 Uhr", "More CO2 at 2 o'clock", []),
         ("Um 2 Uhr sank das CO₂.", "At 2nd street, the C3PO sank.", []),
