@@ -4,7 +4,8 @@
     python -m benchmarks.runs --run runs/de-en-multi30k --name "make train-de-en CORPUS=multi30k"
 
 With --corpus, nmt.train makes a run as its users do, in a folder for temporary files; options that are not listed go to
-it. Memory is then measured too. On a machine that does other work at the same time, --busy leaves out the minutes.
+it. Memory is then measured too. On a machine that does other work at the same time, --busy leaves out the minutes. With
+--together, the models of all runs translate the test set of the first one together, as an ensemble.
 """
 
 import json
@@ -12,11 +13,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, rounded, run_script
+from nmt.data.store.prepared import Prepared
+from nmt.scoring.evaluation import evaluate
+from nmt.translation.translator import Translator
 
 SCORES = ("bleu", "chrf", "exact")
 
@@ -28,16 +33,17 @@ def main() -> int:
     what.add_argument("--run", type=Path, metavar="DIR", action="append", help="a finished run; repeatable")
     parser.add_argument("--name", help="what the table calls it; default: the command of make")
     parser.add_argument("--busy", action="store_true", help="keep no minutes")
+    parser.add_argument("--together", action="store_true", help="also a row of all runs as an ensemble")
     args, options = parser.parse_known_args()
     if args.run:
-        rows = [*map(row_of, args.run)]
+        rows = [*map(row_of, args.run), *([together(args.run)] if args.together else [])]
     else:
         with tempfile.TemporaryDirectory() as runs:
             rows = [train(["--data.corpus", args.corpus, "--runs", runs, *options], Path(runs))]
     for row in rows:
         row["name"] = args.name or row["name"]
         if args.busy:
-            del row["minutes"]
+            row.pop("minutes", None)
     keep(rows, args)
     return 0
 
@@ -72,6 +78,16 @@ def row_of(run: Path) -> Row:
         "minutes": rounded(sum(report["seconds"].values()) / 60),
         "megabytes": rounded(size / 1e6),
     }
+
+
+def together(runs: Sequence[Path]) -> Row:
+    """The scores of the models of several runs that translate together."""
+    row = row_of(runs[0])
+    texts = Prepared.load(runs[0]).tests[row["test"]]
+    evaluation = evaluate(Translator.load(runs), *map(list, zip(*texts, strict=True)))
+    found = {score.name.lower(): round(score.value, 2) for score in evaluation.scores}
+    alone = ("minutes", "seed", "signatures", *SCORES)
+    return {name: value for name, value in row.items() if name not in alone} | found | {"models": len(runs)}
 
 
 if __name__ == "__main__":

@@ -235,7 +235,8 @@ def runs(row: Row) -> Cells:
     minutes = f"{row['minutes']:.0f}" if "minutes" in row else ""
     memory = f"{row['peak_memory_mib']:,}" if "peak_memory_mib" in row else ""
     test = f"{row['corpus']} {row['test']}, {row['sentences']:,} sentences"
-    return [f"`{row['name']}`", test, *scores, f"{row['steps']:,}", minutes, f"{row['megabytes']:.0f}", memory]
+    name = f"`{row['name']}`" + (f", {row['models']} models together" if "models" in row else "")
+    return [name, test, *scores, f"{row['steps']:,}", minutes, f"{row['megabytes']:.0f}", memory]
 
 
 @table("training text | pieces | word dropout | chrF of val, greedy")
