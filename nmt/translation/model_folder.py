@@ -4,6 +4,7 @@ config.json (settings, languages, vocabulary sizes), model.safetensors, shortlis
 SentencePiece model(s), words.txt (optional: `nmt.text.words`), README.md (the model card), and SHA256SUMS.
 """
 
+import difflib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -159,10 +160,8 @@ def empty_model(config: ModelConfig, tokenizer: Tokenizer, tensors: Mapping[str,
 
 def require_model(folder: Path) -> Path:
     """The model folder that is given, or that of a run folder. Raises ValueError if there is none."""
-    is_id = re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", str(folder))
-    hint = f"; if it is a model on the hub, convert it first: {typed('convert')} {folder} OUT" if is_id else ""
-    require(folder.is_dir(), f"{folder}: there is no such folder{hint}")
-    unfinished = (folder / "checkpoints").is_dir()
+    require(folder.is_dir(), f"{folder}: there is no such folder{instead_of(folder)}")
+    unfinished = any((folder / name).exists() for name in ("config.yaml", "checkpoints"))
     folder = model_in(folder)
     problem = f"{folder} was exported for another library: if that is CTranslate2, {TAKE} it with --backend ctranslate2"
     require(not (folder / EXPORTED).is_file(), problem)
@@ -173,6 +172,16 @@ def require_model(folder: Path) -> Path:
     require(not is_adapter, f"{folder} is an adapter: {TAKE} it with --adapter")
     require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
     return folder
+
+
+def instead_of(folder: Path) -> str:
+    """What the user of a folder that isn't there may have meant: a folder with a similar name beside it, or a model of
+    the hub."""
+    beside = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
+    if near := difflib.get_close_matches(folder.name, beside, n=1):
+        return f": did you mean {folder.with_name(near[0])}?"
+    is_id = not beside and re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", str(folder))
+    return f"; if it is a model on the hub, convert it first: {typed('convert')} {folder} OUT" if is_id else ""
 
 
 def settings_file(folder: Path) -> Path:

@@ -16,7 +16,7 @@ from torch import Tensor
 from nmt import files
 from nmt.files import check_sums, sha256, whole_folder
 from nmt.model.weights import read_tensors, write_tensors
-from nmt.translation.model_folder import load_model
+from nmt.translation.model_folder import load_model, require_model
 from nmt.upgrade import FORMAT
 from tests import forks
 
@@ -192,3 +192,24 @@ def test_hashes_must_be_there(folder: Path) -> None:
         (folder / "SHA256SUMS").write_bytes(content)
         with pytest.raises(ValueError, match=r"SHA256SUMS is damaged: it doesn't list config"):
             load_model(folder)
+
+
+def test_a_folder_that_is_not_there_is_answered_with_what_was_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "runs" / "fi-sv").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for wrong, advice in (
+        ("runs/fi-vs", r"there is no such folder: did you mean runs/fi-sv\?$"),
+        ("runs/other", r"there is no such folder$"),
+        ("someone/fi-sv", r"there is no such folder; if it is a model on the hub, .* someone/fi-sv OUT$"),
+    ):
+        with pytest.raises(ValueError, match=advice):
+            require_model(Path(wrong))
+
+
+@pytest.mark.parametrize("begun", ["config.yaml", "checkpoints"])
+def test_a_run_that_has_no_model_yet_is_called_unfinished(tmp_path: Path, begun: str) -> None:
+    (tmp_path / begun).mkdir()
+    with pytest.raises(ValueError, match=r"is not a model folder: .* \(its training has not finished\)$"):
+        require_model(tmp_path)
