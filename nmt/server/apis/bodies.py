@@ -22,7 +22,6 @@ MOST_HEAD = 8192  # bytes of the head of a part
 FULL_NAME = re.compile(rb";\s*filename\*=utf-8''([^;\s]+)", re.IGNORECASE)
 NUMBERED = re.compile(r"\[\d*\]$")  # PHP's names of the items of a list: q[], q[0]
 SURROGATE = re.compile("[\ud800-\udfff]")
-FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,8 @@ def read_fields(query: Iterable[tuple[str, str]], kind: str, data: bytes) -> Fie
         return fields
     charset = options.get(b"charset", b"").decode("latin-1")
     name = media.decode("latin-1")
-    is_json = name.endswith(("/json", "+json")) or (name != FORM and data.lstrip()[:1] in (b"{", b"["))
+    # Also if the header says that it is a form, as that of `curl -d` does: no name of a field begins so.
+    is_json = name.endswith(("/json", "+json")) or data.lstrip()[:1] in (b"{", b"[")
     found = read_json(data, charset) if is_json and data.strip() else fields_of(read_form(data, charset))
     fields.update(found)
     return fields
