@@ -23,6 +23,7 @@ from nmt.translation.formats import Text
 from nmt.translation.jobs import Translating
 from nmt.translation.translator import Translator
 from tests import forks
+from tests.documents.office_samples import docx
 from tests.tiny import SHORT, Stderr
 
 PLAIN = ["--device", "cpu", "--precision", "fp32"]
@@ -405,6 +406,28 @@ def test_documents_are_translated_as_a_whole_by_their_suffix_or_as_told(
 def test_a_compressed_document_has_the_format_that_its_name_says() -> None:
     options = make_translate_parser().parse(["page"])
     assert [document_format(options, [name]) for name in ("page.MD.gz", "page.gz", "page.de.gz")] == ["md", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ([], "the translation is a docx file, which is not for a terminal: name a file with --output"),
+        (["--output", "b.pdf"], "--output b.pdf: the translation is a docx file: give its name the ending .docx"),
+    ],
+)
+def test_an_office_file_is_written_to_no_terminal_and_under_no_name_of_another_format(
+    model_folder: Path,
+    tmp_path: Path,
+    output: list[str],
+    message: str,
+    stderr_of: Stderr,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "isatty", lambda _: True)
+    Path("a.docx").write_bytes(docx())
+    assert message in stderr_of(main, ["a.docx", "--model", str(model_folder), *output])
+    assert not Path("b.pdf").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """What `nmt.translate` does with a document: a file flows in, and flows out whole with its texts translated."""
 
+import os
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import IO, Any
 
 from nmt.commands.streams import name_of, open_output
@@ -47,6 +49,8 @@ def translate_file(
     started = time.perf_counter()
     with require_whole_gzip(name_of(file)):
         data = b"".join(iter(lambda: file.read(1 << 20), b""))
+    if data.startswith(b"PK\3\4"):
+        require_fit(format_name, options.get("output", ""))
     source, target = languages
     columns = tuple(column for given in options.columns for column in given.split(","))
     chosen = {"columns": columns, "all_entries": options.all_entries, "encoding": options.get("encoding", "")}
@@ -59,6 +63,16 @@ def translate_file(
     job.lines, job.seconds = len(document.units), time.perf_counter() - started
     if not document.units:
         job.remarks.say("the document has no text to translate")
+
+
+def require_fit(format_name: str, output: str) -> None:
+    """ValueError if an office file or a book would be written to a terminal, or to a file whose name says another
+    format, which no program would open."""
+    is_shown, suffixes = not output and os.isatty(1), FORMATS[format_name].suffixes
+    problem = f"the translation is a {format_name} file"
+    require(not is_shown, f"{problem}, which is not for a terminal: name a file with --output")
+    fits = Path(output).suffix.lower() in ("", *suffixes)
+    require(fits, f"--output {output}: {problem}: give its name the ending {suffixes[0]}")
 
 
 def job_translator(job: Translating) -> Translate:
