@@ -217,8 +217,10 @@ def read_tsv(path: Path, split: Split) -> None:
 
 
 def read_jsonl(path: Path, split: Split) -> None:
-    """Read an object from each line: {"de": …, "en": …}, or the same under the key translation."""
-    languages = split.config.languages
+    """Read an object from each line: {"de": …, "en": …}, or the same under the key translation. ValueError if none has
+    the languages as keys."""
+    languages, keys, is_named = split.config.languages, list[str](), False
+    needed = all if split.config.unit == "pair" else any
     for number, line in enumerate(corpus_lines(path, split), start=1):
         try:
             row = json.loads(line)
@@ -228,7 +230,11 @@ def read_jsonl(path: Path, split: Split) -> None:
         row = row.get("translation", row) if isinstance(row, dict) else row
         row = row if isinstance(row, dict) else {}
         other = row.get(ONLY_TEXT) if len(languages) == 1 else None
-        split.add([row.get(language, other) for language in languages], number, line)
+        texts = [row.get(language, other) for language in languages]
+        keys, is_named = keys or list(row)[:20], is_named or needed(text is not None for text in texts)
+        split.add(texts, number, line)
+    named = f"no object has {' and '.join(languages)} as keys; the first one has {', '.join(keys)}"
+    require(is_named or not keys, f"{path}: {named}: name the keys of the texts by their languages")
 
 
 def kind_of(path: Path) -> str:

@@ -323,6 +323,14 @@ def test_a_folder_without_training_text_lists_its_files(folder: Path) -> None:
         load(folder)
 
 
+def test_objects_without_the_languages_are_answered_with_their_keys(folder: Path) -> None:
+    (folder / "train.jsonl").write_text('{"id": 1, "source": "Eins", "target": "One"}\n' * 3)
+    (folder / "train.de").unlink()
+    (folder / "train.en").unlink()
+    with pytest.raises(ValueError, match=r"no object has de and en as keys; the first one has id, source, target: "):
+        load(folder)
+
+
 @pytest.mark.parametrize("path", ["nowhere", "no/where"])
 def test_what_is_not_there_is_answered_with_what_could_be(tmp_path: Path, path: str) -> None:
     (tmp_path / "other").touch()
