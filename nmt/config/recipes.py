@@ -59,6 +59,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: the file is not valid YAML, of a newer nmt, or has an unknown name or a value of the wrong type.
     """
+    require(not path.is_dir(), f"{path} is a folder: name a file, such as {path / 'config.yaml'}")
     require(path.is_file(), f"{path}: there is no such file")
     try:
         settings = read_yaml(path.read_text(encoding="utf8"))
