@@ -172,8 +172,10 @@ def evaluate_systems(names: list[str], tests: Tests, options: Options) -> "dict[
     """The translations of each system, a file or a folder, by test sets. What is wrong with a system is told before
     anything is translated."""
     from nmt.scoring.evaluation import Evaluation
-    from nmt.translation.model_folder import require_model
+    from nmt.translation.model_folder import instead_of, require_model
 
+    for name in names:
+        require(Path(name).exists(), f"{name}: there is no such file or folder{instead_of(Path(name))}")
     folders = {name: model_in(Path(name)) for name in names if Path(name).is_dir()}
     problem = "--adapter would be added to A and B: leave it out, and name the run folder of the adapter as a system"
     require("adapter" not in options or sum(name in folders for name in names) < 2, problem)

@@ -39,7 +39,7 @@ MARKS = {  # the longest first: one mark of UTF-32 begins with a mark of UTF-16
 NO_TEXT = {  # files without lines of text, by their first bytes, with advice
     b"\x1f\x8b": "compressed: unpack it with gunzip, or give a file whose name ends in .gz",
     b"\x28\xb5\x2f\xfd": "compressed: unpack it with unzstd",
-    b"PK\3\4": "a zip file, as office files and books are: give it the ending of its format, such as .docx",
+    b"PK\3\4": "a zip file, as office files and books are: save a table as text, name a document by its format (.docx)",
     b"%PDF-": "a PDF file: translate the file that it was made from",
     b"\xd0\xcf\x11\xe0": "an old office file: save it in a new format, such as .docx",
     b"\x89PNG": "a picture",

@@ -205,7 +205,7 @@ def test_what_is_wrong_with_a_system_is_told_before_another_translates(
     given = ["--hypothesis", three, *files, "--against"]
     for options, message in (
         ([*model, *files, "--against", two], "2 has 2 lines, but the test set 3: each needs its own"),
-        ([*model, *files, "--against", str(tmp_path / "none")], "none: No such file"),
+        ([*model, *files, "--against", str(tmp_path / "none")], "none: there is no such file or folder"),
         ([*model, *files, "--against", str(tmp_path / "folder")], "folder is not a model folder"),
         ([*given, str(run), *model], "--hypothesis and --model are both system A"),
         ([*given, three, "--beam-size", "3", "--adapter", "x"], "--beam-size, --adapter: for a model, but the trans"),
@@ -221,7 +221,7 @@ def test_what_cannot_be_compared_is_told(run: Path, tokenizer: Tokenizer, tmp_pa
         (["--model", str(run), "--against", two], "two is of one test set, but there are several: give --source"),
         (["--hypothesis", two, "--reference", two, "--against", str(run)], "whose translations need --source"),
         (["--hypothesis", two, "--against", two], "is scored against --reference: give that too"),
-        (["--hypothesis", two, "--reference", two, "--against", str(tmp_path / "none")], "none: No such file"),
+        (["--hypothesis", two, "--reference", two, "--against", str(tmp_path / "none")], "none: there is no such file"),
         (["--model", str(run), "--against", str(run), "--save", "kept"], "--save is for one system, without --against"),
         (["--model", str(run), "--against", str(run), "--adapter", "x"], "--adapter would be added to A and B: leave"),
     ):

@@ -120,10 +120,12 @@ def assemble(name: str, splits: dict[str, Split]) -> Corpus:
         if split.files and not split.ledger.read:
             names, verb = " and ".join(map(str, split.files)), "is" if len(split.files) == 1 else "are"
             counts = f"{names} {verb} {'without rows' if any(f.stat().st_size for f in split.files) else 'empty'}"
-        if not split.pairs and "invalid UTF-8" in split.ledger.dropped:
+        lost, unit = split.ledger.dropped["invalid UTF-8"], split.ledger.unit
+        if lost > len(split.pairs):  # few lines of a file in another encoding are ASCII alone
             advice = (advise(file, split.config.languages) for file in split.files)
             counts = ". ".join([counts, *filter(None, advice)])
-        require(bool(split.pairs), f"the corpus {name} has no usable {key} {split.ledger.unit}: {counts}")
+        require(bool(split.pairs), f"the corpus {name} has no usable {key} {unit}: {counts}")
+        require(lost <= len(split.pairs), f"the corpus {name} has few usable {key} {unit}s: {counts}")
     pairs = {key: list(split.pairs) for key, split in splits.items() if key != "train"}
     ledgers = {key: split.ledger for key, split in splits.items()}
     config = splits["train"].config

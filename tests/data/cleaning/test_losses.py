@@ -79,10 +79,14 @@ def test_a_table_in_an_older_encoding_is_of_the_languages_of_the_corpus(
     assert f"perhaps {encoding}: iconv -f {encoding} -t UTF-8 {file}" in warning
 
 
-def test_a_table_without_a_line_in_utf8_is_an_error_with_the_command(tmp_path: Path, stderr_of: Stderr) -> None:
-    file = write(tmp_path / "all.tsv", [f"привет {n}\tsentence {n}" for n in range(9)], "cp1251")
+@pytest.mark.parametrize(("n_ascii", "few"), [(0, "no usable train pair"), (8, "few usable train pairs")])
+def test_a_table_with_few_lines_in_utf8_is_an_error_with_the_command(
+    tmp_path: Path, stderr_of: Stderr, n_ascii: int, few: str
+) -> None:
+    lines = [f"{'ASCII' if n < n_ascii else 'привет'} {n}\tsentence {n}" for n in range(9 + n_ascii)]
+    file = write(tmp_path / "all.tsv", lines, "cp1251")
     error = stderr_of(main, ["--data.corpus", str(file), "--data.source", "ru", "--runs", str(tmp_path / "runs")])
-    assert "has no usable train pair: 9 read, dropped: 9 invalid UTF-8." in error
+    assert f"has {few}: {len(lines)} read, dropped: 9 invalid UTF-8." in error
     assert f"perhaps WINDOWS-1251: iconv -f WINDOWS-1251 -t UTF-8 {file} > NEW-FILE" in error
 
 
