@@ -4,6 +4,8 @@ Standard output is for results alone, so that it can be piped.
 """
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,17 @@ def say(line: str) -> None:
     """Print a message to the user on stderr; of several processes, only rank 0 prints."""
     if RANK == 0:
         console().print(line, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def status(text: str, output: str | None) -> Iterator[Callable[[str], None]]:
+    """A last line on the terminal that says how far a command is, and what changes it; none where stderr is no
+    terminal, or where the results themselves go to one. `output`: the file for them, else they go to stdout."""
+    if not os.isatty(2) or (os.isatty(1) and not output):
+        yield lambda text: None
+        return
+    with console().status(text) as line:
+        yield line.update
 
 
 def show_value(value: Any) -> str:

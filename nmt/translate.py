@@ -22,6 +22,7 @@ from nmt.commands.options import (
 from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
+from nmt.messages import status
 
 if TYPE_CHECKING:
     from nmt.translation.jobs import Scoring, Translating
@@ -139,13 +140,15 @@ def command(options: Options) -> int:
 
 def translate_lines(job: "Translating | Scoring", options: Options, names: list[str], inputs: list[IO[bytes]]) -> None:
     ahead = BYTES_AHEAD * (MORE_AHEAD if job.translator and job.translator.readers else 1)
-    with open_output(options.get("output"), inputs, [options.get("glossary", "")]) as output:
+    out = options.get("output")
+    with open_output(out, inputs, [options.get("glossary", "")]) as output, status("lines: 0", out) as update:
         for name, file in zip(names, inputs, strict=True):
             if len(names) > 1:
                 job.remarks.enter(name, job.lines)
             for chunk in read_chunks(file, job.search.batch_size * ahead):
                 output.write(job.answer(chunk))
                 output.flush()
+                update(f"lines: {job.lines:,}")
 
 
 def load_models(options: Options) -> "tuple[Translator | None, tuple[str, str] | None]":

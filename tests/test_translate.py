@@ -13,6 +13,7 @@ from threading import Timer
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from nmt.commands.documents import document_format
 from nmt.commands.streams import read_chunks
@@ -428,6 +429,20 @@ def test_an_office_file_is_written_to_no_terminal_and_under_no_name_of_another_f
     Path("a.docx").write_bytes(docx())
     assert message in stderr_of(main, ["a.docx", "--model", str(model_folder), *output])
     assert not Path("b.pdf").exists()
+
+
+@pytest.mark.parametrize(("name", "shown"), [("a.txt", "lines: 3"), ("a.md", "texts: 1")])
+@pytest.mark.parametrize("output", [["--output", "b"], []])
+def test_a_terminal_shows_how_far_a_translation_is_if_the_results_go_elsewhere(
+    model_folder: Path, tmp_path: Path, name: str, shown: str, output: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "isatty", lambda _: True)
+    terminal = io.StringIO()
+    monkeypatch.setattr("nmt.messages.console", lambda: Console(file=terminal, force_terminal=True))
+    Path(name).write_text("Der Hund\n" * 3)
+    assert main([name, "--model", str(model_folder), "--beam-size", "1", *output]) == 0
+    assert (shown in terminal.getvalue()) == bool(output)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from nmt.documents.base import FORMATS, Answer, Options, Translate, Unit, format
 from nmt.documents.memory import with_memories
 from nmt.fields import require
 from nmt.files import require_whole_gzip
+from nmt.messages import status
 from nmt.text.markup import Mode, visible
 from nmt.translation.jobs import Translating
 
@@ -56,7 +57,8 @@ def translate_file(
     chosen = {"columns": columns, "all_entries": options.all_entries, "encoding": options.get("encoding", "")}
     document = read_document(data, format_name, Options(source=source, target=target, **chosen))
     translate = with_memories(job_translator(job), options, languages, memory_check(job))
-    with open_output(options.get("output"), [file], [options.get("glossary", ""), *options.memory]) as output:
+    out, text = options.get("output"), f"texts: {len(document.units):,}"
+    with open_output(out, [file], [options.get("glossary", ""), *options.memory]) as output, status(text, out):
         output.write(document.join(translate(document.units)))
     for note in document.notes:
         job.remarks.say(note)
