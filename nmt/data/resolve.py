@@ -9,6 +9,8 @@ from nmt.config import Config
 from nmt.config.choice import CHOSEN, PLACEHOLDER_SHARE
 from nmt.config.recipes import RECIPES, find_recipe, make_config, read_settings
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
+from nmt.data.tokenizer import Tokenizer
+from nmt.files import model_in
 from nmt.messages import say
 
 
@@ -70,7 +72,14 @@ def without_old_corpus(given: Mapping[str, Any], recipe: Path) -> dict[str, Any]
 
 
 def takes_placeholders(config: Config) -> bool:
-    """Whether a translator of one pair of languages, with a tokenizer of its own, is trained."""
+    """Whether a translator of one pair of languages is trained anew, with a tokenizer that has or gets their pieces."""
     is_translator = config.training.objective == "translation" and config.data.unit == "pair"
-    starts_anew = not (config.tokenizer.folder or config.training.start_from)
-    return is_translator and starts_anew and not config.data.many_to_many
+    anew = not config.training.start_from and not config.data.many_to_many
+    return is_translator and anew and (not config.tokenizer.folder or has_placeholders(Path(config.tokenizer.folder)))
+
+
+def has_placeholders(folder: Path) -> bool:
+    try:
+        return Tokenizer.load(model_in(folder)).has_placeholders
+    except (OSError, ValueError):  # preparing says what is wrong with it
+        return False

@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from nmt.commands.options import make_run_parser
-from nmt.config import OBJECTIVES, Config, DataConfig, ModelConfig, TrainingConfig
+from nmt.config import OBJECTIVES, Config, DataConfig, ModelConfig, TokenizerConfig, TrainingConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
 from nmt.data.resolve import ResolvedRun, resolve
 from nmt.data.texts import Texts
+from nmt.data.tokenizer import train_tokenizer
+from nmt.vocabulary import ITEMS
 from tests.data.corpus_files import write_corpus
 
 
@@ -69,6 +71,17 @@ def test_a_recipe_that_has_no_model_leaves_the_choice_to_nmt(
     run = resolved(*argv)
     assert run.given == chosen
     assert run.config.data.placeholders == (0 if chosen is None or "placeholders" in recipe else 0.1)
+
+
+def test_a_tokenizer_that_has_pieces_for_placeholders_gets_copies_with_them(corpus: Path, tmp_path: Path) -> None:
+    pairs = [(f"ein Hund {n}", f"a dog {n}") for n in range(50)]
+    for name, symbols in (("with", ITEMS), ("without", ())):
+        train_tokenizer(
+            pairs, TokenizerConfig(vocab_size=300, user_defined_symbols=symbols), tmp_path / name, "de", "en"
+        )
+    for name, share in (("with", 0.1), ("without", 0), ("missing", 0)):
+        run = resolved("--data.corpus", str(corpus.with_name("b")), "--tokenizer.folder", str(tmp_path / name))
+        assert run.config.data.placeholders == share, name
 
 
 def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
