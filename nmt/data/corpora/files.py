@@ -58,8 +58,8 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
     advice = "unpack it, and name its folder or the prefix of its files" if kind in ARCHIVES else advice
     is_table = plain and kind in (*TABLES, *ARCHIVES) and not (usable and kind == ".csv")
     require(not is_table, f"the corpus {config.corpus!r}: a {kind} file isn't read as a corpus: {advice}")
-    problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files"
-    require(usable, f"{problem} or, for text in one language, set data.text to source or target; {KINDS}")
+    problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files, call a table .tsv"
+    require(usable, f"{problem}, or, for text in one language, set data.text to source or target; {KINDS}")
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
         beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
