@@ -14,7 +14,6 @@ from typing import Any
 import torch
 import yaml
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 from nmt.fields import require
 from nmt.model.weights import read_tensors
@@ -187,11 +186,23 @@ def load_safely(path: Path, *classes: type) -> Any:
     try:
         with torch.serialization.safe_globals(list(classes)):
             value = torch.load(path, map_location="cpu", weights_only=True)
-        tensors = [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor)]
-        is_whole = all(tensor.nbytes <= tensor.untyped_storage().nbytes() for tensor in tensors)
+        is_whole = all(tensor.nbytes <= tensor.untyped_storage().nbytes() for tensor in tensors_in(value))
     except (OSError, EOFError, *DAMAGE, ValueError, pickle.UnpicklingError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} can't be read: it is damaged, or holds more than tensors ({first})") from error
     # A stride of 0 repeats a stored number: a small file could fill the memory when it is copied.
     require(is_whole, f"{path} can't be read: a tensor in it is larger than what is stored")
     return value
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """The tensors in dictionaries, lists and tuples. Each is looked into once: in a small file, each list may hold the
+    one before it twice, and so on."""
+    found, known = [value], {id(value)}
+    for each in found:
+        parts = each.values() if isinstance(each, dict) else each if isinstance(each, (list, tuple)) else ()
+        for part in parts:
+            if id(part) not in known:
+                known.add(id(part))
+                found.append(part)
+    return [each for each in found if isinstance(each, Tensor)]

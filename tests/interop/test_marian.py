@@ -145,6 +145,17 @@ def test_a_small_file_cannot_stand_for_large_weights(tmp_path: Path) -> None:
         convert(tmp_path / "marian", tmp_path / "out", "marian")
 
 
+def test_lists_that_hold_each_other_many_times_are_read_at_once(tmp_path: Path) -> None:
+    marian(tmp_path / "marian")
+    (tmp_path / "marian" / "model.safetensors").unlink()
+    lists: list[Any] = [torch.ones(1)]
+    for _ in range(60):
+        lists = [lists, lists]
+    torch.save({"lists": lists}, tmp_path / "marian" / "pytorch_model.bin")
+    with pytest.raises(ValueError, match=r"bin holds more than named tensors"):
+        convert(tmp_path / "marian", tmp_path / "out", "marian")
+
+
 def test_an_ensemble_knows_the_bias(trained: Twins) -> None:
     ours = trained.ours
     both = Translator([ours.model, ours.model], ours.tokenizer, ours.search)
