@@ -231,7 +231,8 @@ def read_jsonl(path: Path, split: Split) -> None:
         row = row if isinstance(row, dict) else {}
         other = row.get(ONLY_TEXT) if len(languages) == 1 else None
         texts = [row.get(language, other) for language in languages]
-        keys, is_named = keys or list(row)[:20], is_named or needed(text is not None for text in texts)
+        keys = keys or list(row)[:20]
+        is_named = is_named or needed(other is not None or language in row for language in languages)
         split.add(texts, number, line)
     named = f"no object has {' and '.join(languages)} as keys; the first one has {', '.join(keys)}"
     require(is_named or not keys, f"{path}: {named}: name the keys of the texts by their languages")

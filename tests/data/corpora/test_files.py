@@ -331,6 +331,14 @@ def test_objects_without_the_languages_are_answered_with_their_keys(folder: Path
         load(folder)
 
 
+def test_objects_whose_texts_are_null_have_the_languages_as_keys(folder: Path) -> None:
+    (folder / "train.jsonl").write_text('{"de": null, "en": "One"}\n')
+    (folder / "train.de").unlink()
+    (folder / "train.en").unlink()
+    with pytest.raises(ValueError, match=r"no usable train pair: 1 read, dropped: 1 no text in one or both languages"):
+        load(folder)
+
+
 @pytest.mark.parametrize("path", ["nowhere", "no/where"])
 def test_what_is_not_there_is_answered_with_what_could_be(tmp_path: Path, path: str) -> None:
     (tmp_path / "other").touch()
