@@ -177,7 +177,10 @@ def require_model(folder: Path) -> Path:
 def instead_of(folder: Path) -> str:
     """What the user of a folder that isn't there may have meant: a folder with a similar name beside it, or a model of
     the hub."""
-    beside = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
+    try:
+        beside = [path.name for path in folder.parent.iterdir() if path.is_dir()]
+    except OSError:  # there is no such folder either, or it may not be listed
+        beside = []
     if near := difflib.get_close_matches(folder.name, beside, n=1):
         return f": did you mean {folder.with_name(near[0])}?"
     is_id = not beside and re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", str(folder))

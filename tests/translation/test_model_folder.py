@@ -208,6 +208,17 @@ def test_a_folder_that_is_not_there_is_answered_with_what_was_meant(
             require_model(Path(wrong))
 
 
+def test_what_is_beside_a_folder_that_is_not_there_may_be_unreadable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def iterdir(path: Path) -> list[Path]:
+        raise PermissionError(f"{path} may not be listed")
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    with pytest.raises(ValueError, match=r"fi-vs: there is no such folder$"):
+        require_model(tmp_path / "fi-vs")
+
+
 @pytest.mark.parametrize("begun", ["config.yaml", "checkpoints"])
 def test_a_run_that_has_no_model_yet_is_called_unfinished(tmp_path: Path, begun: str) -> None:
     (tmp_path / begun).mkdir()
