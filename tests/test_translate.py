@@ -414,6 +414,7 @@ def test_a_compressed_document_has_the_format_that_its_name_says() -> None:
     [
         ([], "the translation is a docx file, which is not for a terminal: name a file with --output"),
         (["--output", "b.pdf"], "--output b.pdf: the translation is a docx file: give its name the ending .docx"),
+        (["--document", "json", "--output", "b.docx"], "not valid utf-8"),
     ],
 )
 def test_an_office_file_is_written_to_no_terminal_and_under_no_name_of_another_format(

@@ -50,12 +50,12 @@ def translate_file(
     started = time.perf_counter()
     with require_whole_gzip(name_of(file)):
         data = b"".join(iter(lambda: file.read(1 << 20), b""))
-    if data.startswith(b"PK\3\4"):
-        require_fit(format_name, options.get("output", ""))
     source, target = languages
     columns = tuple(column for given in options.columns for column in given.split(","))
     chosen = {"columns": columns, "all_entries": options.all_entries, "encoding": options.get("encoding", "")}
     document = read_document(data, format_name, Options(source=source, target=target, **chosen))
+    if data.startswith(b"PK\3\4"):
+        require_fit(format_name, options.get("output", ""))
     translate = with_memories(job_translator(job), options, languages, memory_check(job))
     out, text = options.get("output"), f"texts: {len(document.units):,}"
     with open_output(out, [file], [options.get("glossary", ""), *options.memory]) as output, status(text, out):
