@@ -69,7 +69,9 @@ class Lexicon:
         index_B = np.array(choose_pairs(source, target.lengths_N, src_vocab_size), np.int64)
         source, target = source.chosen(index_B), target.chosen(index_B)
         sources, targets = self.positions = cells(source.lengths_N, target.lengths_N)
-        self.keys, self.places = unique(source.flat[sources] * np.int64(tgt_vocab_size) + target.flat[targets])
+        keys = np.multiply(source.flat[sources], tgt_vocab_size, dtype=np.int64)  # NumPy 1 would keep the narrower type
+        keys += target.flat[targets]
+        self.keys, self.places = unique(keys)
         self.sides = np.divmod(self.keys, tgt_vocab_size)
 
     def probabilities(self, given: Literal[0, 1] = 0) -> NDArray[np.float64]:
