@@ -186,11 +186,11 @@ def load_safely(path: Path, *classes: type) -> Any:
     try:
         with torch.serialization.safe_globals(list(classes)):
             value = torch.load(path, map_location="cpu", weights_only=True)
-        is_whole = all(tensor.nbytes <= tensor.untyped_storage().nbytes() for tensor in tensors_in(value))
+        is_whole = all(not t.is_meta and t.nbytes <= t.untyped_storage().nbytes() for t in tensors_in(value))
     except (OSError, EOFError, *DAMAGE, ValueError, pickle.UnpicklingError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} can't be read: it is damaged, or holds more than tensors ({first})") from error
-    # A stride of 0 repeats a stored number: a small file could fill the memory when it is copied.
+    # A stride of 0 repeats a stored number: a small file could fill the memory when it is copied. "meta" has none.
     require(is_whole, f"{path} can't be read: a tensor in it is larger than what is stored")
     return value
 
