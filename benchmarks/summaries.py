@@ -180,11 +180,10 @@ def published(results: Path) -> str:
         [direction, f"{row['minutes']:g}", metric, f"{row[metric.lower()]:.1f}", f"{figure} ({source})"]
         for row, (direction, (metric, figure, source)) in zip(rows, PUBLISHED.items(), strict=True)
     ]
-    *_, together = named_runs(results)[CHEROKEE]
-    of_one = lines[list(PUBLISHED).index("chr-en")]
-    lines.insert(
-        1, [f"chr-en, {together['models']} models together", "", "BLEU", f"{together['bleu']:.1f}", of_one[-1]]
-    )
+    _, together = seeds_and_together(results, CHEROKEE)
+    name, bleu = f"chr-en, {together['models']} models together", f"{together['bleu']:.1f}"
+    place = [*PUBLISHED].index("chr-en")
+    lines.insert(place + 1, [name, "", "BLEU", bleu, lines[place][-1]])
     rows.append(together)
     return f"{markdown(['direction', 'minutes', 'metric', 'nmt', 'published'], lines)}\n\n{origins(rows)}"
 
@@ -204,7 +203,7 @@ def results_of_runs(results: Path) -> str:
     name = "make train-de-en CORPUS=multi30k"
     named = named_runs(results)
     long = named[f'{name} ARGS="--config recipes/multi30k-long.yaml --name long"']
-    *cherokee, together = named[CHEROKEE]
+    cherokee, together = seeds_and_together(results, CHEROKEE)
     rows = [named[name][-1], mean_of(long), mean_of(cherokee)]
     rows.append(together)
     for direction in IN_README:
@@ -232,6 +231,12 @@ def named_runs(results: Path) -> dict[str, list[Row]]:
     for row in all_rows(results / "runs.jsonl"):
         named.setdefault(row["name"], []).append(row)
     return named
+
+
+def seeds_and_together(results: Path, name: str) -> tuple[list[Row], Row]:
+    """The rows of the seeds of a training, and the newest one of their models together."""
+    rows = named_runs(results)[name]
+    return [row for row in rows if "models" not in row], [row for row in rows if "models" in row][-1]
 
 
 def mean_of(seeds: Sequence[Row]) -> Row:

@@ -430,6 +430,7 @@ def test_an_office_file_is_written_to_no_terminal_and_under_no_name_of_another_f
     Path("a.docx").write_bytes(docx())
     assert message in stderr_of(main, ["a.docx", "--model", str(model_folder), *output])
     assert not Path("b.pdf").exists()
+    assert main(["a.docx", "--model", str(model_folder), "--beam-size", "1", "--output", "b.tmp"]) == 0
 
 
 @pytest.mark.parametrize(("name", "shown"), [("a.txt", "lines: 3"), ("a.md", "texts: 1")])

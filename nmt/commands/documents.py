@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from nmt.commands.streams import name_of, open_output
-from nmt.documents.base import FORMATS, Answer, Options, Translate, Unit, format_of, read_document, require_readable
+from nmt.documents.base import (
+    ADVICE,
+    FORMATS,
+    Answer,
+    Options,
+    Translate,
+    Unit,
+    format_of,
+    read_document,
+    require_readable,
+)
 from nmt.documents.memory import with_memories
 from nmt.fields import require
 from nmt.files import require_whole_gzip
@@ -73,8 +83,9 @@ def require_fit(format_name: str, output: str) -> None:
     is_shown, suffixes = not output and os.isatty(1), FORMATS[format_name].suffixes
     problem = f"the translation is a {format_name} file"
     require(not is_shown, f"{problem}, which is not for a terminal: name a file with --output")
-    fits = Path(output).suffix.lower() in ("", *suffixes)
-    require(fits, f"--output {output}: {problem}: give its name the ending {suffixes[0]}")
+    ending = Path(output).suffix.lower()
+    of_another = ending not in suffixes and (ending in ADVICE or any(ending in f.suffixes for f in FORMATS.values()))
+    require(not of_another, f"--output {output}: {problem}: give its name the ending {suffixes[0]}")
 
 
 def job_translator(job: Translating) -> Translate:

@@ -147,8 +147,8 @@ def is_wanted(number: Item, translation: str) -> bool:
     """Whether a number that a translation lacks is likely a mistake: not if it is a single digit or a clock time, or
     the end of a longer number, as 50 of 1950, or if it only got a zero after its decimals, as 2.50."""
     single = sum(map(str.isdigit, number.text)) < 2
-    decimal = number.canonical.replace(".", "[.,]") + "0?" if "." in number.canonical else number.canonical
-    is_end = re.search(rf"{decimal}(?!\d)", translation)
+    zero = "0?" if "." in number.canonical else ""
+    is_end = re.search(rf"{re.escape(number.canonical)}{zero}(?!\d)".replace(r"\.", "[.,]"), translation)
     return not single and not CLOCK.fullmatch(number.text) and not is_end
 
 

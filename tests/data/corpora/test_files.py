@@ -223,7 +223,9 @@ def test_a_plain_file_is_text_in_one_language(tmp_path: Path, name: str) -> None
     assert (corpus.name, len(corpus.train), len(corpus.val)) == ("news", 36, 2)
     assert corpus.notes[0] == "news has no val text: 2 of its training texts are held out for it."
     for both in ("pairs", "both"):
-        with pytest.raises(ValueError, match=r"one plain file: give the prefix of two files, call .* set data\.text to"):
+        with pytest.raises(
+            ValueError, match=r"one plain file: give the prefix of two files, call .* set data\.text to"
+        ):
             load(tmp_path / name, text=both)
 
 
