@@ -55,6 +55,7 @@ MONTHS = frozenset("月월")
 MULTIPLIERS = "(?:[千万萬億亿兆천만억조]|हज़ार|हजार|लाख|लक्ष|करोड़|कोटी|হাজার|লাখ|লক্ষ|কোটি|هزار|ہزار|لاکھ|کروڑ)"
 MULTIPLIED, JOINED = re.compile(rf"\d\s?{MULTIPLIERS}"), re.compile(rf"(?<=\d){MULTIPLIERS}\s?(?=\d)")
 CLOCK = re.compile(r"\d{1,2}[:.]\d\d")  # often written in words: "halb drei" for 2:30
+DIGITS = re.compile(r"\d(?:[\d.,-]*\d)?")
 
 
 def suspicions(
@@ -147,8 +148,8 @@ def is_wanted(number: Item, translation: str) -> bool:
     """Whether a number that a translation lacks is likely a mistake: not if it is a single digit or a clock time, or
     the end of a longer number, as 50 of 1950, or if it only got a zero after its decimals, as 2.50."""
     single = sum(map(str.isdigit, number.text)) < 2
-    zero = "0?" if "." in number.canonical else ""
-    is_end = re.search(rf"{re.escape(number.canonical)}{zero}(?!\d)".replace(r"\.", "[.,]"), translation)
+    ends = (number.canonical, f"{number.canonical}0" if "." in number.canonical else number.canonical)
+    is_end = any(run.replace(",", ".").endswith(ends) for run in DIGITS.findall(translation))
     return not single and not CLOCK.fullmatch(number.text) and not is_end
 
 
