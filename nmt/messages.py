@@ -31,8 +31,9 @@ def say(line: str) -> None:
 
 @contextmanager
 def status(text: str, output: str | None) -> Iterator[Callable[[str], None]]:
-    """A last line on the terminal that says how far a command is, and what changes it; none where stderr is no
-    terminal, or where the results themselves go to one. `output`: the file for them, else they go to stdout."""
+    """A line at the bottom of the terminal that says how far a command is. Yields a function that changes the text.
+    Nothing is shown if stderr is no terminal, or if the results go to one. `output`: the file of the results; None if
+    they go to stdout."""
     if not os.isatty(2) or (os.isatty(1) and not output):
         yield lambda text: None
         return

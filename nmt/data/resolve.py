@@ -79,6 +79,7 @@ def takes_placeholders(config: Config) -> bool:
 
 
 def has_placeholders(folder: Path) -> bool:
+    """Whether the tokenizer in a folder has pieces for placeholders; False if there is no whole tokenizer."""
     try:
         return Tokenizer.load(model_in(folder)).has_placeholders
     except (OSError, ValueError):  # preparing says what is wrong with it
