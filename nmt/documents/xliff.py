@@ -79,10 +79,10 @@ def put(paragraph: Paragraph, segment: Element, source: Element, target: Element
         xml.fill(target, inside, values)
     else:
         insert_after(xml, source, written(xml, source, "target", values, inside))
-    values = {"approved": "no"} if "approved" in segment.attributes else {}  # which a person had done
+    changed: dict[str, str | None] = {"approved": "no"} if "approved" in segment.attributes else {}  # by a person
     if segment.name == "x2:segment":
-        values = {"state": "translated"} | ({"subState": "nmt:needs-review"} if answer.flags else {})
+        changed = {"state": "translated", "subState": "nmt:needs-review" if answer.flags else None}
     if "mq:status" in segment.attributes:  # of memoQ
-        values[written_attribute(xml, segment, "status")] = "PartiallyEdited" if answer.flags else "Pretranslated"
-    if values:
-        xml.replace(segment.start, segment.inner, xml.with_attributes(segment, values))
+        changed[written_attribute(xml, segment, "status")] = "PartiallyEdited" if answer.flags else "Pretranslated"
+    if changed:
+        xml.replace(segment.start, segment.inner, xml.with_attributes(segment, changed))

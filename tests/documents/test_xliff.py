@@ -39,6 +39,8 @@ def test_the_state_of_version_2_is_that_of_the_segment() -> None:
     assert '<segment id="s" state="translated" subState="nmt:needs-review">\n' in text
     assert '<target>The <pc id="1">big</pc> <sc id="2"/>dög<ec startRef="2"/><ph id="3"/></target>' in text
     assert "<target>Good</target>" in text
+    again = joined(text.encode("utf-16"), Answer("x"), Answer("y"), options=Options(target="en", all_entries=True))
+    assert '<segment id="s" state="translated">\n' in again
 
 
 def test_all_entries_and_fuzzy_matches() -> None:
