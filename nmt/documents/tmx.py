@@ -47,12 +47,16 @@ def segment_in(variants: list[tuple[Element, Element]], language: str) -> Elemen
 
 
 def put(paragraph: Paragraph, last: Element, target: Element | None, language: str, answer: Answer) -> None:
-    """Fill the segment of the target language, or add the language after the last one."""
+    """Fill the segment of the target language, or add the language after the last one; with the flags before it."""
     xml, inside = paragraph.xml, paragraph.render(answer.text)
-    if target:
-        xml.fill(target, inside)
-        return
     flags = xml.encode(escape(" ".join(answer.flags)))
     prop = written(xml, last, "prop", {"type": "x-flags"}, flags) if flags else b""
-    segment = written(xml, last, "seg", {}, inside)
-    insert_after(xml, last, written(xml, last, "tuv", {"xml:lang": language}, prop + segment))
+    if not target or not target.parent:
+        segment = written(xml, last, "seg", {}, inside)
+        insert_after(xml, last, written(xml, last, "tuv", {"xml:lang": language}, prop + segment))
+        return
+    xml.fill(target, inside)
+    for other in reversed(target.parent.elements):
+        if other.start < target.start and other.attributes.get("type") == "x-flags":
+            xml.replace(other.start, other.end, b"")
+    xml.replace(target.parent.inner, target.parent.inner, prop)

@@ -31,6 +31,15 @@ def test_languages_that_the_options_name_are_found_and_filled() -> None:
         read_document(TMX.encode(), "tmx", Options())
 
 
+def test_flags_of_a_segment_that_was_there_are_those_of_its_new_translation() -> None:
+    text = TMX.encode()
+    for flags in (("numbers",), ("items", "terms"), ()):
+        document = read_document(text, "tmx", Options(target="en", all_entries=True))
+        text = document.join([Answer("x"), Answer("".join(flags), flags)])
+        assert text.decode().count(f">{' '.join(flags)}</prop><seg>{''.join(flags)}</seg>") == bool(flags)
+    assert b"prop" not in text
+
+
 def test_of_a_language_in_several_regions_the_nearest_is_taken_and_never_for_both_sides() -> None:
     sides = "".join(f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>' for code, text in (("pt-BR", "a"), ("pt", "b")))
     data = f"<tmx><body><tu>{sides}</tu></body></tmx>".encode()
