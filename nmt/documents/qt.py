@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options
+from nmt.documents.codes import insert_after
 from nmt.documents.gettext import Message, plural_rule, require_language, samples
 from nmt.documents.office import Slot, attributes, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece
 from nmt.documents.xml_splice import Element, Text, Xml, escape
 from nmt.fields import require
+from nmt.text.languages import same_language
 
 UNUSED = ("vanished", "obsolete")
 SHOWN = 40  # characters of a message that name it in remarks
@@ -43,18 +45,38 @@ def slots_of(xml: Xml, message: Element, options: Options) -> Iterator[Slot]:
     forms = [child for child in target.elements if child.name == "numerusform"]
     if source.elements:
         return
-    numbers = samples(plural_rule(options.target)) if options.target else []
-    for n, element in enumerate(forms or [target]):
-        found = Message(text, numbers[n] if forms and len(numbers) == len(forms) else None)
+    numbers = samples(plural_rule(options.target)) if options.target and forms else []
+    if same_language(xml.root.attributes.get("language", ""), options.target) and len(numbers) != len(forms):
+        numbers = []  # Qt counts the forms of this language in another way
+    missing = range(len(numbers) - 1, len(forms) - 1, -1)
+    for n in (*range(len(forms)), *missing) or (0,):
+        found = Message(text, numbers[min(n, len(numbers) - 1)] if numbers else None)
         piece = Piece("words", ((source.inner, source.inner_end),), found.core)
         unit = Paragraph(xml, [piece], f"message {text.strip()[:SHOWN]!r}").unit
-        yield Slot(element.start, unit, partial(put, xml, element, found))
+        if n in missing:
+            yield Slot(forms[-1].end, unit, partial(add, xml, forms[-1], found))
+        else:
+            element = forms[n] if forms else target
+            yield Slot(element.start, unit, partial(put, xml, element, found))
+
+
+def add(xml: Xml, last: Element, message: Message, answer: Answer) -> None:
+    """Add a form after the last one: an empty one if its number is lost, since forms are known by their order."""
+    text = ""
+    try:
+        text = message.restore(answer.text)
+    finally:
+        insert_after(xml, last, xml.encode(f"<numerusform>{escape(text)}</numerusform>"))
 
 
 def put(xml: Xml, element: Element, message: Message, answer: Answer) -> None:
     """Fill a translation or a form; ValueError if it is empty, or its number is lost."""
     require(bool(answer.text.strip()), "the translation is empty")
-    text = message.restore(answer.text)
-    is_finished = element.name == "translation" and not answer.flags
-    if answer.text != message.core:
-        xml.fill(element, xml.encode(escape(text)), {"type": None} if is_finished else {})
+    text, around = message.restore(answer.text), element.parent
+    if answer.text == message.core:
+        return
+    unsure = {"type": "unfinished"}
+    state = unsure if answer.flags else {"type": None}
+    xml.fill(element, xml.encode(escape(text)), state if element.name == "translation" else {})
+    if around and around.name == "translation" and element is around.elements[0]:
+        xml.replace(around.start, around.inner, xml.with_attributes(around, unsure))

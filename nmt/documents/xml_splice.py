@@ -136,7 +136,7 @@ class Xml:
         after = bisect_right(self.edits, -start, key=lambda edit: -edit[0])  # all before begin at the start or after it
         for n in range(after - 1, -1, -1):
             first, last, new = self.edits[n]
-            if last > end:
+            if last > end or first == end:  # what is put in at the end belongs to what follows
                 break
             parts += [self.data[position:first], new]
             position = last
@@ -145,7 +145,7 @@ class Xml:
     def replace(self, start: int, end: int, new: bytes) -> None:
         """Put other bytes in place of these. Later edits must begin earlier in the file; an edit that contains
         earlier ones replaces them (`raw` gives what they wrote)."""
-        while self.edits and self.edits[-1][1] <= end and self.edits[-1][0] >= start and end > start:
+        while self.edits and start <= self.edits[-1][0] < end and self.edits[-1][1] <= end:
             self.edits.pop()
         assert not self.edits or self.edits[-1][0] >= end, "edits must not overlap"
         self.edits.append((start, end, new))

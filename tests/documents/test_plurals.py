@@ -172,6 +172,28 @@ def test_messages_of_qt_are_filled_and_finished() -> None:
     assert read_document(polish.encode(), "qt", TO_POLISH).units
 
 
+@pytest.mark.parametrize("last", ["<numerusform></numerusform></t", "<numerusform/></t", "</t"])
+def test_a_message_of_qt_gets_the_forms_of_another_language(last: str) -> None:
+    file = QT.replace("<numerusform></numerusform></t", last).replace(' language="en_GB"', "")
+    document = read_document(file.encode(), "qt", TO_POLISH)
+    assert sorted(texts(document)[1:]) == ["1 Hunde", "2 Hunde", "5 Hunde"]
+    forms = ["x %n Hunde", "y %n", ""]
+    for_numbers = {"1 Hunde": "x 1 Hunde", "2 Hunde": "y 2", "5 Hunde": "z"}
+    written = document.join([Answer(for_numbers.get(text, text)) for text in texts(document)]).decode()
+    assert "".join(f"<numerusform>{form}</numerusform>" for form in forms) in written
+    assert len(document.notes) == 1
+
+
+def test_a_message_of_qt_whose_new_translation_is_flagged_is_not_finished() -> None:
+    done = QT.replace(' type="unfinished"', "").replace("m></n", "m>dogs</n")
+    document = read_document(done.encode(), "qt", Options(target="en", all_entries=True))
+    written = document.join([Answer("x 1 2", ("numbers",)), *(Answer(f"x {unit.text}") for unit in document.units[1:])])
+    assert re.findall("<translation[^>]*>", written.decode()) == [
+        *('<translation type="unfinished">', '<translation type="unfinished">'),
+        *("<translation>", '<translation type="vanished">'),
+    ]
+
+
 def test_blanks_and_accelerators_of_qt_are_kept() -> None:
     blanks = QT.replace("Die Datei &amp;öffnen", "Der &amp;Name: \n")
     document = read_document(blanks.encode(), "qt", Options(target="en"))
