@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import yaml
 
-from nmt.documents.base import Document, Options, Slot, decode, has_words, text_document, text_unit
+from nmt.documents.base import Document, Options, Slot, decode, has_words, paired, text_document, text_unit
 from nmt.documents.plurals import Leaf, new_keys
 from nmt.fields import require
 from nmt.text.edits import Edit
@@ -67,7 +67,7 @@ def slots_of(source: str, options: Options, roots: list[yaml.ScalarEvent]) -> li
     try:
         for value in scalars(source, roots):
             event, key, in_flow, key_event, mapping = value
-            text = event.value.rstrip("\n") if event.style in ("|", ">") else event.value
+            text = paired(event.value.rstrip("\n") if event.style in ("|", ">") else event.value)
             if is_string(event) and has_words(text) and (not options.columns or key in options.columns):
                 start, end = event.start_mark.index, event.end_mark.index
                 match = PROPERTIES.match(source, start, end)

@@ -55,3 +55,8 @@ def test_symbols_of_ruby_are_read_in_brackets_and_are_no_text() -> None:
 def test_a_text_that_ends_with_a_line_separator_stays_alone() -> None:
     document = read_document("a: |+\n  da\n\u2028b: 1\n".encode(), "yaml", Options())
     assert yaml.safe_load(document.join([Answer("there")])) == {"a": "there\n\u2028", "b": 1}
+
+
+def test_pairs_of_escapes_that_spell_one_character_are_read_as_it() -> None:
+    document = read_document(b'a: "Hund \\uD83D\\uDE00"\n', "yaml", Options())
+    assert [unit.text for unit in document.units] == ["Hund \U0001f600"]
