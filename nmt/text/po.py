@@ -23,7 +23,7 @@ class Entry:
     line: int
     start: int
     flags: tuple[int, int] | None = None
-    """Where its line of flags is."""
+    """Where its line of flags is: of several, the one that says fuzzy."""
     is_fuzzy: bool = False
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
@@ -57,9 +57,10 @@ def read_entries(text: str) -> Iterator[Entry]:
         if starts and entry.answers:
             yield finished(entry)
             entry, name = Entry(0, 0), ""
-        if match["comment"] and match["comment"].startswith("#,"):
-            entry.flags = match.span("comment")
-            entry.is_fuzzy |= "fuzzy" in re.split(r"[,\s]+", match["comment"])
+        if match["comment"] and match["comment"].startswith("#,") and not entry.is_fuzzy:
+            entry.flags, entry.is_fuzzy = match.span("comment"), "fuzzy" in re.split(r"[,\s]+", match["comment"])
+        elif match["comment"] and match["comment"].startswith("#~") and not entry.spans:
+            entry = Entry(0, 0)  # the flags were of an obsolete entry
         if match["name"]:
             name = match["name"] + (f"[{match['index']}]" if match["index"] else "")
             known = re.fullmatch(r"msgctxt|msgid|msgid_plural|msgstr(\[\d+\])?", name)

@@ -51,6 +51,13 @@ def test_accelerators_and_blanks_are_put_back(source: str, core: str, answer: st
     assert Message(source).restore(answer) == expected
 
 
+def test_a_flag_is_found_in_any_line_and_not_in_that_of_an_obsolete_entry() -> None:
+    obsolete = '#, fuzzy\n#~ msgid "weg"\n#~ msgstr "gone"\n\n#, c-format\n'
+    text = f'{obsolete}msgid "Hund"\nmsgstr ""\n\n#, fuzzy\n#, c-format\nmsgid "Hut"\nmsgstr ""\n'
+    joined = read_document(text.encode(), "po", Options()).join([Answer("Dog"), Answer("Hat")]).decode()
+    assert joined == f'{obsolete}msgid "Hund"\nmsgstr "Dog"\n\n#,\n#, c-format\nmsgid "Hut"\nmsgstr "Hat"\n'
+
+
 def test_languages_with_three_plurals_and_other_bytes() -> None:
     text = PO.replace("nplurals=2", "nplurals=3").replace('msgstr[1] ""\n', 'msgstr[1] ""\nmsgstr[2] ""\n')
     answers = [answer if answer.text != "Dog" else Answer("Dog") for answer in ANSWERS]
