@@ -18,6 +18,7 @@ CHARSET = re.compile(
     rb"<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,500}?\bencoding)\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.I
 )
 
+ROOT = re.compile(r"<!--(?:.*?-->|.*)|(<html\b[^<>]*>)", re.IGNORECASE | re.DOTALL)  # not one in a comment, for old IE
 LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'>]++)", re.IGNORECASE)
 DIRECTION = re.compile(r"\sdir\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'<>]++)", re.IGNORECASE)
 REFERENCES = "xmlcharrefreplace"  # what characters become that the encoding lacks
@@ -32,7 +33,7 @@ def read(data: bytes, options: Options) -> Document:
 
 def language_edits(text: str, language: str) -> list[Edit]:
     """The file states another language and, if it is written from the right, this, if it states one."""
-    root = re.search(r"<html\b[^<>]*>", text, re.IGNORECASE) if language else None
+    root = next((match for match in ROOT.finditer(text) if match[1]), None) if language else None
     found = [*LANGUAGE.finditer(text, *root.span())] if root else []
     code = f'"{escape(language.replace("_", "-"))}"'
     edits = [(*match.span(1), code) for match in found]
