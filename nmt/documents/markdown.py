@@ -18,7 +18,7 @@ from typing import Any
 
 from nmt.documents import html, yaml
 from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document
-from nmt.documents.markdown_parser import Piece, joined, make_parser, pieces_of, title_span
+from nmt.documents.markdown_parser import DEFINES, Piece, joined, make_parser, pieces_of, title_span
 from nmt.documents.txt import one_line
 from nmt.fields import require
 from nmt.text.markup import read_tags
@@ -29,8 +29,8 @@ FRONT_MATTER = re.compile(
 # Keys of front matter whose texts pages show.
 SHOWN = ("title", "subtitle", "description", "summary", "excerpt", "linkTitle", "sidebar_label")
 NEWLINE = re.compile(r"\r\n?|\n")
-# What stays before a paragraph: the box of a task, the name of a footnote, of a notice ([!NOTE]).
-PREFIX = re.compile(r"\[[ xX]\][ \t]+|\[\^[^\]\s]{1,99}\]:[ \t]*|\[![A-Z]{1,20}\][ \t]*\n?")
+# What stays before a paragraph: the box of a task, the name of a footnote, of a notice ([!NOTE]) …
+PREFIX = re.compile(rf"\[[ xX]\][ \t]+|(?:{DEFINES.pattern})[ \t]*|\[![A-Z]{{1,20}}\][ \t]*\n?")
 # A paragraph of lines with which MDX takes components from other files; it isn't translated.
 IMPORTS = re.compile(r"""(?:import[ \t](?:[^\n]*[ \t]from[ \t]+)?(["'])[^\n"']+\1;?[ \t]*(?:\n|\Z))+""")
 SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|$]|\A[-+=:?]")

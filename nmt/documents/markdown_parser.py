@@ -33,6 +33,7 @@ TEMPLATE = re.compile(r"(?:\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\}|\{!.*!\}|\{\*.*\*
 CODE = re.compile(r"\{(?:\{[<%]|%-?)[ \t]*(highlight|code-toggle|mermaid)\b")  # whose contents are no text
 ENDS = {"alt": ["paragraph", "reference", "blockquote", "list"]}  # what such a line ends
 ATTRIBUTES = r"\{:[^{}\n]*\}|\{[ \t]*(?:[#.][\w-]|[\w:-]+=)[^{}\n]*\}"  # of a heading, a link …, in extensions
+DEFINES = re.compile(r"\[\^[^\]\s]{1,99}\]:|:(?=[ \t])")  # the name of a footnote, the mark of a definition
 NO_WORDS = re.compile(rf"\[\^[^\]\s]{{1,99}}\]|{ATTRIBUTES}")
 AT_END = re.compile(rf"(?<![ \t\n])[ \t\n]++(?:{ATTRIBUTES})\s*\Z")
 Rule = Callable[[Any, bool], bool]
@@ -61,6 +62,7 @@ def make_parser() -> Any:
     parser = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["text_join", "fragments_join"])
     parser.block.ruler.before("code", "box", box, ENDS)
+    parser.block.ruler.before("code", "defines", defines, ENDS)
     located = {name: getattr(rules, name) for name in ("newline", "escape", "entity", "html_inline", "autolink")}
     for name, rule in (located | {"backticks": rules.backtick}).items():
         parser.inline.ruler.at(name, partial(locate, rule, note_mark))
@@ -100,6 +102,11 @@ def box(state: Any, first: int, end: int, silent: bool) -> bool:
             state.blkIndent, state.lineMax = before
         state.line = min(last, end)
     return bool(match)
+
+
+def defines(state: Any, first: int, end: int, silent: bool) -> bool:
+    """A block rule: a footnote or a definition ends the paragraph before it, and is a paragraph."""
+    return silent and bool(DEFINES.match(state.src, state.bMarks[first] + state.tShift[first]))
 
 
 def has_indented(state: Any, first: int, end: int) -> bool:

@@ -41,6 +41,13 @@ def test_answers_keep_their_marks_and_mean_what_they_say(text: str, answer: str,
     assert translated(text, answer) == (expected, [])
 
 
+def test_footnotes_and_definitions_stay_on_lines_of_their_own() -> None:
+    text = "Hut\n: ein Hund\n  da\n:   zwei\n\n[^1]: drei Hunde\n[^2]: vier Hunde\n> fünf\n[^3]: sechs *Hunde*\n"
+    answers = ("hat", "a dog", ": two", "three", "four", "five", "six <1>dogs</1>")
+    expected = "hat\n: a dog\n:   \\: two\n\n[^1]: three\n[^2]: four\n> five\n[^3]: six *dogs*\n"
+    assert translated(text, *answers) == (expected, [])
+
+
 def test_an_answer_without_the_tags_of_its_text_is_not_written() -> None:
     for answer in ("dog", "<1>dog", "<1>a</1> <2/>", "<1>a</1><script>"):
         text, notes = translated("Ein **Hund**\n", answer)
