@@ -43,7 +43,8 @@ class Message:
     def restore(self, answer: str) -> str:
         """The answer with blanks and accelerator: at a word that begins with the same letter, else at the first."""
         answer = self.form.write(answer.strip()) if self.form.sample else answer.strip()
-        if self.accelerator:
+        own = accelerator(answer)  # as a translation in a memory may have
+        if self.accelerator and (not own or own[0] != self.accelerator[0]):
             mark, letter = self.accelerator
             patterns = (rf"(?<!\w){re.escape(letter)}", re.escape(letter), r"[^\W_]")
             place = next(filter(None, (re.search(pattern, answer, re.I) for pattern in patterns)), None)

@@ -38,6 +38,7 @@ def test_translations_are_filled_in() -> None:
         ("Be_enden", "Beenden", "Exit", "_Exit"),
         ("_Öffnen", "Öffnen", "R & D", "_R & D"),
         ("S&peichern", "Speichern", "Update & Save", "U&pdate && Save"),
+        ("&Datei", "Datei", "Fi&le", "Fi&le"),
         ("A & B", "A & B", "C & D", "C & D"),
         ("Tee &amp; Brot", "Tee &amp; Brot", "tea", "tea"),
         ("file_name", "file_name", "file_name", "file_name"),
