@@ -452,6 +452,7 @@ def test_a_terminal_shows_how_far_a_translation_is_if_the_results_go_elsewhere(
     [
         (["a.json"], "line 1 is not valid JSON"),
         (["a.csv"], "--columns (in the service: the field columns) is missing: it says which columns are translated"),
+        (["a.csv", "--columns", ""], "--columns (in the service: the field columns) is missing"),
         (["a.json", "a.csv"], "2 files: only one document"),
         (["a.json", "--document", "pdf"], "--document pdf: known are android, csv,"),
         (["a.pdf"], "a.pdf: PDF says where letters stand"),

@@ -61,7 +61,7 @@ def translate_file(
     with require_whole_gzip(name_of(file)):
         data = b"".join(iter(lambda: file.read(1 << 20), b""))
     source, target = languages
-    columns = tuple(column for given in options.columns for column in given.split(","))
+    columns = tuple(column for given in options.columns for column in given.split(",") if column)
     chosen = {"columns": columns, "all_entries": options.all_entries, "encoding": options.get("encoding", "")}
     document = read_document(data, format_name, Options(source=source, target=target, **chosen))
     if data.startswith(b"PK\3\4"):
