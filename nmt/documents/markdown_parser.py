@@ -63,6 +63,8 @@ def make_parser() -> Any:
     parser.disable(["text_join", "fragments_join"])
     parser.block.ruler.before("code", "box", box, ENDS)
     parser.block.ruler.before("code", "defines", defines, ENDS)
+    links = package("markdown_it.rules_block", "documents").reference
+    parser.block.ruler.at("reference", partial(reference, links))
     located = {name: getattr(rules, name) for name in ("newline", "escape", "entity", "html_inline", "autolink")}
     for name, rule in (located | {"backticks": rules.backtick}).items():
         parser.inline.ruler.at(name, partial(locate, rule, note_mark))
@@ -106,7 +108,16 @@ def box(state: Any, first: int, end: int, silent: bool) -> bool:
 
 def defines(state: Any, first: int, end: int, silent: bool) -> bool:
     """A block rule: a footnote or a definition ends the paragraph before it, and is a paragraph."""
-    return silent and bool(DEFINES.match(state.src, state.bMarks[first] + state.tShift[first]))
+    return silent and is_defined(state, first)
+
+
+def reference(rule: Callable[..., bool], state: Any, first: int, end: int, silent: bool) -> bool:
+    """The block rule for definitions of links, without footnotes: CommonMark reads those of one word as links."""
+    return not is_defined(state, first) and rule(state, first, end, silent)
+
+
+def is_defined(state: Any, line: int) -> bool:
+    return bool(DEFINES.match(state.src, state.bMarks[line] + state.tShift[line]))
 
 
 def has_indented(state: Any, first: int, end: int) -> bool:

@@ -24,6 +24,8 @@ def translated(text: str, *answers: str) -> tuple[str, list[str]]:
         ("eins|2\n-|-\n", "1. x", "1\\. x|2\n-|-\n"),
         ("|eins|\n|-|\n", "a | b", "|a \\| b|\n|-|\n"),
         ("Das `x` da[^1]\n", "There<2/> is <1/>", "There[^1] is `x`\n"),
+        ("Da[^1]\n\n[^1]: https://a.de\n", "There<1/>", "There[^1]\n\n[^1]: https://a.de\n"),
+        ("[^1]: Wort\n", "Word", "[^1]: Word\n"),
         ('[Hund](u "Ein Tier")\n', '<a id="1" title="An &quot;animal&quot;">Dog</a>', '[Dog](u "An \\"animal\\"")\n'),
         ("Ein [Hund](u '*Tier*').\n", 'A <a id="1" title="dog&#x27;s">dog</a>.', "A [dog](u 'dog\\'s').\n"),
         (
