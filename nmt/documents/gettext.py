@@ -9,7 +9,7 @@ import gettext
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from nmt.documents.base import Answer, Document, Options, Text, decode, text_unit
 from nmt.documents.plurals import SIGN, Sample, leaf, samples_of
@@ -145,6 +145,7 @@ def plural_rule(language: str) -> str:
     return str(plurals.get_plural(language.replace("-", "_")).plural_forms)
 
 
+@lru_cache
 def samples(rule: str) -> list[Sample]:
     """A number for each form: 1, if it has that, else the least one from 2 on; for a form of millions alone, as French
     has it, the number of the last form. None if the rule isn't one."""
