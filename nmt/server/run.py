@@ -74,6 +74,7 @@ class Bounded(HttpToolsProtocol):
     """The connection of a client, which ends if what surrounds a body is too large, or a head takes too long."""
 
     head_seconds = 10.0
+    late: asyncio.TimerHandle | None = None
     service: Service
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -83,7 +84,7 @@ class Bounded(HttpToolsProtocol):
 
     def begin_head(self) -> None:
         self.around = 0
-        self.late: asyncio.TimerHandle | None = self.loop.call_later(self.head_seconds, self.transport.abort)
+        self.late = self.loop.call_later(self.head_seconds, self.transport.close)
 
     def end_head(self) -> None:
         if self.late:
@@ -139,6 +140,8 @@ class Bounded(HttpToolsProtocol):
         if self.service.is_closed:  # requests sent before this answer get none, and are sent again
             self.transport.close()
         super().on_response_complete()
+        if self.cycle.response_complete and not self.late:  # what still comes is the rest of its body, or blank lines
+            self.late = self.loop.call_later(self.service.config.body_seconds, self.transport.close)
 
 
 class Server(uvicorn.Server):

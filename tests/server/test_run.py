@@ -205,6 +205,20 @@ async def test_a_slow_body_is_given_up(model_folder: Path, slow: Slow) -> None:
         assert await status(await send(port, ASK[:-1])) == 408
 
 
+@pytest.mark.parametrize("ask", [ASK[:-20], HEALTH[:-2] + b"Content-Length: 99\r\n\r\n", HEALTH])
+async def test_what_comes_slowly_after_an_answer_keeps_no_connection(
+    model_folder: Path, slow: Slow, ask: bytes
+) -> None:
+    async with serving(model_folder, slow, body_seconds=0.1) as (server, port):
+        streams = await send(port, ask)
+        await status(streams)
+        for _ in range(20):
+            streams[1].write(b"\r\n")
+            await asyncio.sleep(0.02)
+        assert not server.server_state.connections
+        streams[1].transport.abort()
+
+
 def test_the_log_is_json_lines() -> None:
     record = logging.makeLogRecord({"msg": "request", "fields": {"status": 200, "key": "ü"}})
     line = json.loads(Lines().format(record))
