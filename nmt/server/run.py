@@ -168,7 +168,7 @@ class Server(uvicorn.Server):
         """Whether the process is the server's, and may be ended with it."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A first SIGTERM begins the end; Ctrl-C, or a second signal, ends at once."""
+        """A first SIGTERM begins the end; Ctrl-C, a closed terminal, or a second signal, ends at once."""
         if self.is_alone and hasattr(signal, "setitimer"):
             # The system ends the process then, even if a thread never lets go of Python's interpreter.
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -206,6 +206,8 @@ def serve(service: Service, listener: socket.socket) -> None:
     allow_connections()
     server = Server(service)
     server.is_alone = True
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup, which ignores it
+        signal.signal(signal.SIGHUP, server.handle_exit)
     server.run([listener])
     logging.shutdown()
     clean_up()

@@ -159,13 +159,16 @@ def test_the_process_ends_on_time_whatever_runs(model_folder: Path, tmp_path: Pa
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it needs SIGTERM")
-def test_the_process_leaves_no_files(model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_the_process_leaves_no_files(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     (tmp_path / "t").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
     with serving(model_folder, tmp_path) as (port, process):
         assert " 202 " in asyncio.run(send(port, file("a.txt", b"Hund"), 20))
         assert [*(tmp_path / "t").iterdir()]
-        process.terminate()
+        process.send_signal(getattr(signal, name))
         process.wait(20)
     assert not [*(tmp_path / "t").iterdir()]
 
