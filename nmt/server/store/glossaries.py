@@ -175,6 +175,7 @@ def compile_entries(entries: tuple[tuple[str, str], ...]) -> Glossary:
 def read_entries(text: str, form: str) -> dict[str, str]:
     """Entries of lines of source TAB target (form tsv) or of comma-separated values (csv). ValueError for other lines,
     and for a term that is there twice."""
+    text = text.removeprefix("\ufeff")  # the mark of a file, before a quote
     lines = (line.split("\t") for line in text.split("\n"))
     rows = csv.reader(io.StringIO(text, newline="")) if form == "csv" else lines
     hint = "source,target" if form == "csv" else "source TAB target"
