@@ -9,6 +9,7 @@ from nmt.server.apis.asking import find_direction
 from nmt.server.apis.native import bodies as v1
 from nmt.server.apis.native.schema import as_json
 from nmt.server.apis.operation import Call, Operation
+from nmt.server.codes import find_code
 from nmt.server.errors import Refused
 from nmt.server.models import Direction, Models
 from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, new
@@ -89,7 +90,8 @@ class OwnGlossaries:
 def chosen(call: Call, stored: Stored) -> Dictionary | None:
     """The entries of the direction that the query names; None if it names none. Refused if there are none."""
     source, target = call.fields.text("source"), call.fields.text("target")
-    dictionary = stored.find((source, target))
+    sources, targets = zip(*(known.direction for known in stored.dictionaries), strict=True)
+    dictionary = stored.find((find_code(source, sources) or "", find_code(target, targets) or ""))
     if dictionary is None and (source or target):
         has = ", ".join(f"{known.source} to {known.target}" for known in stored.dictionaries)
         problem = f"the glossary has no entries for {source[:20]!r} to {target[:20]!r}; it has {has}"
