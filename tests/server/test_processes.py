@@ -70,6 +70,9 @@ def test_the_answers_of_a_document_are_written_into_it(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(b"a" * 100_001)
     with pytest.raises(ValueError, match="a text of the file has 100,001 characters"):
         in_process(Stop(), 60, read_texts, tmp_path, "txt", Options(), 9)
+    (tmp_path / "source").write_text("ä" * 200_000)
+    with pytest.raises(ValueError, match="the field columns"):  # with the names of all columns
+        in_process(Stop(), 60, read_texts, tmp_path, "csv", Options(), 9)
 
 
 def test_groups_of_texts_find_room_in_the_queue() -> None:

@@ -30,7 +30,7 @@ POLL = 0.05  # seconds between two looks whether the work was stopped
 HAS_FORKS = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORKS else "spawn")
 SPARE, GROWTH = 64 << 20, 20  # bytes above what an idle process has, and for each byte of the unpacked file
-MOST_RESULT = 2**20  # bytes of what a process says
+MOST_RESULT, MOST_PROBLEM = 2**20, 1_000  # bytes of what a process says; characters of a problem, which may quote files
 TOO_LARGE = "the file needs too much memory to be read: split it"
 
 
@@ -88,7 +88,7 @@ def run(sender: Connection, seconds: float, function: Callable[..., Any], argume
     except MemoryError:
         outcome = json.dumps(("ValueError", TOO_LARGE))
     except ValueError as error:
-        outcome = json.dumps(("ValueError", str(error)))
+        outcome = json.dumps(("ValueError", str(error)[:MOST_PROBLEM]))
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         outcome = json.dumps((type(error).__name__, f"{place.filename}:{place.lineno}"))
