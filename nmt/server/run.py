@@ -28,6 +28,7 @@ SWITCH_INTERVAL = 0.0002
 MOST_AROUND, MOST_PIPELINED, PART = 2**16, 16, 2**14
 MOST_HEADERS = 1_000  # of a request, with those that follow a body in chunks
 HOST = re.compile(rb"(?:[\w.~%!$&'()*+,;=-]*|\[[\da-fA-F:.]+\])(?::\d*)?")
+UNREAD = 60  # seconds after which a client that takes no byte of an answer loses its connection (nginx: send_timeout)
 GRACE = 2  # seconds after the end of all requests, in which the process must end
 
 
@@ -196,6 +197,8 @@ def listen(host: str, port: int) -> socket.socket:
     # Its connections inherit this. Otherwise the body of an answer waits until the client has confirmed the head, which
     # clients delay by 40 ms (Nagle's algorithm, RFC 896); asyncio sets it only for sockets that it has made itself.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * UNREAD)
     return listener
 
 

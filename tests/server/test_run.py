@@ -1,8 +1,10 @@
 """The life of the service: it ends without losing a request, and frees what a client that hangs up would have used."""
 
 import asyncio
+import errno
 import json
 import logging
+import os
 import signal
 import socket
 import subprocess
@@ -15,6 +17,7 @@ from types import FrameType
 import pytest
 
 from nmt.serve import address
+from nmt.server import run
 from nmt.server.run import MOST_HEADERS, Lines, Server, listen, set_up
 from tests.server.attacks import file
 from tests.server.conftest import Slow, make_service
@@ -254,6 +257,16 @@ def test_the_body_of_an_answer_never_waits_for_the_client_to_confirm_the_head() 
         connection, _ = listener.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system has no such limit")
+def test_a_client_that_takes_no_answer_loses_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "UNREAD", 1)
+    with listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        connection.settimeout(10)
+        with connection, pytest.raises(OSError, match=os.strerror(errno.ETIMEDOUT)):
+            connection.sendall(b"a" * 2**26)
 
 
 @pytest.mark.services
