@@ -46,18 +46,21 @@ async def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> No
         raise AssertionError
 
     _, pieces = pieces_of([Request("Ja. Nein. Gut.")], context_of(tokenizer), 9)
-    stream = events(pieces, translate, never, 60)
+    stream = events(pieces, translate, never, 60, "a1")
     assert b'"text": "<Ja.>"' in await anext(stream)
     await stream.aclose()  # type: ignore[attr-defined]
     await asyncio.sleep(0)
     assert ended == ["Nein.", "Gut."]
 
 
-async def test_an_error_is_an_event(tokenizer: Tokenizer) -> None:
+@pytest.mark.parametrize(
+    ("error", "told"), [(ValueError("too hard"), b"too hard"), (OSError("secret"), b"under request id a1")]
+)
+async def test_an_error_is_an_event(tokenizer: Tokenizer, error: Exception, told: bytes) -> None:
     async def fail(_: Any) -> list[list[Translation]]:
-        raise ValueError("too hard")
+        raise error
 
     _, pieces = pieces_of([Request("A.")], context_of(tokenizer), 9)
-    [event] = [event async for event in events(pieces, fail, fail, 60)]
+    [event] = [event async for event in events(pieces, fail, fail, 60, "a1")]
     assert event.startswith(b"event: error\ndata: ")
-    assert b"too hard" in event
+    assert told in event

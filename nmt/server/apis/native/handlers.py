@@ -143,7 +143,7 @@ class Own:
 
         most = self.engine.config.request_seconds
         seconds = most - (time.perf_counter() - started) - min(1, most / 10)  # in which an error can be told
-        sent = events(pieces, asked.translate_requests, finish, seconds)
+        sent = events(pieces, asked.translate_requests, finish, seconds, call.work.id)
         return StreamingResponse(sent, headers=AT_ONCE, media_type="text/event-stream")
 
     async def ask(self, work: Work, body: v1.Translate) -> Asked:

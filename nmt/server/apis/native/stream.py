@@ -40,6 +40,7 @@ async def events(
     translate: Translate,
     finish: Callable[[list[list[Translation]]], Awaitable[Any]],
     seconds: float,
+    request_id: str,
 ) -> AsyncIterator[bytes]:
     """The events of a request: its sentences as they are ready, then the answer that `finish` makes of all; an error
     after so many seconds."""
@@ -68,7 +69,7 @@ async def events(
                 yield event("sentence", as_json(Sentence(*pieces[n][0], lists[n][0].text)))
         yield event("done", await finish(lists))
     except Exception as error:
-        refused = refusal(error)
+        refused = refusal(error, request=request_id)
         yield event("error", {"error": {"code": refused.code, "message": refused.message}})
     finally:
         for task in running:
