@@ -32,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
 def command(options: Options) -> int:
     from nmt.server.store.keys import make_key, read_keys, remove_key
 
-    file = Path(options.file)
+    file = Path(options.file).resolve()  # the file that services read, in place of a link to it
     if options.action == "add":
         print(make_key(file, options.name, options.requests, options.characters))
     elif options.action == "remove":

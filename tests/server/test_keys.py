@@ -25,7 +25,8 @@ def test_the_command_makes_lists_and_removes_keys(tmp_path: Path, capsys: pytest
     assert listed.endswith("\t5 requests a minute\tno limit of characters\n")
     assert command.main(["add", str(file), "website"]) == 2
     assert "choose another name" in capsys.readouterr().err
-    assert command.main(["remove", str(file), "website"]) == 0
+    (link := tmp_path / "link.json").symlink_to(file)
+    assert command.main(["remove", str(link), "website"]) == 0
     assert json.loads(file.read_text()) == []
     assert command.main(["remove", str(file), "website"]) == 2
 
