@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt import augment, evaluate, train, translate
+from nmt import augment, evaluate, pipeline, train, translate
 from nmt.data.tokenizer import Tokenizer
 from nmt.interop.export import export
 from nmt.server.models import read_folder
@@ -123,6 +123,9 @@ def test_the_target_language_is_chosen_by_command_and_by_call(folder: Path, tmp_
     lines = ["Hund Katze Haus", "Baum <2fr> Hund"]
     wanted = {code: translator.translate(lines, to=code) for code in WORDS}
     assert translator.between("de", "fr").translate(lines) == wanted["fr"]
+    named, pipe = pipeline("translation_de_to_fr", model=translator), pipeline(model=translator, tgt_lang="en")
+    for code, found in (("fr", named(lines)), ("de", pipe(lines, tgt_lang="de")), ("en", pipe(lines))):
+        assert [result["translation_text"] for result in found] == wanted[code]
     file, output = tmp_path / "input.txt", tmp_path / "output.txt"
     file.write_text("\n".join(lines) + "\n")
     options = ["--model", f"{folder}", "--precision", "fp32", "--output", f"{output}", f"{file}"]

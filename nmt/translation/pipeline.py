@@ -18,7 +18,6 @@ import torch
 from nmt.config import SearchConfig
 from nmt.fields import annotations, read_value, require
 from nmt.reading.request import Translation
-from nmt.translation.model_folder import read_info, require_model
 from nmt.translation.translator import Translator, find_model
 from nmt.vocabulary import BOS, EOS
 
@@ -55,7 +54,7 @@ def pipeline(
     """A translator that is called like the translation pipeline of transformers 4.
 
     Args:
-        task: translation, or translation_xx_to_yy with the languages of the model.
+        task: translation, or translation_xx_to_yy with two languages of the model.
         model: a model folder, or run folder, or a `Translator`; by default that of the newest run.
         tokenizer: may be the model folder again, which holds the tokenizer.
         device: -1 or "cpu", the number of a GPU, or "auto" (the default).
@@ -65,41 +64,34 @@ def pipeline(
     require(match is not None, f"the task is {task!r}: nmt has translation, and translation_xx_to_yy such as de_to_en")
     is_same = tokenizer is None or (isinstance(model, Path | str) and Path(tokenizer) == Path(model))
     require(is_same, f"tokenizer is {tokenizer}: leave it out, since a model folder has its own tokenizer")
-    languages: tuple[str, str] | None = None
     if not isinstance(model, Translator):
-        folder = require_model(find_model(None if model is None else str(model)))
-        info, _ = read_info(folder / "config.json")
-        languages = info.source, info.target
         names = {None: "auto", -1: "cpu"}
         chosen = names.get(device, f"cuda:{device}") if isinstance(device, int | None) else str(device)
-        model = Translator.load(folder, chosen)
-    pipe = TranslationPipeline(model, task, languages, settings)
-    pipe.require_languages(*(match.groups() if match else ()))
-    return pipe
+        model = Translator.load(find_model(None if model is None else str(model)), chosen)
+    for codes in (match.groups() if match else (), [settings.pop(name, None) for name in ("src_lang", "tgt_lang")]):
+        model = model.between(*(code or "" for code in codes))
+    return TranslationPipeline(model, task, settings)
 
 
 class TranslationPipeline:
     """A translator with the calls of the translation pipeline of transformers 4. Calls leave no state in it."""
 
     def __init__(
-        self,
-        translator: Translator,
-        task: str = "translation",
-        languages: tuple[str, str] | None = None,
-        settings: Mapping[str, Any] | None = None,
+        self, translator: Translator, task: str = "translation", settings: Mapping[str, Any] | None = None
     ) -> None:
-        """`languages`: those of the model, if they are known; `settings`: defaults of calls."""
-        self.translator, self.task, self.languages = translator, task, languages
+        """`settings`: defaults of calls."""
+        self.translator, self.task = translator, task
         self.settings = dict(settings or {})
         self.prepare(self.settings)
 
-    def __call__(self, inputs: Any, **settings: Any) -> Any:
+    def __call__(self, inputs: Any, *, src_lang: str = "", tgt_lang: str = "", **settings: Any) -> Any:
         """Translate a text, a list of texts, or texts from a generator or a data set, one by one.
 
         Args:
             inputs: a string, a list of strings, or a generator or `torch.utils.data.Dataset` of strings.
-            settings: src_lang and tgt_lang (they must be the model's); return_tensors (ids instead of text);
-                batch_size; the arguments of `generate` in KNOWN; and truncation and num_workers, without effect.
+            src_lang, tgt_lang: languages of the model.
+            settings: return_tensors (ids instead of text); batch_size; the arguments of `generate` in KNOWN; and
+                truncation and num_workers, without effect.
 
         Returns:
             For a string, a list of dictionaries, one for each of num_return_sequences; for a list, a list of
@@ -107,6 +99,9 @@ class TranslationPipeline:
             The key is translation_text or, with return_tensors, translation_token_ids (with <s> and </s>).
             ValueError for other inputs, and for settings that nmt doesn't have.
         """
+        if src_lang or tgt_lang:
+            translator = self.translator.between(src_lang or "", tgt_lang or "")
+            return TranslationPipeline(translator, self.task, self.settings)(inputs, **settings)
         search, tensors = self.prepare({**self.settings, **settings})
         if isinstance(inputs, str):
             return self.translate([inputs], search, tensors)[0]
@@ -121,7 +116,6 @@ class TranslationPipeline:
     def prepare(self, settings: Mapping[str, Any]) -> tuple[SearchConfig, bool]:
         """The search settings of a call, and whether ids are wanted. Raises ValueError for what nmt doesn't have."""
         rest = {name: value for name, value in settings.items() if value is not None}
-        self.require_languages(rest.pop("src_lang", None), rest.pop("tgt_lang", None))
         tensors = bool(rest.pop("return_tensors", False))
         for name in ("return_text", "truncation", "num_workers"):
             rest.pop(name, None)
@@ -130,12 +124,6 @@ class TranslationPipeline:
         batch_size = rest.pop("batch_size", self.translator.search.batch_size)
         search = replace(search_of(rest, self.translator.search), batch_size=batch_size)
         return search, tensors
-
-    def require_languages(self, source: str | None = None, target: str | None = None) -> None:
-        """Raise ValueError if languages are named that aren't the model's."""
-        for known, named in zip(self.languages or (), (source, target), strict=False):
-            pair = " to ".join(self.languages or ())
-            require(named in (None, known), f"the model translates {pair}: it doesn't know {named} there")
 
     def stream(self, texts: Any, search: SearchConfig, tensors: bool) -> Iterator[Result]:
         """The result of each text, a batch at a time."""
