@@ -10,6 +10,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.interop.export import export
 from nmt.server.models import read_folder
 from nmt.training.delivery import describe
+from nmt.translation.inspection import inspect
 from nmt.translation.translator import Translator
 from tests.data.corpus_files import write_corpus
 from tests.tiny import Stderr, make_model, save_tiny
@@ -150,6 +151,11 @@ def test_a_zip_file_names_the_direction_that_was_chosen(folder: Path, tmp_path: 
         export(folder, tmp_path / code, "zip", languages=("", code))
         about = json.loads((tmp_path / code / "translate.json").read_text("utf8"))
         assert (about["source"], about["target"]) == (source, code)
+
+
+def test_all_languages_are_shown(folder: Path) -> None:
+    for shown in (inspect(folder), inspect(folder / "config.yaml")):
+        assert (shown.source, shown.target) == ("de, en, fr", "de, en, fr")
 
 
 def test_the_service_offers_all_directions(folder: Path) -> None:

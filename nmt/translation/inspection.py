@@ -15,6 +15,7 @@ from torch import nn
 from nmt.config import Config
 from nmt.config.names import flatten
 from nmt.config.recipes import find_recipe, load_config, read_settings
+from nmt.data.tokenizer.languages import some_of
 from nmt.fields import require
 from nmt.files import model_in
 from nmt.model.blocks import Stack
@@ -60,6 +61,7 @@ class Report:
 
     model: str
     source: str
+    """The source language, or all if the model knows several."""
     target: str
     corpus: str
     objective: str
@@ -114,7 +116,10 @@ def read_folder(folder: Path) -> Known:
     settings = {f"model.{name}": value for name, value in asdict(info.model).items()}
     settings |= {f"search.{name}": value for name, value in asdict(info.search).items()}
     file = model_in(folder) / "config.json"
-    known = {name: getattr(info, name) for name in ("source", "target", "corpus", "objective", "version")}
+    known = {name: getattr(info, name) for name in ("corpus", "objective", "version")}
+    several = tokenizer.languages
+    known["source"] = some_of([*several.before_source]) or info.source
+    known["target"] = some_of([*several.before_target]) or info.target
     known["vocabulary"] = {"source": tokenizer.src_vocab_size, "target": tokenizer.tgt_vocab_size}
     known["one_tokenizer"] = tokenizer.joint
     known["facts"] = asdict(info.facts) if info.objective == "translation" else None
@@ -127,7 +132,8 @@ def read_recipe(recipe: Path) -> Known:
     config = load_config(recipe)
     size = USUAL_PIECES if config.tokenizer.vocab_size == "auto" else config.tokenizer.vocab_size
     known: dict[str, Any] = dict.fromkeys(("facts", "format", "version"))
-    known |= {"source": config.data.languages[0], "target": config.data.languages[-1], "corpus": config.data.corpus}
+    codes, several = config.data.languages, some_of([*config.data.many_to_many])
+    known |= {"source": several or codes[0], "target": several or codes[-1], "corpus": config.data.corpus}
     known |= {"objective": config.training.objective, "vocabulary": {"source": size, "target": size}}
     known["one_tokenizer"] = config.tokenizer.joint
     return build_model(config.model, size, size).eval(), flatten(config), known
