@@ -15,7 +15,8 @@ from nmt.config.yaml12 import read_yaml, write_yaml
 from nmt.fields import read_value, require
 from nmt.upgrade import FORMAT, take_format, upgrade_settings
 
-PAIR = {"data.source", "data.target"}
+PAIR, SEVERAL = {"data.source", "data.target"}, "data.many_to_many"
+TASK = {SEVERAL, "data.text", "training.objective"}  # which say what is learned, of what text
 RECIPES = Path(__file__).parents[1] / "recipes"
 
 
@@ -34,15 +35,19 @@ def make_config(given: Mapping[str, Any], recipe: Path | None = None) -> Config:
     ValueError if the recipe can't be read, or a setting is unknown, of the wrong type, or out of range.
     """
     values = (read_settings(recipe) if recipe else {}) | {n: v for n, v in given.items() if n in setting_types()}
-    several = values.get("data.many_to_many") if "data.many_to_many" not in given else ()
+    several = values.get(SEVERAL) if SEVERAL not in given else ()
     if several and (pair := PAIR & given.keys()):  # one direction, with the recipe of several
-        problem = f"{recipe} has data.many_to_many, and {next(iter(pair))} is given alone: give both languages or none"
+        problem = f"{recipe} has {SEVERAL}, and {next(iter(pair))} is given alone: give both languages or none"
         require(pair == PAIR, problem)
-        values["data.many_to_many"] = ()
+        values[SEVERAL] = ()
     # An objective that only another family can learn chooses that family, unless the settings name one.
-    families = OBJECTIVES[values.get("training.objective", "translation")].families
-    if len(families) == 1:
-        values.setdefault("model.family", families[0])
+    objective = OBJECTIVES[values.get("training.objective", "translation")]
+    if len(objective.families) == 1:
+        values.setdefault("model.family", objective.families[0])
+    # Text without pairs, or of several directions, does without the recipe's copies of the pairs of one direction.
+    text = next(text for text in (values.get("data.text"), objective.text) if text not in (None, "auto"))
+    if TASK & given.keys() and "data.placeholders" not in given and (text != "pairs" or values.get(SEVERAL)):
+        values.pop("data.placeholders", None)
     made = {name: make_section(name, values) for name in sections()}
     return Config(**made, **{name: value for name, value in values.items() if "." not in name})
 

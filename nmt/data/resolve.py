@@ -7,6 +7,7 @@ from typing import Any
 
 from nmt.config import Config
 from nmt.config.choice import CHOSEN, PLACEHOLDER_SHARE
+from nmt.config.names import flatten
 from nmt.config.recipes import RECIPES, find_recipe, make_config, read_settings
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.data.tokenizer import Tokenizer
@@ -53,7 +54,8 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     data = replace(config.data, corpus=name) if data.corpus == "auto" else config.data
     objective = config.training.objective
     parts = [*config.data.languages, name, *([] if objective == "translation" else [objective])]
-    known = {setting: value for setting, value in {**found, **given}.items() if setting.startswith(CHOSEN)}
+    named = {**found, **given}
+    known = {n: value for n, value in flatten(config).items() if n in named and n.startswith(CHOSEN)}
     config = replace(config, data=data, name=config.name or "-".join(parts))
     return ResolvedRun(config, corpus, known if chooses else None)
 

@@ -20,7 +20,8 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A corpus with a recipe of its own."""
     monkeypatch.setattr(module, "RECIPES", tmp_path / "recipes")
     (tmp_path / "recipes").mkdir()
-    (tmp_path / "recipes" / "mine.yaml").write_text("tokenizer: {vocab_size: 300}\ntraining: {max_steps: 2}\n")
+    recipe = "data: {placeholders: 0.5}\ntokenizer: {vocab_size: 300}\ntraining: {max_steps: 2}\n"
+    (tmp_path / "recipes" / "mine.yaml").write_text(recipe)
     pairs = [(f"de sentence {'abcdefghij'[i % 10]} {i}", f"en sentence {'abcdefghij'[i % 10]} {i}") for i in range(48)]
     return write_corpus(tmp_path / "mine", train=pairs[:40], val=pairs[40:44], test=pairs[44:])
 
@@ -96,6 +97,7 @@ def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatc
     ("argv", "objective", "text", "name"),
     [
         ([], "translation", "pairs", "de-en-mine"),
+        (["--data.many_to_many", "[de, en]"], "translation", "pairs", "de-en-mine"),
         (["--data.text", "target"], "translation", "target", "en-mine"),
         (["--data.text", "source"], "translation", "source", "de-mine"),
         (["--data.text", "both"], "translation", "both", "de-en-mine"),
@@ -110,8 +112,10 @@ def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
 ) -> None:
     family = OBJECTIVES[objective].families[0]  # type: ignore[index]
     argv = [*argv, "--training.objective", objective, "--model.family", family]
-    config = resolved("--data.corpus", str(corpus), *argv).config
+    run = resolved("--data.corpus", str(corpus), *argv)
+    config, copies = run.config, 0.5 if text == "pairs" and "--data.many_to_many" not in argv else 0
     assert (config.data.text, config.name) == (text, name)
+    assert {config.data.placeholders, (run.given or {})["data.placeholders"]} == {copies}
     assert config.training.best_metric == ("bleu" if objective == "translation" else "nll")
 
 
