@@ -191,7 +191,8 @@ def unsure_below(confidences: Sequence[float], scores: Sequence[float]) -> float
 
 
 EXAMPLES = 5  # sentences of each test set that are shown at the end
-START = ("Start from", "train {text} --training.start_from {model} --tokenizer.folder {model}")
+# The recipe of the corpus may have placeholders, which this tokenizer has no pieces for.
+START = ("Start from", "train {text} --data.placeholders 0 --training.start_from {model} --tokenizer.folder {model}")
 NEXT: dict[ObjectiveName, tuple[str, str]] = {  # the command that uses a model, by what it was trained for
     "translation": ("Translate", "translate --model {model}"),
     "lm": ("Generate", "generate --model {model}"),
