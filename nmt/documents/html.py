@@ -1,5 +1,6 @@
 """HTML: the paragraphs, cells, headings … of `nmt.text.markup` are units; so is text in attributes that readers see."""
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ CHARSET = re.compile(
 )
 
 ROOT = re.compile(r"<!--(?:.*?-->|.*)|(<html\b[^<>]*>)", re.IGNORECASE | re.DOTALL)  # not one in a comment, for old IE
+# Encodings that have more characters, in which browsers read pages that name these (WHATWG, Encoding, section 4.2).
+WIDER = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "gb2312": "gbk"}
+WIDER |= {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs", "tis-620": "cp874", "iso8859-11": "cp874"}
 LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'>]++)", re.IGNORECASE)
 DIRECTION = re.compile(r"\sdir\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'<>]++)", re.IGNORECASE)
 REFERENCES = "xmlcharrefreplace"  # what characters become that the encoding lacks
@@ -46,12 +50,15 @@ def language_edits(text: str, language: str) -> list[Edit]:
 
 
 def declared(data: bytes) -> str:
-    """The encoding that the file says it has. ISO-8859-1 and ASCII mean Windows-1252, as in browsers."""
+    """The encoding that the file says it has, as browsers understand it."""
     match = CHARSET.search(data[:1024])
     name = match[1].decode("ascii").lower() if match else ""
     if name.startswith("utf-16"):  # then the declaration couldn't be read so
         return "utf-8"
-    return "cp1252" if name in ("iso-8859-1", "iso8859-1", "latin1", "latin-1", "us-ascii", "ascii") else name
+    try:
+        return WIDER.get(codecs.lookup(name).name, name)
+    except LookupError:
+        return name
 
 
 def slots(text: str, start: int = 0, line: int = 1) -> Iterator[Slot]:

@@ -58,6 +58,14 @@ def test_the_declared_encoding_is_read_and_written() -> None:
         read_document(b"<meta charset=utf-8><p>\n\xff", "html", Options())
 
 
+@pytest.mark.parametrize(("named", "wider", "text"), [("gb2312", "gbk", "朱镕基"), ("Shift_JIS", "cp932", "①番")])
+def test_encodings_are_understood_as_browsers_do(named: str, wider: str, text: str) -> None:
+    data = f"<meta charset={named}><p>{text}".encode(wider)
+    document = read_document(data, "html", Options())
+    assert document.units[-1].text == text
+    assert document.join([Answer(unit.text) for unit in document.units]) == data
+
+
 def test_attributes_are_escaped_and_foreign_tags_are_refused() -> None:
     data = "<p title='Ein Hund'>Der <b>Hund</b> <img alt='x y'></p>"
     document = read_document(data.encode(), "html", Options())
