@@ -33,7 +33,8 @@ TEMPLATE = re.compile(r"(?:\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\}|\{!.*!\}|\{\*.*\*
 CODE = re.compile(r"\{(?:\{[<%]|%-?)[ \t]*(highlight|code-toggle|mermaid)\b")  # whose contents are no text
 ENDS = {"alt": ["paragraph", "reference", "blockquote", "list"]}  # what such a line ends
 ATTRIBUTES = r"\{:[^{}\n]*\}|\{[ \t]*(?:[#.][\w-]|[\w:-]+=)[^{}\n]*\}"  # of a heading, a link …, in extensions
-DEFINES = re.compile(r"\[\^[^\]\s]{1,99}\]:|:(?=[ \t])")  # the name of a footnote, the mark of a definition
+# The name of a footnote, an abbreviation, the mark of a definition.
+DEFINES = re.compile(r"\[\^[^\]\s]{1,99}\]:|\*\[[^\]\n]{1,99}\]:|:(?=[ \t])")
 NO_WORDS = re.compile(rf"\[\^[^\]\s]{{1,99}}\]|{ATTRIBUTES}")
 AT_END = re.compile(rf"(?<![ \t\n])[ \t\n]++(?:{ATTRIBUTES})\s*\Z")
 Rule = Callable[[Any, bool], bool]

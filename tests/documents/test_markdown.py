@@ -45,8 +45,9 @@ def test_answers_keep_their_marks_and_mean_what_they_say(text: str, answer: str,
 
 def test_footnotes_and_definitions_stay_on_lines_of_their_own() -> None:
     text = "Hut\n: ein Hund\n  da\n:   zwei\n\n[^1]: drei Hunde\n[^2]: vier Hunde\n> fünf\n[^3]: sechs *Hunde*\n"
-    answers = ("hat", "a dog", ": two", "three", "four", "five", "six <1>dogs</1>")
+    answers = ("hat", "a dog", ": two", "three", "four", "five", "six <1>dogs</1>", "seven", "eight")
     expected = "hat\n: a dog\n:   \\: two\n\n[^1]: three\n[^2]: four\n> five\n[^3]: six *dogs*\n"
+    text, expected = f"{text}*[A B]: sieben\n*[C]: acht\n", f"{expected}*[A B]: seven\n*[C]: eight\n"
     assert translated(text, *answers) == (expected, [])
 
 
