@@ -50,10 +50,10 @@ class Page {
     );
     this.corrections = new Corrections(byId("corrections"));
     this.history = new History(byId("history"), (entry) => this.show(entry));
-    this.remember = debounce(
-      () => this.history.add({ ...this.languages.pair, text: this.source.value, translation: this.lines.text }),
-      SETTLED,
-    );
+    this.remember = debounce(() => {
+      const { isFresh, source, text } = this.lines; // a text that is typed meanwhile has no translation yet
+      if (isFresh) this.history.add({ ...this.languages.pair, text: source, translation: text });
+    }, SETTLED);
     this.sayLater = debounce(() => this.sayTranslation(), SAYING_PAUSE);
     this.translateLater = debounce(() => this.translate(), TYPING_PAUSE);
     this.attentionLater = debounce(() => this.drawAttention(), 200);

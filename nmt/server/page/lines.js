@@ -46,6 +46,10 @@ export class Lines {
     return this.lines.map((line) => line.view.text).join("\n");
   }
 
+  get source() {
+    return this.lines.map((line) => line.source).join("\n");
+  }
+
   get isFresh() {
     return this.lines.every((line) => line.fresh);
   }

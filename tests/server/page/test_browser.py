@@ -251,6 +251,16 @@ def test_attention_and_history_are_shown(page: Any) -> None:
     assert page.input_value("#source") == TEXT
 
 
+def test_a_text_whose_translation_fails_is_not_remembered_with_that_of_another(page: Any) -> None:
+    translated(page)
+    page.route("**/v1/translate", lambda route: route.abort())
+    page.fill("#source", f"{TEXT} Und noch ein Satz.")
+    page.wait_for_timeout(3000)  # in which a text is remembered
+    page.click("#tab-history")
+    assert "noch" not in page.locator("#history").inner_text()
+    page.problems.clear()  # the browser tells the failure, too
+
+
 def test_text_stays_text(page: Any) -> None:
     evil = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
     replace_answers(
