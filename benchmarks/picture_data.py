@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: in benchmarks/results")
     args = parser.parse_args()
     if args.what == "run":
-        add_rows(args.json or RESULTS / "multi30k_run.jsonl", learning_rows(args.folder, args.note))
+        add_rows(args.json or RESULTS / "gpu_run.jsonl", learning_rows(args.folder, args.note))
     else:
         add_rows(args.json or RESULTS / "attention.jsonl", [attention_row(args.folder, args.line)])
     return 0

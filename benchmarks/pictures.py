@@ -11,8 +11,10 @@ import math
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks.rows import RESULTS, Row, last_run, run_script
+from benchmarks.rows import RESULTS, Row, all_rows, last_run, run_script
+from benchmarks.summaries import TOOLKITS
 from benchmarks.tables import machine, system, versions
 from nmt.vocabulary import SPACE
 
@@ -28,14 +30,16 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 .grid { stroke: #d1d9e0 }
 .nmt { fill: #0072b2 }
 .peer { fill: #999999 }
-.line { stroke: #0072b2; stroke-width: 2.5; fill: none }
+.line { stroke-width: 2.5; fill: none }
+.of-nmt { stroke: #0072b2 }
+.of-peer { stroke: #999999 }
 @media (prefers-color-scheme: dark) {
   text { fill: #f0f6fc }
   .note { fill: #9198a1 }
   .page { fill: #0d1117 }
   .grid { stroke: #3d444d }
   .nmt { fill: #56b4e9 }
-  .line { stroke: #56b4e9 }
+  .of-nmt { stroke: #56b4e9 }
 }
 """
 
@@ -47,7 +51,7 @@ def main() -> int:
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     pictures = {
-        "learning": learning(last_run(args.results / "multi30k_run.jsonl")),
+        "learning": equal_time(all_rows(args.results / "learning_peers.jsonl")),
         "learning-gpu": learning(last_run(args.results / "gpu_run.jsonl")),
         "speed": speed(
             *(last_run(args.results / f"{n}.jsonl") for n in ("decode_small", "decode_reference", "train_speed"))
@@ -87,19 +91,47 @@ def ticks(least: float, greatest: float) -> list[float]:
     return [n * step for n in range(math.floor(least / step), math.ceil(greatest / step) + 1)]
 
 
+class Curve(NamedTuple):
+    """Points of minutes and BLEU, and what stands at the last one."""
+
+    minutes: Sequence[float]
+    bleus: Sequence[float]
+    name: str
+    kind: str = "nmt"
+
+
 def learning(rows: Sequence[Row]) -> str:
     """Validation BLEU over minutes of training."""
-    left, top, width, height = 60, 88, WIDTH - 110, 240
-    minutes, bleus = [row["minutes"] for row in rows], [row["bleu"] for row in rows]
-    across, up = ticks(0, max(minutes)), ticks(min(bleus), max(bleus))
+    bleus = [row["bleu"] for row in rows]
+    about = f"Validation BLEU while training on {rows[0]['name']}"
+    said = [rows[0]["about"], machine(rows[0]), *filter(None, [rows[0].get("note")])]
+    return chart(about, ["; ".join(said)], [Curve([row["minutes"] for row in rows], bleus, f"{bleus[-1]:.1f}")])
+
+
+def equal_time(rows: Sequence[Row]) -> str:
+    """Test BLEU after trainings of several lengths, of nmt and its peers."""
+    curves = list[Curve]()
+    for name in dict.fromkeys(row["system"] for row in rows):
+        points = sorted((row["minutes"], row["bleu"]) for row in rows if row["system"] == name)
+        minutes, bleus = zip(*points, strict=True)
+        curves.append(Curve(minutes, bleus, f"{TOOLKITS[name]} {bleus[-1]:.1f}", "nmt" if name == "nmt" else "peer"))
+    first, versions_of_all = rows[0], {name: version for row in rows for name, version in row["versions"].items()}
+    about = f"Test BLEU after some minutes of training on one thread: {first['corpus']}, {first['direction']}"
+    return chart(about, [machine(first), versions({"versions": versions_of_all})], curves)
+
+
+def chart(about: str, said: Sequence[str], curves: Sequence[Curve]) -> str:
+    """BLEU over minutes of training. `said`: lines below the title."""
+    left, top, width, height = 60, 88, WIDTH - 170, 240
+    across = ticks(0, max(max(curve.minutes) for curve in curves))
+    up = ticks(min(min(curve.bleus) for curve in curves), max(max(curve.bleus) for curve in curves))
 
     def place(minute: float, bleu: float) -> tuple[float, float]:
         return left + width * minute / across[-1], top + height * (up[-1] - bleu) / (up[-1] - up[0])
 
-    about = f"Validation BLEU while training on {rows[0]['name']}"
-    said = [rows[0]["about"], machine(rows[0]), *filter(None, [rows[0].get("note")])]
-    parts = [text(MARGIN, 30, about, "title"), text(MARGIN, 48, "; ".join(said), "note")]
-    parts.append(text(left - 8, top - 14, "BLEU", "note end"))
+    parts = [text(MARGIN, 30, about, "title")]
+    parts += [text(MARGIN, 48 + 16 * n, line, "note") for n, line in enumerate(said)]
+    parts.append(text(left - 8, top - 10, "BLEU", "note end"))
     for bleu in up:
         _, y = place(0, bleu)
         parts.append(f'<path class="grid" d="M{left} {y:.1f}h{width}"/>')
@@ -107,10 +139,12 @@ def learning(rows: Sequence[Row]) -> str:
     for minute in across:
         parts.append(text(place(minute, 0)[0], top + height + 20, f"{minute:g}", "middle"))
     parts.append(text(left + width / 2, top + height + 42, "minutes of training, validations included", "note middle"))
-    points = [place(*point) for point in zip(minutes, bleus, strict=True)]
-    parts.append(f'<path class="line" d="M{" L".join(f"{x:.1f} {y:.1f}" for x, y in points)}"/>')
-    parts += [f'<circle class="nmt" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in points]
-    parts.append(text(points[-1][0] + 8, points[-1][1] + 4, f"{bleus[-1]:.1f}"))
+    for curve in curves:
+        points = [place(*point) for point in zip(curve.minutes, curve.bleus, strict=True)]
+        line = " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+        parts.append(f'<path class="line of-{curve.kind}" d="M{line}"/>')
+        parts += [f'<circle class="{curve.kind}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in points]
+        parts.append(text(points[-1][0] + 8, points[-1][1] + 4, curve.name))
     return svg(WIDTH, top + height + 56, about, parts)
 
 
