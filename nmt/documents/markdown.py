@@ -131,6 +131,9 @@ class Body:
         prefix = PREFIX.match(token.content)
         start = prefix.end() if prefix else 0
         pieces = pieces_of(token.children, token.content, start)
+        kinds = [piece.kind for piece in pieces]
+        if kinds.count("opens") != kinds.count("closes"):  # *[Note]: in italics* is no abbreviation
+            start, pieces = 0, pieces_of(token.children, token.content)
         if not has_words(" ".join(piece.text if piece.kind == "words" else piece.title for piece in pieces)):
             return
         begin, end = places[start], places[pieces[-1].end]

@@ -26,6 +26,7 @@ def translated(text: str, *answers: str) -> tuple[str, list[str]]:
         ("Das `x` da[^1]\n", "There<2/> is <1/>", "There[^1] is `x`\n"),
         ("Da[^1]\n\n[^1]: https://a.de\n", "There<1/>", "There[^1]\n\n[^1]: https://a.de\n"),
         ("[^1]: Wort\n", "Word", "[^1]: Word\n"),
+        ("*[Anm.]: Ein **Hund** da.*\n", "<1>[Note]: a <2>dog</2>.</1>", "*\\[Note\\]: a **dog**.*\n"),
         ('[Hund](u "Ein Tier")\n', '<a id="1" title="An &quot;animal&quot;">Dog</a>', '[Dog](u "An \\"animal\\"")\n'),
         ("Ein [Hund](u '*Tier*').\n", 'A <a id="1" title="dog&#x27;s">dog</a>.', "A [dog](u 'dog\\'s').\n"),
         (
