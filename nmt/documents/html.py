@@ -50,14 +50,16 @@ def language_edits(text: str, language: str) -> list[Edit]:
 
 
 def declared(data: bytes) -> str:
-    """The encoding that the file says it has, as browsers understand it."""
+    """The encoding that the file says it has, as browsers understand it; as it says, if Python's differs from theirs so
+    that it can't write the file again."""
     match = CHARSET.search(data[:1024])
     name = match[1].decode("ascii").lower() if match else ""
     if name.startswith("utf-16"):  # then the declaration couldn't be read so
         return "utf-8"
     try:
-        return WIDER.get(codecs.lookup(name).name, name)
-    except LookupError:
+        wider = WIDER.get(codecs.lookup(name).name, name)
+        return wider if wider == name or data.decode(wider).encode(wider) == data else name
+    except (LookupError, UnicodeError):
         return name
 
 

@@ -58,7 +58,13 @@ def test_the_declared_encoding_is_read_and_written() -> None:
         read_document(b"<meta charset=utf-8><p>\n\xff", "html", Options())
 
 
-@pytest.mark.parametrize(("named", "wider", "text"), [("gb2312", "gbk", "朱镕基"), ("Shift_JIS", "cp932", "①番")])
+@pytest.mark.parametrize(
+    ("named", "wider", "text"),
+    [
+        *(("gb2312", "gbk", "朱镕基"), ("Shift_JIS", "cp932", "①番"), ("big5", "big5hkscs", "嘅")),
+        *(("big5", "big5", "══ 你好"), ("iso-8859-9", "iso-8859-9", "ş\x81")),  # which Python's wider ones lack
+    ],
+)
 def test_encodings_are_understood_as_browsers_do(named: str, wider: str, text: str) -> None:
     data = f"<meta charset={named}><p>{text}".encode(wider)
     document = read_document(data, "html", Options())
