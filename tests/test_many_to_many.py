@@ -121,6 +121,8 @@ def test_the_target_language_is_chosen_by_command_and_by_call(folder: Path, tmp_
     translator = Translator.load(folder, precision="fp32")
     with pytest.raises(ValueError, match=r"choose the target language with --to \(in Python, to=\)"):
         translator.translate(["Hund"])
+    with pytest.raises(ValueError, match="choose the target language with tgt_lang"):
+        pipeline(model=translator)("Hund")
     lines = ["Hund Katze Haus", "Baum <2fr> Hund"]
     wanted = {code: translator.translate(lines, to=code) for code in WORDS}
     assert translator.between("de", "fr").translate(lines) == wanted["fr"]

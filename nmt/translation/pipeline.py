@@ -102,6 +102,7 @@ class TranslationPipeline:
         if src_lang or tgt_lang:
             translator = self.translator.between(src_lang or "", tgt_lang or "")
             return TranslationPipeline(translator, self.task, self.settings)(inputs, **settings)
+        self.translator.tokenizer.languages.require_chosen(("src_lang", "tgt_lang"))
         search, tensors = self.prepare({**self.settings, **settings})
         if isinstance(inputs, str):
             return self.translate([inputs], search, tensors)[0]
