@@ -90,7 +90,7 @@ def more_forms(text: str, values: Mapping[str, Value], translated: Container[int
     """The plural forms that the target language has more than a mapping, before its form for other numbers.
     `translated`: where the values that are units begin."""
     read = {key: value.event for key, value in values.items() if value.event.start_mark.index in translated}
-    texts = {key: event.value.rstrip("\n") for key, event in read.items()}
+    texts = {key: paired(event.value.rstrip("\n")) for key, event in read.items()}
     for key, name, form in new_keys(texts, values, language):
         in_flow, key_event = values[key].in_flow, values[key].key_event
         assert key_event

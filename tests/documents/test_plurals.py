@@ -135,6 +135,11 @@ def test_forms_that_android_and_apple_lack_are_added() -> None:
             "a:\r\n- b:\r\n  one: 1\r\n  few: 'x %{count} Hunde'\r\n  many: 'x %{count} Hunde'\r\n"
             "  other: 'x %{count} Hunde' # y\r\n",
         ),
+        (
+            "yaml",
+            'other: "%{count} Wau \\uD83D\\uDC15"\n',
+            "".join(f'{name}: "x %{{count}} Wau 🐕"\n' for name in ("one", "few", "many", "other")),
+        ),
         ("yaml", "{one: 1, other: alle}", "{one: 1, few: x alle, many: x alle, other: x alle}"),
         (
             "yaml",
