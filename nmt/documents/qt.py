@@ -71,12 +71,13 @@ def add(xml: Xml, last: Element, message: Message, answer: Answer) -> None:
 
 def put(xml: Xml, element: Element, message: Message, answer: Answer) -> None:
     """Fill a translation or a form; ValueError if it is empty, or its number is lost."""
-    require(bool(answer.text.strip()), "the translation is empty")
-    text, around = message.restore(answer.text), element.parent
-    if answer.text == message.core:
-        return
-    unsure = {"type": "unfinished"}
-    state = unsure if answer.flags else {"type": None}
-    xml.fill(element, xml.encode(escape(text)), state if element.name == "translation" else {})
-    if around and around.name == "translation" and element is around.elements[0]:
-        xml.replace(around.start, around.inner, xml.with_attributes(around, unsure))
+    around, unsure = element.parent, {"type": "unfinished"}
+    try:
+        require(bool(answer.text.strip()), "the translation is empty")
+        text, state = message.restore(answer.text), unsure if answer.flags else {"type": None}
+        if answer.text != message.core:
+            xml.fill(element, xml.encode(escape(text)), state if element.name == "translation" else {})
+    finally:  # the first form is the last to be written
+        is_first = around and around.name == "translation" and element is around.elements[0]
+        if around and is_first and xml.edits and xml.edits[-1][0] < around.end:
+            xml.replace(around.start, around.inner, xml.with_attributes(around, unsure))

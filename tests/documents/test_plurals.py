@@ -199,6 +199,14 @@ def test_a_message_of_qt_whose_new_translation_is_flagged_is_not_finished() -> N
     ]
 
 
+@pytest.mark.parametrize("kept", ["1 Hunde", "2 Hunde", ""])
+def test_a_message_of_qt_with_any_new_form_is_not_finished(kept: str) -> None:
+    done = QT.replace(' type="unfinished"', "").replace("m></n", "m>dog</n", 1).replace("m></n", "m>dogs</n")
+    document = read_document(done.encode(), "qt", Options(target="en", all_entries=True))
+    written = answered(document, lambda text: "" if text == kept else f"x {text}")
+    assert '<translation type="unfinished"><numerusform>' in written
+
+
 def test_blanks_and_accelerators_of_qt_are_kept() -> None:
     blanks = QT.replace("Die Datei &amp;öffnen", "Der &amp;Name: \n")
     document = read_document(blanks.encode(), "qt", Options(target="en"))
