@@ -14,9 +14,11 @@ from nmt.text.edits import Edit
 from nmt.text.languages import is_from_right
 from nmt.text.markup import Segment, Tag, parse, parse_inner, read_names, read_tags, without
 
-# Where the encoding stands, by the standard: in the first 1,024 bytes.
+# Where the encoding stands, by the standard: in the first 1,024 bytes, outside of comments.
 CHARSET = re.compile(
-    rb"<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,500}?\bencoding)\s*=\s*[\"']?\s*([\w:.-]{1,40})", re.I
+    rb"<!--(?:.*?-->|.*)|"
+    rb"<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,500}?\bencoding)\s*=\s*[\"']?\s*([\w:.-]{1,40})",
+    re.IGNORECASE | re.DOTALL,
 )
 
 ROOT = re.compile(r"<!--(?:.*?-->|.*)|(<html\b[^<>]*>)", re.IGNORECASE | re.DOTALL)  # not one in a comment, for old IE
@@ -52,7 +54,7 @@ def language_edits(text: str, language: str) -> list[Edit]:
 def declared(data: bytes) -> str:
     """The encoding that the file says it has, as browsers understand it; as it says, if Python's differs from theirs so
     that it can't write the file again."""
-    match = CHARSET.search(data[:1024])
+    match = next((match for match in CHARSET.finditer(data[:1024]) if match[1]), None)
     name = match[1].decode("ascii").lower() if match else ""
     if name.startswith("utf-16"):  # then the declaration couldn't be read so
         return "utf-8"

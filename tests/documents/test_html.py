@@ -49,6 +49,7 @@ def test_the_declared_encoding_is_read_and_written() -> None:
         '<meta charset="latin1">',
         "<meta content='text/html; charset=windows-1252'>",
         "<?xml encoding='cp1252'?>",
+        "<!-- <meta charset=utf-8> --><meta charset=cp1252>",
     ):
         data = f"{head}<p>Grüße".encode("cp1252")
         document = read_document(data, "html", Options())
