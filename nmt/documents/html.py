@@ -25,6 +25,9 @@ ROOT = re.compile(r"<!--(?:.*?-->|.*)|(<html\b[^<>]*>)", re.IGNORECASE | re.DOTA
 # Encodings that have more characters, in which browsers read pages that name these (WHATWG, Encoding, section 4.2).
 WIDER = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "gb2312": "gbk"}
 WIDER |= {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs", "tis-620": "cp874", "iso8859-11": "cp874"}
+# Names that Python lacks, of the same standard.
+LABELS = {"x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gbk", "windows-949": "cp949"}
+LABELS |= {"windows-874": "cp874", "iso-8859-8-i": "iso8859-8", "x-cp1251": "cp1251", "x-cp1252": "cp1252"}
 LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'>]++)", re.IGNORECASE)
 DIRECTION = re.compile(r"\sdir\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'<>]++)", re.IGNORECASE)
 REFERENCES = "xmlcharrefreplace"  # what characters become that the encoding lacks
@@ -56,6 +59,7 @@ def declared(data: bytes) -> str:
     that it can't write the file again."""
     match = next((match for match in CHARSET.finditer(data[:1024]) if match[1]), None)
     name = match[1].decode("ascii").lower() if match else ""
+    name = LABELS.get(name, name)
     if name.startswith("utf-16"):  # then the declaration couldn't be read so
         return "utf-8"
     try:

@@ -63,6 +63,7 @@ def test_the_declared_encoding_is_read_and_written() -> None:
     ("named", "wider", "text"),
     [
         *(("gb2312", "gbk", "朱镕基"), ("Shift_JIS", "cp932", "①番"), ("big5", "big5hkscs", "嘅")),
+        *(("x-sjis", "cp932", "①番"), ("Windows-874", "cp874", "สุนัข"), ("iso-8859-8-i", "iso8859-8", "כלב")),
         *(("big5", "big5", "══ 你好"), ("iso-8859-9", "iso-8859-9", "ş\x81")),  # which Python's wider ones lack
     ],
 )
