@@ -15,7 +15,6 @@ from torch import nn
 from nmt.config import Config
 from nmt.config.names import flatten
 from nmt.config.recipes import find_recipe, load_config, read_settings
-from nmt.data.tokenizer.languages import some_of
 from nmt.fields import require
 from nmt.files import model_in
 from nmt.model.blocks import Stack
@@ -118,8 +117,8 @@ def read_folder(folder: Path) -> Known:
     file = model_in(folder) / "config.json"
     known = {name: getattr(info, name) for name in ("corpus", "objective", "version")}
     several = tokenizer.languages
-    known["source"] = some_of([*several.before_source]) or info.source
-    known["target"] = some_of([*several.before_target]) or info.target
+    known["source"] = ", ".join(several.before_source) or info.source
+    known["target"] = ", ".join(several.before_target) or info.target
     known["vocabulary"] = {"source": tokenizer.src_vocab_size, "target": tokenizer.tgt_vocab_size}
     known["one_tokenizer"] = tokenizer.joint
     known["facts"] = asdict(info.facts) if info.objective == "translation" else None
@@ -132,7 +131,7 @@ def read_recipe(recipe: Path) -> Known:
     config = load_config(recipe)
     size = USUAL_PIECES if config.tokenizer.vocab_size == "auto" else config.tokenizer.vocab_size
     known: dict[str, Any] = dict.fromkeys(("facts", "format", "version"))
-    codes, several = config.data.languages, some_of([*config.data.many_to_many])
+    codes, several = config.data.languages, ", ".join(config.data.many_to_many)
     known |= {"source": several or codes[0], "target": several or codes[-1], "corpus": config.data.corpus}
     known |= {"objective": config.training.objective, "vocabulary": {"source": size, "target": size}}
     known["one_tokenizer"] = config.tokenizer.joint
