@@ -61,10 +61,11 @@ def slots_of(xml: Xml, message: Element, options: Options) -> Iterator[Slot]:
 
 
 def add(xml: Xml, last: Element, message: Message, answer: Answer) -> None:
-    """Add a form after the last one: an empty one if its number is lost, since forms are known by their order."""
+    """Add a form after the last one: an empty one if it isn't translated, or its number is lost, since forms are known
+    by their order."""
     text = ""
     try:
-        text = message.restore(answer.text)
+        text = message.restore(answer.text) if answer.text != message.core else ""
     finally:
         insert_after(xml, last, xml.encode(f"<numerusform>{escape(text)}</numerusform>"))
 

@@ -187,6 +187,8 @@ def test_a_message_of_qt_gets_the_forms_of_another_language(last: str) -> None:
     written = document.join([Answer(for_numbers.get(text, text)) for text in texts(document)]).decode()
     assert "".join(f"<numerusform>{form}</numerusform>" for form in forms) in written
     assert len(document.notes) == 1
+    kept = document.join([Answer(text if "Hunde" in text else "x") for text in texts(document)]).decode()
+    assert "Hunde</numerusform>" not in kept
 
 
 def test_a_message_of_qt_whose_new_translation_is_flagged_is_not_finished() -> None:
