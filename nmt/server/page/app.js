@@ -140,6 +140,7 @@ class Page {
 
   /** Other languages. */
   async turned() {
+    this.lines.forget(); // at once: the history takes no translation into other languages
     const { source, target } = this.languages.pair;
     document.title = `nmt · ${languageName(source)} to ${languageName(target)}`;
     this.panes.source.element.lang = source;

@@ -261,6 +261,15 @@ def test_a_text_whose_translation_fails_is_not_remembered_with_that_of_another(p
     page.problems.clear()  # the browser tells the failure, too
 
 
+def test_a_translation_is_not_remembered_as_one_into_a_language_chosen_after_it(page: Any) -> None:
+    translated(page)
+    page.route("**/v1/glossaries", lambda route: None)  # what the page waits for then
+    page.select_option("#from", "en")
+    page.wait_for_timeout(3000)  # in which a text is remembered
+    page.click("#tab-history")
+    assert "Nothing yet" in page.locator("#history").inner_text()
+
+
 def test_text_stays_text(page: Any) -> None:
     evil = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
     replace_answers(
