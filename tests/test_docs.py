@@ -215,7 +215,7 @@ def small(command: str, runs: str) -> str:
     """A training command on a small corpus with small settings, whose run is made in the folder `runs`."""
     corpus = "" if re.search(r"CORPUS=|--data.corpus ", command) else " --data.corpus corpus"
     local = CORPORA.sub(r"\g<1>corpus", command.partition("#")[0])
-    others = " --data.placeholders 0" if "multi30k-longer.yaml" in local else ""  # its first model is a small one here
+    others = " --data.placeholders 0" if "multi30k-long.yaml" in local else ""  # its first model is a small one here
     return f"{as_python(local)}{corpus} {SMALL}{others} --runs {runs}"
 
 
