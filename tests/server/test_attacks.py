@@ -165,7 +165,9 @@ def test_the_process_leaves_no_files(
 ) -> None:
     (tmp_path / "t").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, the service would ignore it too
     with serving(model_folder, tmp_path) as (port, process):
+        signal.signal(signal.SIGHUP, before)
         assert " 202 " in asyncio.run(send(port, file("a.txt", b"Hund"), 20))
         assert [*(tmp_path / "t").iterdir()]
         process.send_signal(getattr(signal, name))
