@@ -3,7 +3,7 @@
     python -m benchmarks.picture_data run runs/de-en-multi30k
     python -m benchmarks.picture_data attention runs/de-en-multi30k --line "Ein Hund läuft."
 
-`pictures.py` draws the rows.
+`pictures.py` draws the rows: those of a run as the picture of training on a GPU.
 """
 
 import argparse

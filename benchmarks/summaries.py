@@ -202,8 +202,7 @@ def results_of_runs(results: Path) -> str:
     """What the commands of the README give: seeds of Multi30k's recipes, other languages, and the phrasebook."""
     name = "make train-de-en CORPUS=multi30k"
     named = named_runs(results)
-    first, second = (named[each] for each in (name, f'{name} ARGS="--config recipes/multi30k-long.yaml --name long"'))
-    short, long = ([row for row in rows if row["steps"] == rows[-1]["steps"]] for rows in (first, second))
+    short, long = named[name], named[f'{name} ARGS="--config recipes/multi30k-long.yaml --name long"']
     cherokee, together = seeds_and_together(results, CHEROKEE)
     rows = [mean_of(short), mean_of(long), mean_of(cherokee)]
     rows.append(together)
