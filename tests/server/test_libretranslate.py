@@ -156,6 +156,7 @@ def test_errors_are_sentences_in_libretranslates_form(fields: Sent, message: str
         (b"--x", {"content-type": "multipart/form-data"}, 400),
         (b"--x\r\n\r\nbroken", {"content-type": "multipart/form-data; boundary=x"}, 400),
         (b"x", {"content-encoding": "gzip"}, 415),
+        (b"q=a&source=de&target=en", FORM | {"content-encoding": "Identity"}, 200),
         (b"a" * (2**20 + 1), FORM, 413),
         (b'{"q": "\\ud800 Ja", "source": "de", "target": "en"}', JSON, 200),
         (b'{"q": "a", "source": "\\ud800", "target": "en"}', JSON, 400),

@@ -180,7 +180,7 @@ class Endpoint:
         given = key_text(request)
         if not self.is_open and (given or not operation.key_in_body or not gate.keys.file):
             gate.identify(call, given)
-        if request.headers.get("content-encoding", "identity") != "identity":
+        if request.headers.get("content-encoding", "identity").lower() != "identity":
             raise Refused("the body is compressed: send it as it is", status=415)
         if self.has_file and not kind.lower().startswith("multipart/form-data"):
             raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
