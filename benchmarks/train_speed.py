@@ -184,7 +184,7 @@ def flop_per_position(trainer: "Trainer") -> float:
         stack.compiled = []
     counted = Window()
     with FlopCounterMode(display=False) as counter:
-        for planned in [planned for _ in range(4) for planned in trainer.feed.group()]:
+        for planned in [planned for _ in range(4) for planned in trainer.feed.group(1)]:
             batch = trainer.feed.take(planned)
             loss = learner(batch)
             loss.smoothed.backward()

@@ -61,11 +61,21 @@ class Config:
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
         self.lora.check(self.training)
-        self.noise.check_use(objective)
+        denoises = self.training.denoise_steps > 0
+        self.noise.check_use("denoise" if denoises else objective)
         family, families = self.model.family, OBJECTIVES[objective].families
         problem = f"training.objective {objective} needs model.family {' or '.join(families)}"
         require(family in families, f"{problem}: it is {family}")
+        needed = "model.family encoder-decoder, tokenizer.joint true, and no data.many_to_many or training.teacher"
+        require(self.can_denoise or not denoises, f"training.denoise_steps needs {needed}")
         absent = {"decoder-only": "encoder", "encoder-only": "decoder"}.get(family, "")
         require(absent not in self.training.freeze, f"training.freeze names {absent}: model.family {family} has none")
         if objective == "lm":  # it has no source whose attention could be anything else
             object.__setattr__(self, "model", replace(self.model, source_attention="causal"))
+
+    @property
+    def can_denoise(self) -> bool:
+        """Whether `training.denoise_steps` may be above 0."""
+        is_alone = not (self.data.many_to_many or self.training.teacher)
+        translates = self.training.objective == "translation" and self.model.family == "encoder-decoder"
+        return translates and self.tokenizer.joint and is_alone

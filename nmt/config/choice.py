@@ -26,6 +26,8 @@ ROWS = (Row(5_000, 128, 4, 0.3), Row(60_000, 128, 4, 0.2), Row(400_000, 256, 4, 
 # Over the text. Where fewer fit into the time, a narrower model is taken: of 268,000 pairs, 3 passes of width 128 gave
 # 52 chrF, and 0.8 passes of width 256 in the same time 40 (small_corpora.jsonl); 4 is estimated from both curves.
 LEAST_PASSES = 4
+# Share of the steps in which a model learns to restore noised text, at first, of corpora of up to so many pairs.
+DENOISE_SHARE, MOST_DENOISED = 0.3, 60_000
 # What all sizes share: what reaches a loss in the fewest steps, by the figures in recipes/README.md.
 COMMON = {
     "model.positions": "rotary",
@@ -89,10 +91,11 @@ def choose_steps(pairs: int, steps_a_pass: float, fitting: float) -> int:
     return steps // (unit := 10 ** max(0, len(str(steps)) - 2)) * unit
 
 
-def course_of(steps: int) -> dict[str, Any]:
-    """The settings that follow from the number of steps."""
+def course_of(steps: int, *, denoises: bool) -> dict[str, Any]:
+    """The settings that follow from the number of steps. `denoises`: whether the first ones restore noised text."""
     return {
         "training.max_steps": steps,
+        "training.denoise_steps": round(DENOISE_SHARE * steps) if denoises else 0,
         "training.warmup_steps": steps // 14,
         # Validations of a model that has learned little take long, since its translations have no end.
         "training.validate_every": max(1, math.ceil(steps / (7 if steps >= 1000 else 3))),

@@ -110,6 +110,10 @@ class TrainingConfig:
     warmup_steps: Count = 4000
     """Number of steps in which the learning rate rises linearly from 0."""
 
+    denoise_steps: Count = 0
+    """Number of steps, the first ones, in which the model learns to restore noised text of both sides, as with
+    objective denoise, before it learns to translate: for small corpora."""
+
     min_learning_rate: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Learning rate at the end of the cosine, linear and wsd schedules."""
 
@@ -213,6 +217,8 @@ class TrainingConfig:
         check_bounds("training", self)
         check_use("training", self, self.schedule == "wsd", "training.schedule wsd", ["decay_share"])
         check_use("training", self, bool(self.teacher), "training.teacher", ["teacher_weight"])
+        translates = self.objective == "translation"
+        check_use("training", self, translates, "training.objective translation", ["denoise_steps"])
         metrics, label_smoothing = OBJECTIVES[self.objective][2:]
         usual = {"best_metric": "bleu" if "bleu" in metrics else "nll", "label_smoothing": label_smoothing}
         for name in (name for name in usual if getattr(self, name) == "auto"):

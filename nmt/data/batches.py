@@ -193,6 +193,8 @@ class PlannedBatch:
     """Epoch and number of the batch with which a run goes on after this one."""
     rows_N: Tensor | None = None
     """The numbers of `pairs` in the training text; None: they are all of it."""
+    denoises: bool = False
+    """Whether it is for one of the first steps, in which texts are restored: see `training.denoise_steps`."""
 
     def halves(self) -> "tuple[PlannedBatch, PlannedBatch]":
         middle = len(self.index_B) // 2

@@ -28,7 +28,7 @@ from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.model.contract import Model
 from nmt.model.device import pinned
 from nmt.training.distributed import Processes
-from nmt.training.objectives import Objective, make_objective
+from nmt.training.objectives import DenoisingSides, Objective, make_objective
 from nmt.translation.model_folder import Facts
 
 Item = TypeVar("Item")
@@ -48,6 +48,8 @@ class TrainingData:
     """What the sources of `train` tell a translator."""
     objective: Objective = field(default_factory=Objective)
     """Makes batches."""
+    first: Objective = field(default_factory=Objective)
+    """Makes the batches of the first steps: see `training.denoise_steps`."""
     portions: Sequence[Section] = ()
     """Those of `train`, if they are known."""
     stored: bool = False
@@ -89,13 +91,18 @@ class TrainingData:
     def as_read(self, config: Config) -> "TrainingData":
         """The data for a model that learns `training.objective`: validation pairs as it reads them, and a mixture."""
         objective = make_objective(config, self.tokenizer)
-        read = replace(self, validation=objective.pairs(self.validation), objective=objective)
+        first = DenoisingSides(config.noise) if config.training.denoise_steps else objective
+        read = replace(self, validation=objective.pairs(self.validation), objective=objective, first=first)
         if next(self.train.columns()).portion_N is None or len(self.portions) < 2:
             return read
         usual = 5.0 if len(config.data.many_to_many) > 2 else 1.0
         temperature = config.training.mixing_temperature
         temperature = usual if temperature == "auto" else temperature
         return replace(read, mixture=mixture_of(self.train, self.portions, temperature))
+
+    def objective_of(self, planned: PlannedBatch) -> Objective:
+        """What the model learns with a batch."""
+        return self.first if planned.denoises else self.objective
 
     def lengths(self) -> Iterator[tuple[Tensor, Tensor]]:
         """As `Pairs.lengths`, of the training pairs as a model reads them, in parts."""
@@ -166,16 +173,19 @@ class Feed:
         self.following: list[PlannedBatch] = []
         self.started = {}
 
-    def group(self) -> list[PlannedBatch]:
-        """The batches of the next step. If there are threads, one begins with those that this process will need for the
-        step after it."""
-        size = self.config.accumulate
-        group = self.following or list(islice(self.planned, size))
+    def group(self, step: int) -> list[PlannedBatch]:
+        """The batches of this step, which is the next one. If there are threads, one begins with those that this
+        process will need for the step after it."""
+        group = self.following or self.next_for(step)
         if self.maker:
-            self.following = list(islice(self.planned, size))
+            self.following = self.next_for(step + 1)
             for planned in self.processes.shard_items(self.following):
                 self.started[planned.epoch, planned.number] = self.maker.submit(self.make, planned)
         return group
+
+    def next_for(self, step: int) -> list[PlannedBatch]:
+        denoises = step <= self.config.denoise_steps
+        return [replace(planned, denoises=denoises) for planned in islice(self.planned, self.config.accumulate)]
 
     def take(self, planned: PlannedBatch) -> Batch:
         """The batch, on the CPU. Raises the errors of making it."""
@@ -184,7 +194,8 @@ class Feed:
 
     def make(self, planned: PlannedBatch) -> Batch:
         """The batch, which depends on its place in the run alone."""
-        batch = self.data.objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
+        objective = self.data.objective_of(planned)
+        batch = objective.batch(planned.pairs, planned.index_B, planned.generator(self.config.seed))
         if not self.rows:
             return batch
         packed = PackedBatch(*map(pinned, pack(batch, self.rows).tensors()))

@@ -118,7 +118,7 @@ def usual_length(model: Model, data: TrainingData) -> float:
 def row_shape(learner: Learner, data: TrainingData) -> RowShape | None:
     """The shape of packed batches, or None if this training needs padded ones."""
     model = learner.model
-    plain = type(data.objective) is Objective and not learner.teacher
+    plain = type(data.objective) is type(data.first) is Objective and not learner.teacher
     can = plain and isinstance(model, EncoderDecoder) and model.config.source_end
     wanted = learner.numerics.device.type in PACKING
     return RowShape.of(data.longest(model), learner.config.batch_tokens) if can and wanted else None
@@ -192,8 +192,8 @@ class Trainer:
                     self.time_is_up = over()
                 if monitor:
                     monitor.expect(self.progress.step, self.most_seconds - self.progress.seconds)
-                due, save_every = self.validation_is_due(), self.config.save_every
-                saving = due or (save_every > 0 and self.progress.step % save_every == 0)
+                due, often = self.validation_is_due(), (self.config.validate_every, self.config.save_every)
+                saving = due or any(steps and self.progress.step % steps == 0 for steps in often)
                 # Also before a checkpoint: a run that resumes there starts a new window, and writes the same records.
                 if saving or self.progress.step % self.config.log_every == 0:
                     self.log(window, monitor)
@@ -256,7 +256,8 @@ class Trainer:
     def validation_is_due(self) -> bool:
         """Whether the weights of this step must be validated, and have not been."""
         step = self.progress.step
-        scheduled = step % self.config.validate_every == 0 or self.limit_is_reached()
+        begun = step > self.config.denoise_steps  # before, it can't translate
+        scheduled = (begun and step % self.config.validate_every == 0) or self.limit_is_reached()
         return step > 0 and scheduled and str(step) not in self.progress.validated
 
     def step(self, window: Window) -> None:
@@ -266,7 +267,7 @@ class Trainer:
             self.learner.train()
         for skipped in itertools.count():
             with window.waiting():
-                group = self.feed.group()
+                group = self.feed.group(self.progress.step + 1)
             trained = self.accumulate(group, window)
             clip = self.config.clip_norm or math.inf
             norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), clip))
@@ -304,7 +305,7 @@ class Trainer:
         If memory runs out over a batch, the batch is split in half and the group starts again: the sum is
         the same, apart from new noise if the objective has any.
         """
-        objective = self.data.objective
+        objective = self.data.objective_of(group[0])
         tokens = sum(objective.predictions(planned.pairs, planned.index_B) for planned in group)
         work = self.processes.shard_items(group)
         trained: list[TrainedBatch] = []

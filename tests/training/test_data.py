@@ -229,8 +229,11 @@ def test_a_thread_changes_nothing(
 
 
 @pytest.mark.usefixtures("threads")
-def test_a_stopped_run_goes_on_with_the_batch_after_its_last_step(data: TrainingData, tmp_path: Path) -> None:
-    require_same_end(lambda folder: new_trainer(data, folder), tmp_path, 5)
+@pytest.mark.parametrize("denoise_steps", [0, 5, 7])
+def test_a_stopped_run_goes_on_with_the_batch_after_its_last_step(
+    data: TrainingData, tmp_path: Path, denoise_steps: int
+) -> None:
+    require_same_end(lambda folder: new_trainer(data, folder, denoise_steps=denoise_steps), tmp_path, 5)
 
 
 @pytest.mark.usefixtures("threads")
@@ -242,11 +245,11 @@ def test_each_process_makes_its_own_batches_a_step_ahead(
     trainer = new_trainer(data, tmp_path, accumulate=4, batch_tokens=60)
     feed = trainer.feed
     feed.processes = Processes(rank=rank, size=4)
-    first = feed.group()
+    first = feed.group(1)
     [own] = feed.processes.shard_items(first)
     [started] = feed.started
     assert started == (own.epoch, own.number + 4), "before this step needs its own batch"
-    second = feed.group()
+    second = feed.group(2)
     assert [batch.number for batch in second] == [4, 5, 6, 7]
     [own] = feed.processes.shard_items(second)
     ours, expected = (vars(batch).values() for batch in (feed.take(own), make_batch(own.pairs, own.index_B)))

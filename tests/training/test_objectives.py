@@ -24,7 +24,7 @@ from nmt.model.contract import Model
 from nmt.training.data import TrainingData
 from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.objectives import Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
+from nmt.training.objectives import Denoising, DenoisingSides, LanguageModel, MaskedPieces, Objective, TruePairs
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK
@@ -41,6 +41,7 @@ KINDS_OF_BATCHES: list[Objective] = [
     MaskedPieces(NoiseConfig(), VOCAB),
     Denoising(NoiseConfig()),
     Denoising(NoiseConfig(deletion=0.2, permutation=2)),
+    DenoisingSides(NoiseConfig()),
     TruePairs(NoiseConfig(), KINDS),
 ]
 
@@ -66,7 +67,7 @@ def generator(seed: int) -> torch.Generator:
 def test_batches_repeat_mark_padding_and_have_as_many_targets_as_predicted(
     rows: list[tuple[list[int], list[int]]], objective: Objective, seed: int
 ) -> None:
-    pairs = as_pairs(rows) if type(objective) in (Objective, TruePairs) else texts(rows)
+    pairs = as_pairs(rows) if type(objective) in (Objective, DenoisingSides, TruePairs) else texts(rows)
     batch, again = everything(objective, pairs, seed), everything(objective, pairs, seed)
     assert all(a.equal(b) for a, b in zip(vars(batch).values(), vars(again).values(), strict=True))
     index_B = torch.arange(len(rows))
@@ -275,9 +276,32 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     assert "of reversal" in card
 
 
+def test_a_translator_may_restore_noised_text_first(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    trainer = trainer_of(settings("translation", {}, denoise_steps=6, validate_every=4), tokenizer, tmp_path)
+    run(trainer)
+    assert [r["step"] for r in records(tmp_path) if "validation/nll" in r] == [8, 12], "before, it can't translate"
+    feed, pairs = trainer.feed, trainer.data.train
+    assert isinstance(pairs, Pairs)
+    sources, targets = ({*map(tuple, side.rows(torch.arange(200)))} for side in (pairs.source, pairs.target))
+    feed.go_to((0, 0))
+    kinds = set()
+    for step in range(1, 13):
+        [planned] = feed.group(step)
+        batch = feed.take(planned)
+        written = [tuple(row[row > EOS].tolist()) for row in batch.tgt_out_BT]
+        sides = [side for side in (sources, targets) if side.issuperset(written)]
+        assert sides
+        assert (UNK in batch.src_BS) == (step <= 6)
+        kinds |= {sides[0] is sources} if step <= 6 else set()
+    assert kinds == {True, False}, "texts of both sides"
+
+
 @pytest.mark.parametrize(
     ("model", "training", "message"),
     [
+        ({"family": "decoder-only"}, {"denoise_steps": 1}, "denoise_steps needs model.family encoder-decoder, tok"),
+        ({}, {"denoise_steps": 1, "teacher": "t"}, "denoise_steps needs .* or training.teacher"),
+        ({}, {"denoise_steps": 1, "objective": "denoise"}, "denoise_steps is 1: it is used only with training.obj"),
         ({}, {"objective": "lm"}, "objective lm needs model.family decoder-only: it is encoder-decoder"),
         ({"family": "decoder-only"}, {"objective": "mlm"}, "objective mlm needs model.family encoder-only"),
         ({"family": "decoder-only"}, {"objective": "denoise"}, "denoise needs model.family encoder-decoder"),
