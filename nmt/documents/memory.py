@@ -18,6 +18,7 @@ from typing import Any
 from nmt.data.corpora.bilingual_xml import entries_of, in_languages
 from nmt.documents.base import Answer, Translate, Unit
 from nmt.fields import require
+from nmt.text.normalise import tidy
 
 COMPARED = 20  # texts with the most words in common, which are compared by their characters
 THRESHOLD = 0.8  # least similarity
@@ -70,8 +71,8 @@ class Memory:
 
 
 def tidied(text: str) -> str:
-    """The text with one blank in place of several."""
-    return " ".join(text.split())
+    """The text as the model reads it, such as in NFC, with one blank in place of several."""
+    return " ".join(tidy(text)[0].split())
 
 
 def words(text: str) -> set[str]:

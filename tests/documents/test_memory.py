@@ -44,6 +44,17 @@ def test_the_most_similar_text_wins_and_the_threshold_counts() -> None:
     assert memory.find("", 0.5) is None
 
 
+@pytest.mark.parametrize(
+    ("known", "text", "flags"),
+    [
+        ("Für Öl", "Fu\u0308r O\u0308l", ()),  # NFD
+        ("Donau\xaddampf", "Donaudampf", ()),  # a soft hyphen, as Word has them
+    ],
+)
+def test_texts_are_compared_as_they_are_read(known: str, text: str, flags: tuple[str, ...]) -> None:
+    assert Memory([(known, "known")]).find(text, 0.8) == Answer("known", flags)
+
+
 def test_memories_are_loaded_from_files(tmp_path: Path) -> None:
     path = tmp_path / "a.tmx"
     path.write_text(TMX, encoding="utf-8")
