@@ -19,11 +19,13 @@ from nmt.data.corpora.bilingual_xml import entries_of, in_languages
 from nmt.documents.base import Answer, Translate, Unit
 from nmt.fields import require
 from nmt.text.normalise import tidy
+from nmt.text.scripts import UNSPACED
 
 COMPARED = 20  # texts with the most words in common, which are compared by their characters
 THRESHOLD = 0.8  # least similarity
 LONGEST = 2_000  # characters of texts that are compared by characters, which takes the square of their number
 FREQUENT = 2_000  # words in more texts than this say little, and make the search slow
+PAIR = re.compile(rf"(?=([{UNSPACED}]{{2}}))")  # two letters, in scripts without blanks between words
 
 
 class Memory:
@@ -76,7 +78,7 @@ def tidied(text: str) -> str:
 
 
 def words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.lower())) or {text}
+    return {*re.findall(r"\w+", text.lower()), *PAIR.findall(text)} or {text}
 
 
 def known_answer(unit: Unit, memory: Memory, threshold: float) -> Answer | None:

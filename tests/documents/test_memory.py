@@ -47,11 +47,12 @@ def test_the_most_similar_text_wins_and_the_threshold_counts() -> None:
 @pytest.mark.parametrize(
     ("known", "text", "flags"),
     [
+        ("これは私の新しい車です。", "これは私の古い車です。", ("fuzzy",)),  # no blanks between words
         ("Für Öl", "Fu\u0308r O\u0308l", ()),  # NFD
         ("Donau\xaddampf", "Donaudampf", ()),  # a soft hyphen, as Word has them
     ],
 )
-def test_texts_are_compared_as_they_are_read(known: str, text: str, flags: tuple[str, ...]) -> None:
+def test_texts_are_compared_as_they_are_read_in_all_scripts(known: str, text: str, flags: tuple[str, ...]) -> None:
     assert Memory([(known, "known")]).find(text, 0.8) == Answer("known", flags)
 
 
