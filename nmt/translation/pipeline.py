@@ -29,11 +29,12 @@ Result = list[dict[str, Any]]
 RENAMED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "num_beams": ("beam_size", int),
     "num_return_sequences": ("n_best", int),
-    # Here lengths are without EOS; in max_length, transformers counts the first piece of the decoder too.
-    "max_new_tokens": ("max_length", lambda n: max(1, n - 1)),
+    # Here lengths are without EOS; in max_length, transformers counts the first piece of the decoder too. New tokens
+    # come last, since they count if both are given.
     "max_length": ("max_length", lambda n: max(1, n - 2)),
-    "min_new_tokens": ("min_length", lambda n: max(0, n - 1)),
+    "max_new_tokens": ("max_length", lambda n: max(1, n - 1)),
     "min_length": ("min_length", lambda n: max(0, n - 2)),
+    "min_new_tokens": ("min_length", lambda n: max(0, n - 1)),
     "no_repeat_ngram_size": ("no_repeat_ngram", int),
 }
 SAME = ("length_penalty", "repetition_penalty", "temperature", "top_k", "top_p", "min_p", "seed")
