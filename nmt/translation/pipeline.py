@@ -113,7 +113,7 @@ class TranslationPipeline:
         problem = f"the input is {str(inputs)[:40]!r}, of type {type(inputs).__name__}"
         require(are_texts, f"{problem}: give a string, a list of strings, or a generator or data set of strings")
         results = self.translate(inputs, search, tensors)
-        return [result[0] for result in results] if all(len(result) == 1 for result in results) else results
+        return [result[0] for result in results] if search.n_best == 1 else results
 
     def prepare(self, settings: Mapping[str, Any]) -> tuple[SearchConfig, bool]:
         """The search settings of a call, and whether ids are wanted. Raises ValueError for what nmt doesn't have."""

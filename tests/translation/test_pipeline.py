@@ -44,6 +44,7 @@ def test_several_sequences_give_a_list_for_each_text(pipe: TranslationPipeline, 
     expected = translator.translate_n_best(TEXTS, search)
     assert results == [[translated(candidate.text) for candidate in candidates] for candidates in expected]
     assert pipe(TEXTS[0], num_beams=4, num_return_sequences=3) == results[0]
+    assert pipe([""], num_return_sequences=2) == [[translated("")]]
 
 
 def test_a_generator_or_a_data_set_gives_an_iterator_over_lists(pipe: TranslationPipeline) -> None:
