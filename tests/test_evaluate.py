@@ -43,13 +43,14 @@ def test_a_run_is_evaluated_on_its_own_test_sets(run: Path, auto: str, capsys: p
 def test_files_are_scored_as_a_table_with_settings_and_signatures_and_as_json(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = ["--source", write(tmp_path / "in.de", SOURCES), "--reference", write(tmp_path / "in.en", REFERENCES)]
+    files = ["--source", write(tmp_path / "[in].de", SOURCES), "--reference", write(tmp_path / "in.en", REFERENCES)]
     options = ["--model", str(run / "model"), "--beam-size", "1", "--ter", "--json", str(tmp_path / "j")]
     assert main([*files, *options, "--precision", "int8", "--device", "cpu"]) == 0
     assert "\nfp32 on cpu (plain searches: CTranslate2, int8" in capsys.readouterr().out
     assert '"plain_searches": "CTranslate2, int8' in (tmp_path / "j").read_text()
     assert main([*files, *options, "--precision", "fp32"]) == 0
     table = capsys.readouterr().out
+    assert "│ [in] │" in table
     (found,) = json.loads((tmp_path / "j").read_text())
     assert [s["name"] for s in found["scores"]] == ["BLEU", "chrF", "exact", "TER"]
     for shown in found["scores"]:
@@ -156,7 +157,7 @@ LINES = [f"a dog runs in garden {n}" for n in range(40)]
 
 
 def test_two_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    reference = write(tmp_path / "ref", LINES)
+    reference = write(tmp_path / "[ref]", LINES)
     good, better = (write(tmp_path / f"a{n}", [*LINES[:-n], *["the"] * n]) for n in (2, 1))
     bad = write(tmp_path / "b", [line.replace("dog", "cat") for line in LINES])
     options = ["--hypothesis", good, better, "--against", bad, "--reference", reference, "--json", str(tmp_path / "j")]
@@ -164,7 +165,8 @@ def test_two_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[
     shown = capsys.readouterr().out
     found = json.loads((tmp_path / "j").read_text())
     [(test, comparison)] = found["tests"].items()
-    assert (test, comparison["sentences"], *map(list, found["systems"].values())) == ("ref", 40, [good, better], [bad])
+    assert (test, comparison["sentences"]) == ("[ref]", 40)
+    assert [*map(list, found["systems"].values())] == [[good, better], [bad]]
     for n, name in enumerate((good, better)):
         assert main(["--hypothesis", name, "--reference", reference, "--json", "-", "--target-language", "th"]) == 0
         (alone,) = json.loads(capsys.readouterr().out)
@@ -172,10 +174,11 @@ def test_two_systems_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[
             assert of_both["a"][n] == of_one["value"]
             assert of_both["signature"] == of_one["signature"]
             assert of_both["signature"] in shown
-    assert f"ref: {comparison['verdict']}\n" in shown
+    assert f"[ref]: {comparison['verdict']}\n" in shown
+    assert shown.count("│ [ref] │") == 3
     assert comparison["verdict"].startswith("The difference is real: A is better (BLEU, chrF, exact); the random start")
     assert main([*options, "--ter"]) == 0
-    assert len(json.loads((tmp_path / "j").read_text())["tests"]["ref"]["scores"]) == 4
+    assert len(json.loads((tmp_path / "j").read_text())["tests"]["[ref]"]["scores"]) == 4
 
 
 def test_models_and_files_are_compared_on_the_same_sentences(

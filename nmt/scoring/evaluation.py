@@ -104,7 +104,7 @@ def print_table(results: dict[str, Evaluation]) -> None:
     for name, result in results.items():
         speed = f"{len(result.translations) / result.seconds:,.0f}" if result.seconds else ""
         table.add_row(name, f"{len(result.translations):,}", *(f"{s.value:.2f}" for s in result.scores), speed)
-    console = Console()
+    console = Console(markup=False, highlight=False)  # names of files may have brackets
     console.print(table)
     for line in [*([describe(first.settings)] if first.settings else []), *(s.signature for s in scores)]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)

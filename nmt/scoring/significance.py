@@ -96,7 +96,8 @@ def judge(sentences: int, scores: Sequence[Difference]) -> str:
 
 def print_comparisons(found: Mapping[str, Comparison]) -> None:
     """Print a row for each test set and metric, then the verdicts and the signatures."""
-    table, console = Table("test", "score", "A", "B", "A − B", "95% interval"), Console()
+    table = Table("test", "score", "A", "B", "A − B", "95% interval")
+    console = Console(markup=False, highlight=False)  # names of files may have brackets
     for name, comparison in found.items():
         for s in comparison.scores:
             interval = "{:+.2f} to {:+.2f}".format(*s.interval)
@@ -104,7 +105,7 @@ def print_comparisons(found: Mapping[str, Comparison]) -> None:
     console.print(table)
     signatures = [s.signature for s in next(iter(found.values())).scores]
     for line in [*(f"{name}: {comparison.verdict}" for name, comparison in found.items()), *signatures]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
 
 def show_seeds(scores: Sequence[float]) -> str:
