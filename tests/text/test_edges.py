@@ -21,6 +21,7 @@ def knows(text: str) -> bool:
         ("- Das Haus.", "- ", "Das Haus.", ""),
         ("•\u00a0Das Haus.", "•\u00a0", "Das Haus.", ""),
         ("- [x] Das Haus.", "- [x] ", "Das Haus.", ""),
+        ("[x] [ ] Das Haus.", "[x] [ ] ", "Das Haus.", ""),
         ("## Das Haus", "## ", "Das Haus", ""),
         ("> > 2) Das Haus", "> > 2) ", "Das Haus", ""),
         ("(a) Das Haus", "(a) ", "Das Haus", ""),
