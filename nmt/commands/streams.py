@@ -42,7 +42,7 @@ def open_output(
 
     ValueError if the output can't be written to, would have the name of a compressed file, or is also an input.
     """
-    if name is None:
+    if name is None or name == "/dev/stdout":  # which may be a file that has other lines already
         try:  # by its number: Python's own object would try to flush into a closed pipe once more at exit
             return open(1, "wb", closefd=False)
         except OSError as error:

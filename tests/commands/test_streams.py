@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 from itertools import chain
 from pathlib import Path
 
@@ -62,3 +63,10 @@ def test_the_output_is_not_what_was_read_beside_the_inputs(tmp_path: Path) -> No
     (tmp_path / "link").symlink_to(tmp_path / "terms.tsv")
     with pytest.raises(ValueError, match=r"would overwrite .*terms\.tsv, which is also an input"):
         open_output(str(tmp_path / "link"), [], ["", str(tmp_path / "terms.tsv")])
+
+
+def test_a_file_that_is_standard_output_is_not_replaced(capfd: pytest.CaptureFixture[str]) -> None:
+    os.write(1, b"before\n")
+    with open_output("/dev/stdout", []) as file:
+        file.write(b"after\n")
+    assert capfd.readouterr().out == "before\nafter\n"
