@@ -129,7 +129,9 @@ class TranslationPipeline:
 
     def stream(self, texts: Any, search: SearchConfig, tensors: bool) -> Iterator[Result]:
         """The result of each text, a batch at a time."""
-        texts = iter(texts)
+        # A data set may have an end by its length only, as one that reads lines with linecache.
+        has_end = hasattr(texts, "__iter__") or not hasattr(texts, "__len__")
+        texts = islice(texts, None if has_end else len(texts))
         while batch := list(islice(texts, search.batch_size)):
             wrong = next((text for text in batch if not isinstance(text, str)), None)
             require(wrong is None, f"an input is {str(wrong)[:40]!r}, of type {type(wrong).__name__}: give strings")

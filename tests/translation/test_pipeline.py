@@ -49,8 +49,12 @@ def test_several_sequences_give_a_list_for_each_text(pipe: TranslationPipeline, 
 
 def test_a_generator_or_a_data_set_gives_an_iterator_over_lists(pipe: TranslationPipeline) -> None:
     class Texts(Dataset[str]):
+        def __len__(self) -> int:
+            return len(TEXTS)
+
         def __getitem__(self, index: int) -> str:
-            return TEXTS[index]
+            assert index <= len(self), "without an end"
+            return (*TEXTS, "")[index]
 
     read: list[str] = []
 
