@@ -18,8 +18,9 @@ def read_tables(tables: "Iterable[pyarrow.Table]", split: Split, name: str) -> N
     """Read the rows of flat tables, by columns: a dict for each of millions of rows takes minutes. `name`: theirs."""
     number = 0
     for table in tables:
-        columns = find_columns(table.column_names, split.config, name)
-        for row in zip(*(table[column].to_pylist() for column in columns), strict=True):
+        names = table.column_names
+        columns = [table.column(names.index(column)) for column in find_columns(names, split.config, name)]
+        for row in zip(*(column.to_pylist() for column in columns), strict=True):
             number += 1
             split.add(row, number)
 

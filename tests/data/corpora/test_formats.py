@@ -125,6 +125,12 @@ def test_parquet_is_read_by_the_names_of_columns(tmp_path: Path, shape: str) -> 
         load(tmp_path / "a.parquet", target="fr")
 
 
+def test_of_columns_with_one_name_the_first_is_read(tmp_path: Path) -> None:
+    table = pyarrow.table([GERMAN, ENGLISH, GERMAN], names=["de", "en", "en"])
+    write_table(table, tmp_path / "a.parquet")
+    assert all_pairs(load(tmp_path / "a.parquet")) == sorted(PAIRS)
+
+
 def test_zstandard_files_are_read_like_gzip_files(tmp_path: Path) -> None:
     for language, lines in (("de", GERMAN), ("en", ENGLISH)):
         data = "".join(f"{line}\n" for line in lines).encode()
