@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nmt.config import DataConfig
 from nmt.data.corpora.corpus import ONLY_TEXT, Split
@@ -20,9 +20,18 @@ def read_tables(tables: "Iterable[pyarrow.Table]", split: Split, name: str) -> N
     for table in tables:
         names = table.column_names
         columns = [table.column(names.index(column)) for column in find_columns(names, split.config, name)]
-        for row in zip(*(column.to_pylist() for column in columns), strict=True):
+        for row in zip(*map(values_of, columns), strict=True):
             number += 1
             split.add(row, number)
+
+
+def values_of(column: "pyarrow.ChunkedArray") -> list[Any]:
+    """The values of a column; bytes that aren't UTF-8 become lone surrogates (see `tidy`)."""
+    try:
+        return column.to_pylist()
+    except UnicodeDecodeError:  # some programs write text as it is
+        values = column.cast("binary").to_pylist()
+        return [value if value is None else value.decode("utf-8", "surrogateescape") for value in values]
 
 
 def find_columns(names: list[str], config: DataConfig, name: str) -> list[str]:

@@ -131,6 +131,14 @@ def test_of_columns_with_one_name_the_first_is_read(tmp_path: Path) -> None:
     assert all_pairs(load(tmp_path / "a.parquet")) == sorted(PAIRS)
 
 
+def test_bytes_in_parquet_that_are_not_utf8_drop_their_pair_alone(tmp_path: Path) -> None:
+    german = pyarrow.array([b"sch\xf6n", *(line.encode() for line in GERMAN)]).view(pyarrow.string())
+    write_table(pyarrow.table({"de": german, "en": ["nice", *ENGLISH]}), tmp_path / "a.parquet")
+    corpus = load(tmp_path / "a.parquet")
+    assert all_pairs(corpus) == sorted(PAIRS)
+    assert corpus.ledgers["train"].dropped["invalid UTF-8"] == 1
+
+
 def test_zstandard_files_are_read_like_gzip_files(tmp_path: Path) -> None:
     for language, lines in (("de", GERMAN), ("en", ENGLISH)):
         data = "".join(f"{line}\n" for line in lines).encode()
