@@ -62,7 +62,7 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
     require(usable, f"{problem}, or, for text in one language, set data.text to source or target; {KINDS}")
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
-        beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+        beside = [file.name for file in path.parent.iterdir() if file != path] if path.parent.is_dir() else []
         near = difflib.get_close_matches(path.name, [*BUILT_IN, *beside], n=1, cutoff=0.75)
         named = next((name if name in BUILT_IN else str(path.with_name(name)) for name in near), "")
         advice = f": did you mean {named}?" if named else f"; {KINDS}"

@@ -341,9 +341,10 @@ def test_objects_whose_texts_are_null_have_the_languages_as_keys(folder: Path) -
         load(folder)
 
 
-@pytest.mark.parametrize("path", ["nowhere", "no/where"])
+@pytest.mark.parametrize("path", ["nowhere", "no/where", "link.tsv"])
 def test_what_is_not_there_is_answered_with_what_could_be(tmp_path: Path, path: str) -> None:
     (tmp_path / "other").touch()
+    (tmp_path / "link.tsv").symlink_to("nowhere.tsv")
     with pytest.raises(
         ValueError, match=r"^the corpus .*: there is no such folder or file; a corpus is phrasebook, multi30k"
     ):
