@@ -5,6 +5,7 @@ a function that reads its checkpoints and name it in READERS.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from nmt.config import DataConfig, ModelConfig
@@ -14,7 +15,7 @@ from nmt.data.corpora import load_corpus
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.data.tokenizer.languages import some_of
 from nmt.decode.shortlist import learn_shortlist
-from nmt.fields import differing, require
+from nmt.fields import differing, read_value, require
 from nmt.files import sha256
 from nmt.interop.bart import Converted
 from nmt.interop.checkpoints import Checkpoint, assemble, toolkit
@@ -59,7 +60,6 @@ def convert(
     """
     (source, target), (foreign, converted, files) = languages, read(path, origin, tokenizers)
     tokenizer, known = converted.tokenizer, converted.tokenizer.languages
-    empty_model(converted.config, tokenizer, converted.weights, path)
     if known.several:
         tokenizer = tokenizer.between(source, target)
     info = ModelInfo(
@@ -71,6 +71,8 @@ def convert(
         origin=origin,
         licence=foreign.licence,
     )
+    info = read_value(asdict(info), ModelInfo)  # as in a model folder: else what is written couldn't be loaded
+    empty_model(info.model, tokenizer, converted.weights, path)
     about = describe(info, tokenizer, sum(tensor.numel() for tensor in converted.weights.values()))
     about += [*foreign.notes, *(f"{file.name} had the SHA-256 {sha256(file)}." for file in files)]
     shortlist = None
