@@ -48,13 +48,16 @@ def in_languages(entry: Entry, languages: Sequence[str]) -> list[str | None]:
 
 def entries_of(path: Path, kind: Literal["TMX", "XLIFF"]) -> Iterator[Entry]:
     """The entries of a file. ValueError if it isn't well-formed, or of another kind."""
-    reader = EntryReader(path, kind)
+    reader, size, done = EntryReader(path, kind), CHUNK, 0
     with require_whole_gzip(path), open_compressed(path) as file:
         try:
-            while chunk := file.read(CHUNK):
+            while chunk := file.read(size):
                 reader.parser.Parse(chunk, False)
                 yield from reader.entries
                 reader.entries.clear()
+                # Expat before 2.6 reads an unfinished token, such as a long comment, each time from its start.
+                before, done = done, reader.parser.CurrentByteIndex
+                size = CHUNK if done > before else 2 * size
             reader.parser.Parse(b"", True)
         except (expat.ExpatError, LookupError) as error:  # LookupError: an unknown encoding
             raise ValueError(f"{path} isn't well-formed {kind}: {error}") from None
