@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from nmt.data.tokenizer import Tokenizer
 from nmt.interop.convert import convert
 from nmt.translation.translator import Translator
 from tests.interop.foreign import marian, sides
@@ -112,9 +113,13 @@ def test_a_target_language_is_a_piece_before_the_source(tmp_path: Path) -> None:
 def test_an_empty_or_damaged_file_is_named(tmp_path: Path, content: bytes, problem: str) -> None:
     """SentencePiece reads an empty one, and fails in the first translation."""
     marian(tmp_path / "marian")
-    (tmp_path / "marian" / "target.spm").write_bytes(content)
+    convert(tmp_path / "marian", tmp_path / "ours", "marian")
+    for name in ("marian", "ours"):
+        (tmp_path / name / "target.spm").write_bytes(content)
     with pytest.raises(ValueError, match=rf"target\.spm is {problem}"):
         convert(tmp_path / "marian", tmp_path / "out", "marian")
+    with pytest.raises(ValueError, match=r"target\.spm is damaged, or no SentencePiece"):
+        Tokenizer.load(tmp_path / "ours")
 
 
 def test_all_settings_that_do_not_fit_are_named(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ class MappedModel:
         from sentencepiece import SentencePieceProcessor
 
         self.proto, self.pieces = proto, list(pieces)
-        self.model = SentencePieceProcessor(model_proto=proto)
+        self.model = SentencePieceProcessor()
+        self.model.load_from_serialized_proto(proto)  # which refuses an empty one
         self.ids = {piece: i for i, piece in reversed(list(enumerate(pieces)))}
         silent = {*SPECIAL_PIECES, *hidden}
         self.silent = {i for i, piece in enumerate(pieces) if piece in silent}
