@@ -134,7 +134,7 @@ import sys
 from transformers import AutoTokenizer, {auto}
 
 tokenizer, model = AutoTokenizer.from_pretrained("."), {auto}.from_pretrained(".")
-batch = tokenizer(sys.stdin.read().splitlines(), return_tensors="pt", padding=True)
+batch = tokenizer([line.strip() for line in sys.stdin], return_tensors="pt", padding=True)
 ids = model.generate(**batch){new}
 print(*tokenizer.batch_decode(ids, skip_special_tokens=True), sep="\\n")
 """

@@ -1,5 +1,6 @@
 """Models that transformers loads: each class computes what nmt does, and everything else is refused."""
 
+import io
 import json
 import logging
 from dataclasses import replace
@@ -230,7 +231,9 @@ def test_generate_follows_the_search_settings_and_the_card_says_what_it_lacks(
     assert "The search there doesn't follow length_norm gnmt." in card
 
 
-def test_the_card_has_metadata_of_the_hub_and_a_program(tmp_path: Path, tokenizer: Tokenizer) -> None:
+def test_the_card_has_metadata_of_the_hub_and_a_program(
+    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = save(tmp_path, TINY, tokenizer)
     scores = {"bleu": 41.5, "bleu_signature": "nrefs:1", "chrf": 60.0, "chrf_signature": "nc:6"}
     report = {"corpus": "three pairs", "tests": {"first": scores, "second": {"nll": 1.0}}}
@@ -244,7 +247,11 @@ def test_the_card_has_metadata_of_the_hub_and_a_program(tmp_path: Path, tokenize
     assert [(m["type"], m["value"]) for m in result["metrics"]] == [("bleu", 41.5), ("chrf", 60.0)]
     assert text.lstrip().startswith("# A test")
     assert "AutoModelForSeq2SeqLM" in text
-    compile(text.partition("without nmt:")[2].replace("\n    ", "\n"), "card", "exec")
+    monkeypatch.chdir(tmp_path / "out")
+    monkeypatch.setattr("sys.stdin", io.StringIO("Hund\u2028Katze\n\nHaus\n"))
+    capsys.readouterr()
+    exec(text.partition("without nmt:")[2].replace("\n    ", "\n"), {})
+    assert capsys.readouterr().out.count("\n") == 3, "only LF ends a line"
 
 
 def test_the_files_of_marian_say_how_many_vocabularies_there_are(tmp_path: Path, tokenizer: Tokenizer) -> None:
