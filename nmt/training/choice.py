@@ -86,6 +86,8 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     model, unit = chosen.model, prepared.ledgers["train"].unit
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
     pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"
+    first = chosen.training.denoise_steps
+    about += f"; the first {first:,} steps restore noised text" if first else ""
     say(f"Chosen for {pairs:,} {unit}s: {pieces}, {layers}, dropout {model.dropout:g}; {steps:,} steps{about}")
     if passes < 1:
         say("WARNING: training ends before it has read all of the text once: give it more minutes")

@@ -138,11 +138,13 @@ def test_the_family_of_the_first_model_stays_if_it_translates(corpus: Path, fami
     assert train(corpus, "--training.start_from", str(base), "--tokenizer.folder", str(base / "model")) == 0
     config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
     assert config.model.family == ("decoder-only" if family == "decoder-only" else "encoder-decoder")
+    assert config.training.denoise_steps == 0, "the weights know the languages"
 
 
 def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
     assert train(corpus, "--training.max_steps", "3", "--training.optimizer", "adamw", "--model.dropout", "0") == 0
     config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
+    assert config.training.denoise_steps == 1
     assert (config.training.max_steps, config.training.optimizer, config.model.dropout) == (3, "adamw", 0)
     assert (config.training.warmup_steps, config.training.validate_every) == (0, 1), "they follow the steps"
 
