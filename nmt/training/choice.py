@@ -13,11 +13,11 @@ import torch
 from nmt.config import OBJECTIVES, Config
 from nmt.config.choice import (
     CHOSEN,
-    MOST_DENOISED,
     choose_models,
     choose_steps,
     course_of,
     is_fast_enough,
+    pays_to_denoise,
     usual_minutes,
 )
 from nmt.config.names import flatten
@@ -81,8 +81,8 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
         if has_model or "model.d_model" in given or is_fast_enough(pairs, steps_a_pass, fitting):
             break
-    denoises = pairs <= MOST_DENOISED and not has_model and make_config(settings | given).can_denoise
-    chosen = make_config(settings | course_of(steps, denoises=denoises) | given)
+    can_denoise = not has_model and make_config(settings | given).can_denoise
+    chosen = make_config(settings | course_of(steps, denoises=can_denoise and pays_to_denoise(pairs, passes)) | given)
     model, unit = chosen.model, prepared.ledgers["train"].unit
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
     pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"

@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,6 +131,19 @@ def test_epochs_limit_the_steps_and_so_the_course_of_the_rate(corpus: Path, monk
     assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.max_steps == 40
 
 
+@pytest.mark.parametrize(
+    ("passes", "more", "steps"), [(20, [], 6), (19, [], 0), (20, ["--model.family=decoder-only"], 0)]
+)
+def test_noised_text_is_restored_first_where_text_is_read_often(
+    passes: int, more: list[str], steps: int, corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 20.0)
+    monkeypatch.setattr(module, "time_steps", lambda config, data: (0.001, 20 / passes))
+    assert train(corpus, *more) == 0
+    assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.denoise_steps == steps
+    assert ("; the first 6 steps restore noised text" in capsys.readouterr().err) == (steps > 0)
+
+
 @pytest.mark.parametrize("family", ["decoder-only", "encoder-only"])
 def test_the_family_of_the_first_model_stays_if_it_translates(corpus: Path, family: str) -> None:
     base = corpus.parent / "runs" / "base"
@@ -144,7 +158,7 @@ def test_the_family_of_the_first_model_stays_if_it_translates(corpus: Path, fami
 def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
     assert train(corpus, "--training.max_steps", "3", "--training.optimizer", "adamw", "--model.dropout", "0") == 0
     config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
-    assert config.training.denoise_steps == 1
+    assert config.training.denoise_steps == 0
     assert (config.training.max_steps, config.training.optimizer, config.model.dropout) == (3, "adamw", 0)
     assert (config.training.warmup_steps, config.training.validate_every) == (0, 1), "they follow the steps"
 
