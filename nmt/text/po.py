@@ -11,7 +11,9 @@ LINE = re.compile(
     r"[ \t]*+(?:(?P<comment>#[^\r\n]*+)|(?:(?P<name>msg[a-z_]++)(?:\[(?P<index>\d{1,2})\])?[ \t]*+)?"
     rf"(?P<string>{STRING}))?[ \t]*+(?:\r\n?|\n|\Z)"
 )
-CHARSET = re.compile(rb"charset=([\w.:-]{1,40})")
+# In the header; messages and comments may speak of encodings, too.
+HEADER_LINE = rb'^[ \t]*+(?:msgstr[ \t]*+)?"?Content-Type:[^"\n]{0,200}?charset=([\w.:-]{1,40})'
+CHARSET = re.compile(HEADER_LINE, re.MULTILINE | re.IGNORECASE)
 ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 

@@ -213,7 +213,7 @@ def test_held_out_text_named_by_both_languages_is_no_training_text(tmp_path: Pat
         ("a.tmx", b"<a/>", "isn't TMX: its first element is <a>"),
         ("a.xlf", b'<!DOCTYPE x [<!ENTITY a "b">]><xliff/>', "declares an entity"),
         ("a.po", b'msgid "x\nmsgstr', "can't be read as a PO file: line 1"),
-        ("a.po", b'"charset=none-such"', "can't be read as a PO file: unknown encoding"),
+        ("a.po", b'"Content-Type: a; charset=none-such"', "can't be read as a PO file: unknown encoding"),
         ("a.po", b'msgid "\xff"\nmsgstr "x"', "can't be read as a PO file"),
         ("a.mo", b"", "a.mo isn't a whole MO file: it is empty, or was cut short"),
         ("a.mo", b"\xde\x12\x04\x95" + b"\xff" * 40, "can't be read as a MO file"),
@@ -229,8 +229,14 @@ def test_broken_and_hostile_files_get_a_sentence(tmp_path: Path, name: str, data
 
 
 def test_a_catalogue_without_a_header_is_read_from_source_to_target(tmp_path: Path) -> None:
-    (tmp_path / "a.po").write_text('msgid "Hund"\nmsgstr "dog"\n')
+    (tmp_path / "a.po").write_text(
+        '# charset=a\nmsgid "Hund"\nmsgstr "dog"\n#. Content-Type: charset=b\nmsgid "charset=c"\nmsgstr ""\n'
+    )
     language, messages = po_messages(tmp_path / "a.po")
-    assert (language, [*messages]) == ("", [("Hund", "dog", False)])
+    assert (language, [*messages]) == ("", [("Hund", "dog", False), ("charset=c", "", False)])
     polib.pofile(str(tmp_path / "a.po")).save_as_mofile(str(tmp_path / "a.mo"))
     assert [*mo_messages(tmp_path / "a.mo")[1]] == [("Hund", "dog", False)]
+    (tmp_path / "a.po").write_bytes(
+        'msgid ""\nmsgstr "Content-Type: a; charset=latin1\\n"\n\nmsgid "ä"\nmsgstr ""\n'.encode("latin1")
+    )
+    assert [*po_messages(tmp_path / "a.po")[1]] == [("ä", "", False)]
