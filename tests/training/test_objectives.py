@@ -276,10 +276,14 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     assert "of reversal" in card
 
 
-def test_a_translator_may_restore_noised_text_first(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_translator_may_restore_noised_text_first(
+    tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     trainer = trainer_of(settings("translation", {}, denoise_steps=6, validate_every=4), tokenizer, tmp_path)
     run(trainer)
     assert [r["step"] for r in records(tmp_path) if "validation/nll" in r] == [8, 12], "before, it can't translate"
+    said = capsys.readouterr().err
+    assert ["(of noised text)" in line for line in said.splitlines() if "tokens/s" in line] == [True, False, False]
     feed, pairs = trainer.feed, trainer.data.train
     assert isinstance(pairs, Pairs)
     sources, targets = ({*map(tuple, side.rows(torch.arange(200)))} for side in (pairs.source, pairs.target))
