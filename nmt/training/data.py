@@ -28,7 +28,7 @@ from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.model.contract import Model
 from nmt.model.device import pinned
 from nmt.training.distributed import Processes
-from nmt.training.objectives import DenoisingSides, Objective, make_objective
+from nmt.training.objectives import Denoising, Objective, make_objective
 from nmt.translation.model_folder import Facts
 
 Item = TypeVar("Item")
@@ -91,7 +91,7 @@ class TrainingData:
     def as_read(self, config: Config) -> "TrainingData":
         """The data for a model that learns `training.objective`: validation pairs as it reads them, and a mixture."""
         objective = make_objective(config, self.tokenizer)
-        first = DenoisingSides(config.noise) if config.training.denoise_steps else objective
+        first = Denoising(config.noise) if config.training.denoise_steps else objective
         read = replace(self, validation=objective.pairs(self.validation), objective=objective, first=first)
         if next(self.train.columns()).portion_N is None or len(self.portions) < 2:
             return read
@@ -148,6 +148,13 @@ class Window:
     """Whether the epoch ends with it."""
 
 
+def one_side(planned: PlannedBatch) -> PlannedBatch:
+    """The batch for one of the first steps, in which the texts of one side are restored: of the sources, if it begins
+    with a pair of an odd number."""
+    texts = planned.pairs.source if int(planned.index_B[0]) % 2 else planned.pairs.target
+    return replace(planned, pairs=Pairs(texts, texts), denoises=True)
+
+
 class Feed:
     """Endless batches of training data. Which they are depends on the data, the settings and the place alone."""
 
@@ -184,8 +191,8 @@ class Feed:
         return group
 
     def next_for(self, step: int) -> list[PlannedBatch]:
-        denoises = step <= self.config.denoise_steps
-        return [replace(planned, denoises=denoises) for planned in islice(self.planned, self.config.accumulate)]
+        group = list(islice(self.planned, self.config.accumulate))
+        return list(map(one_side, group)) if step <= self.config.denoise_steps else group
 
     def take(self, planned: PlannedBatch) -> Batch:
         """The batch, on the CPU. Raises the errors of making it."""

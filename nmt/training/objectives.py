@@ -106,22 +106,6 @@ class Denoising(Objective):
         return replace(make_batch(pairs, index_B), src_BS=src_BS, src_mask_BS=src_mask_BS)
 
 
-class DenoisingSides(Denoising):
-    """One side of the pairs of a batch for translation, from its noised text."""
-
-    def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
-        return super().batch(side_of(pairs, index_B), index_B, generator)
-
-    def predictions(self, pairs: Pairs, index_B: Tensor) -> int:
-        return super().predictions(side_of(pairs, index_B), index_B)
-
-
-def side_of(pairs: Pairs, index_B: Tensor) -> Pairs:
-    """The sources, or the targets, twice: batches that begin with a pair of an odd number have the sources."""
-    texts = pairs.source if int(index_B[0]) % 2 else pairs.target
-    return Pairs(texts, texts)
-
-
 @dataclass(frozen=True)
 class TruePairs(Objective):
     """Whether a pair is true, or was spoiled: in `<s> source </s> <s> target </s>`, the piece at the first position."""

@@ -24,7 +24,7 @@ from nmt.model.contract import Model
 from nmt.training.data import TrainingData
 from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.loop import Trainer, make_trainer
-from nmt.training.objectives import Denoising, DenoisingSides, LanguageModel, MaskedPieces, Objective, TruePairs
+from nmt.training.objectives import Denoising, LanguageModel, MaskedPieces, Objective, TruePairs
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK
@@ -41,7 +41,6 @@ KINDS_OF_BATCHES: list[Objective] = [
     MaskedPieces(NoiseConfig(), VOCAB),
     Denoising(NoiseConfig()),
     Denoising(NoiseConfig(deletion=0.2, permutation=2)),
-    DenoisingSides(NoiseConfig()),
     TruePairs(NoiseConfig(), KINDS),
 ]
 
@@ -67,7 +66,7 @@ def generator(seed: int) -> torch.Generator:
 def test_batches_repeat_mark_padding_and_have_as_many_targets_as_predicted(
     rows: list[tuple[list[int], list[int]]], objective: Objective, seed: int
 ) -> None:
-    pairs = as_pairs(rows) if type(objective) in (Objective, DenoisingSides, TruePairs) else texts(rows)
+    pairs = as_pairs(rows) if type(objective) in (Objective, TruePairs) else texts(rows)
     batch, again = everything(objective, pairs, seed), everything(objective, pairs, seed)
     assert all(a.equal(b) for a, b in zip(vars(batch).values(), vars(again).values(), strict=True))
     index_B = torch.arange(len(rows))
@@ -296,6 +295,8 @@ def test_a_translator_may_restore_noised_text_first(
         sides = [side for side in (sources, targets) if side.issuperset(written)]
         assert sides
         assert (UNK in batch.src_BS) == (step <= 6)
+        halves = [half.tgt_out_BT for half in map(feed.make, planned.halves())]
+        assert [tuple(row[row > EOS].tolist()) for half in halves for row in half] == written, "the same side"
         kinds |= {sides[0] is sources} if step <= 6 else set()
     assert kinds == {True, False}, "texts of both sides"
 
