@@ -118,7 +118,8 @@ def usual_length(model: Model, data: TrainingData) -> float:
 def row_shape(learner: Learner, data: TrainingData) -> RowShape | None:
     """The shape of packed batches, or None if this training needs padded ones."""
     model = learner.model
-    plain = type(data.objective) is type(data.first) is Objective and not learner.teacher
+    plain = type(data.objective) is Objective and not learner.teacher
+    # Steps that restore texts need no others: no noised text is longer than its text, for which a row has room.
     can = plain and isinstance(model, EncoderDecoder) and model.config.source_end
     wanted = learner.numerics.device.type in PACKING
     return RowShape.of(data.longest(model), learner.config.batch_tokens) if can and wanted else None
