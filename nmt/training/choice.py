@@ -81,7 +81,7 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
         if has_model or "model.d_model" in given or is_fast_enough(pairs, steps_a_pass, fitting):
             break
-    can_denoise = not has_model and make_config(settings | given).can_denoise
+    can_denoise = not has_model and config.can_denoise and prepared.tokenizer.joint
     chosen = make_config(settings | course_of(steps, denoises=can_denoise and pays_to_denoise(pairs, passes)) | given)
     model, unit = chosen.model, prepared.ledgers["train"].unit
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"

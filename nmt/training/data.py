@@ -28,7 +28,7 @@ from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.model.contract import Model
 from nmt.model.device import pinned
 from nmt.training.distributed import Processes
-from nmt.training.objectives import Denoising, Objective, make_objective
+from nmt.training.objectives import Objective, make_objective
 from nmt.translation.model_folder import Facts
 
 Item = TypeVar("Item")
@@ -90,8 +90,7 @@ class TrainingData:
 
     def as_read(self, config: Config) -> "TrainingData":
         """The data for a model that learns `training.objective`: validation pairs as it reads them, and a mixture."""
-        objective = make_objective(config, self.tokenizer)
-        first = Denoising(config.noise) if config.training.denoise_steps else objective
+        objective, first = (make_objective(config, self.tokenizer, first=is_first) for is_first in (False, True))
         read = replace(self, validation=objective.pairs(self.validation), objective=objective, first=first)
         if next(self.train.columns()).portion_N is None or len(self.portions) < 2:
             return read

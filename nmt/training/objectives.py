@@ -17,6 +17,7 @@ from nmt.data.batches import Batch, Pairs, Sequences, join, make_batch
 from nmt.data.copies.false_pairs import FALSE, TRUE, IdPair, Material, PieceKinds, as_read, spoil
 from nmt.data.copies.noise import hidden_counts, infill, mask_pieces
 from nmt.data.tokenizer import Tokenizer
+from nmt.fields import require
 from nmt.vocabulary import BOS, EOS
 
 
@@ -154,13 +155,16 @@ def split_row(row: list[int]) -> IdPair:
     return row[1:end], row[end + 2 :]
 
 
-def make_objective(config: Config, tokenizer: Tokenizer) -> Objective:
-    """The objective of training. Raises ValueError if it needs one vocabulary, and the tokenizer has two."""
-    name, noise = config.training.objective, config.noise
+def make_objective(config: Config, tokenizer: Tokenizer, *, first: bool = False) -> Objective:
+    """The objective of training, or of its first steps. Raises ValueError if it needs one vocabulary, and the tokenizer
+    has two."""
+    name, noise, denoise_steps = config.training.objective, config.noise, config.training.denoise_steps
+    setting = f"training.objective is {name}"
+    if first and denoise_steps:
+        name, setting = "denoise", f"training.denoise_steps is {denoise_steps}"
     if name == "translation":
         return Objective()
-    if not tokenizer.joint:
-        raise ValueError(f"training.objective is {name}, which needs a joint tokenizer: this one has two vocabularies")
+    require(tokenizer.joint, f"{setting}, which needs a joint tokenizer: this one has two vocabularies")
     if name == "lm":
         return LanguageModel()
     if name == "mlm":

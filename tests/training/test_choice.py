@@ -163,6 +163,17 @@ def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
     assert (config.training.warmup_steps, config.training.validate_every) == (0, 1), "they follow the steps"
 
 
+def test_noised_text_is_restored_first_if_both_languages_have_one_vocabulary(corpus: Path) -> None:
+    """The settings of a tokenizer that is taken don't say how many it has."""
+    base, more = corpus.parent / "runs" / "base", ["--data.placeholders=0", "--model.tied_embeddings=decoder"]
+    for name, tokenizer in (("base", "joint=false"), ("taken", f"folder={base / 'model'}")):
+        assert train(corpus, *more, f"--name={name}", f"--tokenizer.{tokenizer}") == 0
+        config = load_config(base.with_name(name) / "config.yaml")
+        assert config.training.denoise_steps == 0
+    assert train(corpus, *more, "--name=joint") == 0
+    assert load_config(base.with_name("joint") / "config.yaml").training.denoise_steps == 6
+
+
 def test_minutes_limit_the_steps(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "time_steps", lambda config, data: (1.0, 1000.0))
     monkeypatch.setattr("nmt.training.run.Run.train", lambda run, prepared: None)

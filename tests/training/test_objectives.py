@@ -319,11 +319,16 @@ def test_settings_that_contradict_are_refused(model: Any, training: Any, message
         Config(model=ModelConfig(**model), training=TrainingConfig(**training))
 
 
-def test_objectives_with_one_language_need_one_vocabulary(tmp_path: Path) -> None:
-    config = settings("denoise", {})
+@pytest.mark.parametrize(
+    ("objective", "steps", "named"), [("denoise", 0, "objective"), ("translation", 1, "denoise_steps")]
+)
+def test_objectives_with_one_language_need_one_vocabulary(
+    tmp_path: Path, objective: Any, steps: int, named: str
+) -> None:
+    config = settings(objective, {}, denoise_steps=steps)
     separate = TokenizerConfig(joint=False, vocab_size=30, byte_fallback=False)
     tokenizer = train_tokenizer(corpus(300, 1), separate, tmp_path, "de", "en")
-    with pytest.raises(ValueError, match="objective is denoise, which needs a joint tokenizer"):
+    with pytest.raises(ValueError, match=rf"training\.{named} is \w+, which needs a joint tokenizer"):
         trainer_of(config, tokenizer, tmp_path / "run")
 
 
