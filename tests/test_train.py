@@ -191,6 +191,13 @@ def test_settings_without_any_effect_are_told_and_epochs_are_a_limit_too(corpus:
     assert re.search(r"training\.max_epochs ends training at step [1-9], and warmup_steps is 6,428", said)
 
 
+def test_a_run_that_ends_before_it_learns_to_translate_warns(corpus: Path, stderr_of: Stderr) -> None:
+    steps = ["--training.max_steps", "2", "--training.denoise_steps", "2", "--training.warmup_steps", "1"]
+    said = " ".join(stderr_of(train, corpus, *steps, status=0).split())
+    assert "WARNING: training.max_steps ends training at step 2, and denoise_steps is 2: no step learns to" in said
+    assert "warmup_steps is" not in said
+
+
 def test_an_adapter_gives_the_translations_of_the_model_that_it_was_trained_into(
     finished: Path, stderr_of: Stderr, tmp_path: Path
 ) -> None:

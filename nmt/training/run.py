@@ -255,11 +255,15 @@ class Run:
             say(f"WARNING: {kept:,} training pairs are too few for a translator of any use: it needs many thousands")
         for note in without_effect(config, self.named, trainer.data):
             say(note)
-        steps, warmup = trainer.most_steps(), config.training.warmup_steps
-        if 0 < steps <= warmup:
-            limit = "max_steps" if steps == config.training.max_steps else "max_epochs"
-            problem = f"WARNING: training.{limit} ends training at step {steps:,}, and warmup_steps is {warmup:,}"
-            say(f"{problem}: the learning rate rises until the end. Set warmup_steps to a tenth of the steps")
+        steps = trainer.most_steps()
+        limit = "max_steps" if steps == config.training.max_steps else "max_epochs"
+        for name, lacks, advice in (
+            ("warmup_steps", "the learning rate rises until the end", "a tenth"),
+            ("denoise_steps", "no step learns to translate", "a third"),
+        ):
+            if 0 < steps <= (first := getattr(config.training, name)):
+                problem = f"WARNING: training.{limit} ends training at step {steps:,}, and {name} is {first:,}"
+                say(f"{problem}: {lacks}. Set {name} to {advice} of the steps")
 
     def evaluate(self, prepared: Prepared) -> None:
         """Measure the model folder on the test sets, and write report.json."""
