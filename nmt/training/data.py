@@ -182,6 +182,8 @@ class Feed:
     def group(self, step: int) -> list[PlannedBatch]:
         """The batches of this step, which is the next one. If there are threads, one begins with those that this
         process will need for the step after it."""
+        if self.following and (first := self.following[0]).denoises != self.denoises_in(step):
+            self.go_to((first.epoch, first.number))  # other batches of this step were skipped: make these anew
         group = self.following or self.next_for(step)
         if self.maker:
             self.following = self.next_for(step + 1)
@@ -191,7 +193,10 @@ class Feed:
 
     def next_for(self, step: int) -> list[PlannedBatch]:
         group = list(islice(self.planned, self.config.accumulate))
-        return list(map(one_side, group)) if step <= self.config.denoise_steps else group
+        return list(map(one_side, group)) if self.denoises_in(step) else group
+
+    def denoises_in(self, step: int) -> bool:
+        return step <= self.config.denoise_steps
 
     def take(self, planned: PlannedBatch) -> Batch:
         """The batch, on the CPU. Raises the errors of making it."""

@@ -32,6 +32,7 @@ from nmt.training.distributed import SINGLE_PROCESS, Processes
 from nmt.translation.model_folder import Facts
 from tests.tiny import PAIRS, make_tokenizer
 from tests.training.reversal import new_trainer, require_equal, require_same_end, run
+from tests.training.test_loop import spoil
 
 ONE, TWO, THREE = ((" ".join(["Der Hund läuft."] * n), "The dog runs.") for n in (1, 2, 3))
 
@@ -226,6 +227,17 @@ def test_a_thread_changes_nothing(
     assert sorted(place for _, *place in made)[: len(places)] == sorted(places)
     assert len(made) <= len(places) + accumulate, "those of the step that never came"
     assert [place for in_thread, *place in made if not in_thread] == places[:accumulate], "the first step's"
+
+
+def test_a_thread_changes_nothing_where_a_batch_is_skipped(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """In the last step that restores texts; the next batch, made ahead, was for a step that translates."""
+    spoil(monkeypatch, (0, 4))
+    skipping: dict[str, Any] = {"skip_nonfinite": 1, "denoise_steps": 5}
+    plain = run(new_trainer(data, tmp_path / "plain", **skipping))
+    request.getfixturevalue("threads")
+    require_equal(plain.model, run(new_trainer(data, tmp_path / "ahead", **skipping)).model)
 
 
 @pytest.mark.usefixtures("threads")

@@ -69,7 +69,7 @@ def test_packed_pairs_have_the_loss_and_the_gradient_of_padded_ones(
 @pytest.mark.usefixtures("packing")
 @pytest.mark.parametrize("denoise_steps", [0, 5, 9])
 def test_a_run_on_packed_batches_learns_and_resumes(data: TrainingData, tmp_path: Path, denoise_steps: int) -> None:
-    changes = {"batch_tokens": 300, "denoise_steps": denoise_steps}
+    changes: dict[str, Any] = {"batch_tokens": 300, "denoise_steps": denoise_steps}
     whole, _ = require_same_end(lambda folder: new_trainer(data, folder, **changes), tmp_path, 7)
     assert isinstance(whole.feed.make(next(whole.feed.planned)), PackedBatch)
     assert whole.rows == (2, 128)
