@@ -258,7 +258,7 @@ class LoraConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseConfig:
-    """Noise of training.objective mlm, denoise and pair; other objectives have none."""
+    """Noise of training.objective mlm, denoise and pair, and of training.denoise_steps, as of denoise."""
 
     share: Annotated[float | None, Range(0.01, 0.99)] = None
     """Share of the pieces of each text that are hidden, and at least one piece. Without a value, it is 0.15 for mlm and
@@ -299,7 +299,9 @@ class NoiseConfig:
         }
         for f in fields(self):
             users = [name for name in names if f.name in names[name]]
-            check_use("noise", self, objective in users, f"training.objective {' or '.join(users)}", [f.name])
+            needed = f"training.objective {' or '.join(users)}"
+            needed += " or training.denoise_steps" if "denoise" in users else ""
+            check_use("noise", self, objective in users, needed, [f.name])
 
     def share_of(self, objective: str) -> float:
         """The share of hidden pieces for objective mlm or denoise."""
