@@ -21,8 +21,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_number_of_processes_changes_nothing_that_is_learned(corpus: Path) -> None:
-    """Dropout, hidden pieces and the moving average included; also where a run goes on with another number of them."""
-    often = ["--training.validate_every", "2", "--training.keep_checkpoints", "5"]
+    """Dropout, noised text and the moving average included; also where a run goes on with another number of them."""
+    often = ["--training.validate_every", "2", "--training.keep_checkpoints", "5", "--training.denoise_steps", "1"]
     train(corpus, 0, "one", *often, "--training.max_steps", "6")
     output = train(corpus, 4, "many", *often, "--training.max_steps", "4")
     assert output.count("minutes: validation") == 2, "the first process alone speaks"

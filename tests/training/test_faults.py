@@ -49,7 +49,8 @@ def kill_one_at(process: "subprocess.Popen[str]", *beginnings: str) -> None:
 
 
 def test_a_process_that_dies_is_started_again_and_the_next_time_ends_the_job(corpus: Path) -> None:
-    settings = ["--training.validate_every", "4", "--training.keep_checkpoints", "9", "--training.max_steps"]
+    settings = ["--training.validate_every", "4", "--training.keep_checkpoints", "9", "--training.denoise_steps", "2"]
+    settings.append("--training.max_steps")
     process = start(corpus, "restarted", *settings, "1000000", restarts=1)
     kill_one_at(process, "step 6:")
     kill_one_at(process, "Resuming after step 4.", "step 10:")

@@ -32,7 +32,10 @@ SETTINGS = shlex.split("""
     --training.validation_sentences 2 --training.threads 1 --training.log_every 1 --training.device cpu
     --training.precision fp32 --search.beam_size 2 --search.max_length 20 --resume
 """)
-NO_DROPOUT = shlex.split("--model.dropout 0 --training.word_dropout 0 --training.accumulate 2 --training.max_steps 2")
+NO_DROPOUT = shlex.split("""
+    --model.dropout 0 --training.word_dropout 0 --training.denoise_steps 0 --training.accumulate 2
+    --training.max_steps 2
+""")
 
 
 def write_numbers(folder: Path, mark: str = ".") -> Path:
