@@ -112,7 +112,7 @@ class TrainingConfig:
 
     denoise_steps: Count = 0
     """Number of steps, the first ones, in which the model learns to restore noised text of both sides, as with
-    objective denoise, before it learns to translate: for small corpora."""
+    objective denoise, before it learns to translate: for small corpora. Validations begin after these steps."""
 
     min_learning_rate: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Learning rate at the end of the cosine, linear and wsd schedules."""

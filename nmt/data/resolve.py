@@ -39,6 +39,8 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     """
     recipe = find_recipe(given["config"]) if given.get("config") else None
     given = {**(without_old_corpus(given, recipe) if recipe else {}), **given}
+    if given.get("training.start_from") or given.get("training.teacher"):  # those of the first run are not for this one
+        given = {"training.denoise_steps": 0, **given}
     data = make_config(given, recipe).data
     corpus = load_corpus(data) if data.corpus == "auto" else None
     name = corpus.name if corpus else str(corpus_name(data))

@@ -81,8 +81,8 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
         if has_model or "model.d_model" in given or is_fast_enough(pairs, steps_a_pass, fitting):
             break
-    can_denoise = not has_model and config.can_denoise and prepared.tokenizer.joint
-    chosen = make_config(settings | course_of(steps, denoises=can_denoise and pays_to_denoise(pairs, passes)) | given)
+    denoises = begins_with_noise(given, config, prepared, steps)
+    chosen = make_config(settings | course_of(steps, denoises=denoises) | given)
     model, unit = chosen.model, prepared.ledgers["train"].unit
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
     pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"
@@ -92,6 +92,13 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     if passes < 1:
         say("WARNING: training ends before it has read all of the text once: give it more minutes")
     return chosen
+
+
+def begins_with_noise(given: Given, config: Config, prepared: Prepared, steps: int) -> bool:
+    """Whether the first steps restore noised text. Not where the user gives the steps: the run may end long before."""
+    is_new = not config.training.start_from and "training.max_steps" not in given
+    can_denoise = is_new and config.can_denoise and prepared.tokenizer.joint
+    return can_denoise and pays_to_denoise(prepared.ledgers["train"].kept, steps)
 
 
 def time_steps(config: Config, data: TrainingData) -> tuple[float, float]:

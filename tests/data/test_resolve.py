@@ -56,6 +56,23 @@ def test_another_corpus_than_that_of_the_recipe_leaves_its_licence_and_companion
 
 
 @pytest.mark.parametrize(
+    ("more", "steps"),
+    [
+        ([], 9),
+        (["--training.start_from", "a"], 0),
+        (["--training.teacher", "a"], 0),
+        (["--training.start_from", "a", "--training.denoise_steps", "2"], 2),
+    ],
+)
+def test_a_run_with_the_settings_of_its_first_model_does_not_restore_texts_again(
+    corpus: Path, tmp_path: Path, more: list[str], steps: int
+) -> None:
+    (tmp_path / "config.yaml").write_text("training: {denoise_steps: 9}\n")
+    run = resolved("--data.corpus", str(corpus), "--config", str(tmp_path / "config.yaml"), *more)
+    assert run.config.training.denoise_steps == steps
+
+
+@pytest.mark.parametrize(
     ("recipe", "chosen"),
     [
         ("tokenizer: {vocab_size: 300}\ndata: {typos: 0.1}\n", {"tokenizer.vocab_size": 300, "model.d_model": 16}),

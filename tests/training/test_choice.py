@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from nmt.config.choice import (
+    DENOISE_SHARE,
+    LEAST_DENOISED,
+    MOST_DENOISED,
     Row,
     choose_models,
     choose_steps,
@@ -132,13 +135,12 @@ def test_epochs_limit_the_steps_and_so_the_course_of_the_rate(corpus: Path, monk
 
 
 @pytest.mark.parametrize(
-    ("passes", "more", "steps"), [(20, [], 6), (19, [], 0), (20, ["--model.family=decoder-only"], 0)]
+    ("least", "more", "steps"), [(20, [], 6), (21, [], 0), (20, ["--model.family=decoder-only"], 0)]
 )
-def test_noised_text_is_restored_first_where_text_is_read_often(
-    passes: int, more: list[str], steps: int, corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+def test_noised_text_is_restored_first_in_trainings_that_are_long_enough(
+    least: int, more: list[str], steps: int, corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 20.0)
-    monkeypatch.setattr(module, "time_steps", lambda config, data: (0.001, 20 / passes))
+    monkeypatch.setattr("nmt.config.choice.LEAST_DENOISED", least)
     assert train(corpus, *more) == 0
     assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.denoise_steps == steps
     assert ("; the first 6 steps restore noised text" in capsys.readouterr().err) == (steps > 0)
@@ -163,8 +165,11 @@ def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
     assert (config.training.warmup_steps, config.training.validate_every) == (0, 1), "they follow the steps"
 
 
-def test_noised_text_is_restored_first_if_both_languages_have_one_vocabulary(corpus: Path) -> None:
+def test_noised_text_is_restored_first_if_both_languages_have_one_vocabulary(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The settings of a tokenizer that is taken don't say how many it has."""
+    monkeypatch.setattr("nmt.config.choice.LEAST_DENOISED", 20)
     base, more = corpus.parent / "runs" / "base", ["--data.placeholders=0", "--model.tied_embeddings=decoder"]
     for name, tokenizer in (("base", "joint=false"), ("taken", f"folder={base / 'model'}")):
         assert train(corpus, *more, f"--name={name}", f"--tokenizer.{tokenizer}") == 0
@@ -192,6 +197,7 @@ def test_the_page_shows_what_is_chosen() -> None:
         r"^\| ([\d,]+)( million)? \| ([\d,]+) \| (\d)\+\4, (\d+) \| ([\d.]+) \| (\d+) \| (\d+)( hours)? \|$", page, re.M
     )
     assert len(rows) == 4
+    assert f"Up to {MOST_DENOISED:,}\npairs and from {LEAST_DENOISED:,} steps, the first {DENOISE_SHARE:.0%} of" in page
     for number, million, *shown, minutes, hours in rows:
         pairs = int(number.replace(",", "")) * (10**6 if million else 1)
         chosen = next(choose_models(pairs, {}))
