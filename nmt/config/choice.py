@@ -27,8 +27,8 @@ ROWS = (Row(5_000, 128, 4, 0.3), Row(60_000, 128, 4, 0.2), Row(400_000, 256, 4, 
 # 52 chrF, and 0.8 passes of width 256 in the same time 40 (small_corpora.jsonl); 4 is estimated from both curves.
 LEAST_PASSES = 4
 # Share of the steps in which a model learns to restore noised text, at first, of corpora of up to so many pairs, in
-# trainings of at least so many steps. It helped with 3,000 pairs of Cherokee, with 11,600 in 5,000 steps (in 7,000 it
-# changed nothing) and with 26,000 of Guaraní; not with 29,000 captions, nor in 500 steps.
+# trainings of at least so many steps. It helped with 3,000 pairs of Cherokee and 26,000 of Guaraní, and changed nothing
+# with 11,600 of Cherokee (runs.jsonl); on `val`, it didn't help with 29,000 captions, nor in 500 steps.
 DENOISE_SHARE, MOST_DENOISED, LEAST_DENOISED = 0.3, 27_000, 1_000
 # What all sizes share: what reaches a loss in the fewest steps, by the figures in recipes/README.md.
 COMMON = {
