@@ -93,9 +93,9 @@ def choose_steps(pairs: int, steps_a_pass: float, fitting: float) -> int:
     return steps // (unit := 10 ** max(0, len(str(steps)) - 2)) * unit
 
 
-def pays_to_denoise(pairs: int, steps: int) -> bool:
-    """Whether a model learns more if it begins with restoring noised text."""
-    return pairs <= MOST_DENOISED and steps >= LEAST_DENOISED
+def pays_to_denoise(pairs: int, steps: int, *, texts: int = 0) -> bool:
+    """Whether a model learns more if it begins with restoring noised text. `texts`: those that have no translation."""
+    return texts > 0 or (pairs <= MOST_DENOISED and steps >= LEAST_DENOISED)
 
 
 def course_of(steps: int, *, denoises: bool) -> dict[str, Any]:

@@ -21,6 +21,10 @@ class CorpusConfig:
     corpus: str
     """Name or place of the text, as for data.corpus. Its test text is not used."""
 
+    text: Literal["pairs", "source", "target", "both"] = "pairs"
+    """What is read: pairs, or sentences of one language or of both, each by itself, as for data.text. Sentences are
+    restored from noise in the first steps of training alone: see training.denoise_steps."""
+
     name: str = ""
     """Name in ledgers; without one, the last part of the place."""
 
@@ -49,6 +53,9 @@ class CorpusConfig:
         problem = f"an entry of data.more has the tag {self.tag!r}: it must be a word of small letters, such as bt,"
         problem += " and not pad or unk"
         require(bool(is_tag), problem)
+        for name in ("tag", "validate"):
+            fits = self.text == "pairs" or not getattr(self, name)
+            require(fits, f"an entry of data.more has text {self.text}, and {name} is for pairs: leave one of them out")
 
     @property
     def shown_name(self) -> str:
@@ -141,6 +148,10 @@ class DataConfig:
             known = len({*entry.languages} & {*self.many_to_many}) == len(entry.languages) != 1
             advice = "name at least two of data.many_to_many, each once" if codes else "they are for data.many_to_many"
             require(known, f"{problem}: {advice}")
+            problem = (
+                f"{listed}, and the corpus {entry.shown_name} of data.more has text {entry.text}: take pairs alone"
+            )
+            require(entry.text == "pairs" or not codes, problem)
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         check_use("data", self, self.scorer != "", "data.scorer", ["least_quality"])
@@ -152,7 +163,13 @@ class DataConfig:
 
     def of(self, entry: CorpusConfig) -> "DataConfig":
         """The settings with which a corpus of data.more is read by itself."""
-        return replace(self, corpus=entry.corpus, more=(), many_to_many=entry.languages or self.many_to_many)
+        codes = entry.languages or self.many_to_many
+        return replace(self, corpus=entry.corpus, more=(), many_to_many=codes).reading(entry.text)
+
+    def reading(self, text: Text) -> "DataConfig":
+        """The settings with which text of this kind is read; those that need pairs are left out for sentences."""
+        of_pairs = ("scorer", "least_quality", "typos", "placeholders")
+        return self if text == "pairs" else replace(self, text=text, **{n: getattr(DataConfig, n) for n in of_pairs})
 
     @property
     def corpus_names(self) -> list[str]:

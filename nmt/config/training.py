@@ -111,8 +111,9 @@ class TrainingConfig:
     """Number of steps in which the learning rate rises linearly from 0."""
 
     denoise_steps: Count = 0
-    """Number of steps, the first ones, in which the model learns to restore noised text of both sides, as with
-    objective denoise, before it learns to translate: for small corpora. Validations begin after these steps."""
+    """Number of steps, the first ones, in which the model learns to restore noised text of both sides, and of data.more
+    without translations, as with objective denoise, before it learns to translate: for small corpora. Validations begin
+    after these steps."""
 
     min_learning_rate: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Learning rate at the end of the cosine, linear and wsd schedules."""

@@ -11,6 +11,7 @@ from nmt.config.names import flatten
 from nmt.config.recipes import RECIPES, find_recipe, make_config, read_settings
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.data.tokenizer import Tokenizer
+from nmt.fields import require
 from nmt.files import model_in
 from nmt.messages import say
 
@@ -59,6 +60,10 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     named = {**found, **given}
     known = {n: value for n, value in flatten(config).items() if n in named and n.startswith(CHOSEN)}
     config = replace(config, data=data, name=config.name or "-".join(parts))
+    texts = ", ".join(entry.shown_name for entry in data.more if entry.text != "pairs")
+    is_read = not texts or config.training.denoise_steps > 0 or (chooses and "training.denoise_steps" not in known)
+    problem = f"{texts} of data.more has no translations: only the first steps read it, which restore noised text,"
+    require(is_read, f"{problem} and training.denoise_steps is 0. Set it to 30% of the steps, for instance")
     return ResolvedRun(config, corpus, known if chooses else None)
 
 

@@ -11,7 +11,7 @@ from itertools import compress
 from typing import Any
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.config.data import CorpusConfig, last_part
+from nmt.config.data import CorpusConfig, Text, last_part
 from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.texts import Row
@@ -37,6 +37,8 @@ class Section:
     """The name of the corpus."""
     cleaning: CleaningConfig | None = None
     """The filters of the corpus; None if it has none of its own."""
+    text: Text = "pairs"
+    """What the corpus consists of: pairs, or sentences, whose rows have an empty source."""
 
     @property
     def direction(self) -> tuple[str, str]:
@@ -55,7 +57,7 @@ def sections_of(config: DataConfig) -> list[Section]:
             parts = [corpus.shown_name] if config.more else []
             parts += [f"{source}-{target}"] if config.many_to_many or not parts else []
             tag = f"<{corpus.tag}>" if corpus.tag else ""
-            of_corpus = tag, corpus.weight, corpus.shown_name, corpus.cleaning
+            of_corpus = tag, corpus.weight, corpus.shown_name, corpus.cleaning, corpus.text
             sections.append(Section(" ".join(parts), source, target, 0, *of_corpus))
     return sections
 
@@ -99,16 +101,16 @@ def cleaners_for(
     """For each section the cleaner of its direction and filters, which knows its languages; see `Cleaner`. Those of a
     direction share what they remember, so that no corpus repeats another one. What is held out of one direction is held
     out of all."""
-    plain, made = replace(config, many_to_many=(), more=()), dict[tuple[tuple[str, str], CleaningConfig], Cleaner]()
-    kinds = [(section.direction, section.cleaning or cleaning) for section in sections]
-    for direction, filters in dict.fromkeys(kinds):
-        of_direction = replace(plain, source=direction[0], target=direction[1])
-        made[direction, filters] = Cleaner(of_direction, filters, held_out)
+    plain, kinds = replace(config, many_to_many=(), more=()), list[tuple[DataConfig, CleaningConfig]]()
+    for section in sections:
+        of_section = replace(plain, source=section.source, target=section.target).reading(section.text)
+        kinds.append((of_section, section.cleaning or cleaning))
+    made = {kind: Cleaner(*kind, held_out) for kind in kinds}
     any_alike = any(cleaner.drops_alike for cleaner in made.values())
-    remembered = {direction: (set[Pair](), set[bytes]() if any_alike else None) for direction, _ in kinds}
-    for (direction, _), cleaner in made.items():
-        cleaner.seen, cleaner.alike = remembered[direction]
-        cleaner.strict = len(remembered) > 1
+    remembered = {section.direction: (set[Pair](), set[bytes]() if any_alike else None) for section in sections}
+    for section, kind in zip(sections, kinds, strict=True):
+        made[kind].seen, made[kind].alike = remembered[section.direction]
+        made[kind].strict = len(remembered) > 1
     return [made[kind] for kind in kinds]
 
 

@@ -60,7 +60,8 @@ def chosen_before(given: Given, config: Config, recorded: Path | None) -> tuple[
 def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     """The settings of a run: those in `given`, by their dotted names, and for the others what suits the corpus and the
     machine. `config`: the settings that the text was prepared with."""
-    pairs = prepared.ledgers["train"].kept
+    ledger = prepared.ledgers["train"]
+    pairs = ledger.kept - ledger.texts
     # What the text was prepared with stays: it may come from more than `given`, such as the corpus that auto took.
     settings = flatten(config) | {"tokenizer.vocab_size": prepared.tokenizer.src_vocab_size}
     if config.training.objective == "translation":
@@ -83,22 +84,24 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
             break
     denoises = begins_with_noise(given, config, prepared, steps)
     chosen = make_config(settings | course_of(steps, denoises=denoises) | given)
-    model, unit = chosen.model, prepared.ledgers["train"].unit
+    model = chosen.model
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
     pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"
     first = chosen.training.denoise_steps
     about += f"; the first {first:,} steps restore noised text" if first else ""
-    say(f"Chosen for {pairs:,} {unit}s: {pieces}, {layers}, dropout {model.dropout:g}; {steps:,} steps{about}")
+    say(f"Chosen for {ledger.amount()}: {pieces}, {layers}, dropout {model.dropout:g}; {steps:,} steps{about}")
     if passes < 1:
         say("WARNING: training ends before it has read all of the text once: give it more minutes")
     return chosen
 
 
 def begins_with_noise(given: Given, config: Config, prepared: Prepared, steps: int) -> bool:
-    """Whether the first steps restore noised text. Not where the user gives the steps: the run may end long before."""
-    is_new = not config.training.start_from and "training.max_steps" not in given
+    """Whether the first steps restore noised text. Not where the user gives the steps, as the run may end long before,
+    unless there are texts that only these steps read."""
+    ledger = prepared.ledgers["train"]
+    is_new = not config.training.start_from and (ledger.texts > 0 or "training.max_steps" not in given)
     can_denoise = is_new and config.can_denoise and prepared.tokenizer.joint
-    return can_denoise and pays_to_denoise(prepared.ledgers["train"].kept, steps)
+    return can_denoise and pays_to_denoise(ledger.kept - ledger.texts, steps, texts=ledger.texts)
 
 
 def time_steps(config: Config, data: TrainingData) -> tuple[float, float]:

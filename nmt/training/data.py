@@ -58,6 +58,8 @@ class TrainingData:
     """The sets of validation pairs that follow one another, if there are several."""
     mixture: Mixture | None = None
     """How the portions are mixed; None: each epoch takes each pair once."""
+    first_mixture: Mixture | None = None
+    """The same for the first steps, which read texts without translations too."""
     commits: Mapping[str, str] = field(default_factory=dict)
     """The commit of each data set of the hub whose text this is."""
 
@@ -97,7 +99,9 @@ class TrainingData:
         usual = 5.0 if len(config.data.many_to_many) > 2 else 1.0
         temperature = config.training.mixing_temperature
         temperature = usual if temperature == "auto" else temperature
-        return replace(read, mixture=mixture_of(self.train, self.portions, temperature))
+        pairs_alone = [part if part.text == "pairs" else replace(part, weight=0.0) for part in self.portions]
+        mixtures = [mixture_of(self.train, parts, temperature) for parts in (pairs_alone, self.portions)]
+        return replace(read, mixture=mixtures[0], first_mixture=mixtures[1])
 
     def objective_of(self, planned: PlannedBatch) -> Objective:
         """What the model learns with a batch."""
@@ -107,6 +111,19 @@ class TrainingData:
         """As `Pairs.lengths`, of the training pairs as a model reads them, in parts."""
         for source_N, target_N, _ in self.train.columns():
             yield self.objective.lengths(source_N, target_N)
+
+    @property
+    def texts(self) -> int:
+        """Number of the texts without translations among the training pairs."""
+        return sum(part.rows for part in self.portions if part.text != "pairs")
+
+    def first_pairs(self, most: int) -> Pairs:
+        """The first training pairs, at most so many, without texts that have no translations."""
+        if not self.texts:
+            return self.train.first(most)
+        has_text_R = torch.tensor([part.text != "pairs" for part in self.portions])
+        is_pair_N = torch.cat([~has_text_R[column.long()] for *_, column in self.train.columns() if column is not None])
+        return self.train.chosen(is_pair_N.nonzero()[:most, 0])
 
     def longest(self, model: Model) -> int:
         """The longest sequence of a training pair that the model reads, in positions."""
@@ -175,7 +192,7 @@ class Feed:
 
     def go_to(self, place: Place) -> None:
         """Go on with the batch at this place."""
-        self.planned = self.plan(place)
+        self.place, self.planned, self.denoises = place, self.plan(place), False
         self.following: list[PlannedBatch] = []
         self.started = {}
 
@@ -192,8 +209,11 @@ class Feed:
         return group
 
     def next_for(self, step: int) -> list[PlannedBatch]:
+        if self.denoises != self.denoises_in(step):  # texts without translations begin or end
+            self.planned, self.denoises = self.plan(self.place), self.denoises_in(step)
         group = list(islice(self.planned, self.config.accumulate))
-        return list(map(one_side, group)) if self.denoises_in(step) else group
+        self.place = group[-1].after
+        return list(map(one_side, group)) if self.denoises else group
 
     def denoises_in(self, step: int) -> bool:
         return step <= self.config.denoise_steps
@@ -225,7 +245,7 @@ class Feed:
 
     def windows(self, place: Place) -> Iterator[Window]:
         """The windows from that of this place on."""
-        (epoch, number), mixture = place, self.data.mixture
+        (epoch, number), mixture = place, self.data.first_mixture if self.denoises else self.data.mixture
         while True:
             times_N = mixture.times(self.config.seed, epoch) if mixture else None
             n = len(self.data.train) if times_N is None else int(times_N.sum())

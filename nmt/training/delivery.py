@@ -81,9 +81,9 @@ def write_model(
         except (OSError, ValueError) as error:  # it was moved: what was trained mustn't be lost
             say(f"The model card doesn't have the origin and licence of the model that training started from: {error}")
     vocabularies = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
-    shortlist = learn_shortlist(data.train.first(MOST_PAIRS), *vocabularies) if translates else None
+    shortlist = learn_shortlist(data.first_pairs(MOST_PAIRS), *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())
-    about = card(info, config.data, parameters, len(data.train), data.commits, start)
+    about = card(info, config.data, parameters, len(data.train) - data.texts, data.commits, start)
     save_model(folder, weights, tokenizer, info, about, shortlist)
 
 

@@ -103,7 +103,7 @@ def without_effect(config: Config, named: Collection[str], data: TrainingData) -
             yield f"training.{name} changes nothing here: it is used only with {needed}"
     if mixture := data.mixture:
         for part, size, amount in zip(data.portions, mixture.sizes, mixture.amounts, strict=True):
-            if size and not amount:
+            if size and not amount and part.text == "pairs":
                 yield f"WARNING: none of the {size:,} pairs of {part.name} is seen: raise the weight of that corpus"
 
 
@@ -245,12 +245,13 @@ class Run:
         config, processes = self.config, self.processes
         parameters = sum(p.numel() for p in trainer.model.parameters())
         where = f"{trainer.numerics}{f', {processes.size} processes' if processes.size > 1 else ''}"
-        n, unit = len(prepared.train), prepared.ledgers["train"].unit
+        ledger = prepared.ledgers["train"]
+        text = ledger.amount(len(prepared.train) - ledger.kept)
         learned = sum(p.numel() for p in trainer.model.parameters() if p.requires_grad)
         what = f"{'adapters, ' if config.lora.rank else ''}{learned:,} of " if learned < parameters else ""
         by = f", by the teacher {config.training.teacher}" if config.training.teacher else ""
-        say(f"Training {what}{parameters:,} parameters on {n:,} {unit}s{by}: {where}")
-        kept, starts_anew = prepared.ledgers["train"].kept, not config.training.start_from
+        say(f"Training {what}{parameters:,} parameters on {text}{by}: {where}")
+        kept, starts_anew = ledger.kept - ledger.texts, not config.training.start_from
         if kept < FEW_PAIRS and config.training.objective == "translation" and starts_anew:
             say(f"WARNING: {kept:,} training pairs are too few for a translator of any use: it needs many thousands")
         for note in without_effect(config, self.named, trainer.data):
@@ -281,7 +282,7 @@ class Run:
             # The mean of several checkpoints has no record.
             "validation": validation_at(self.folder / "metrics.jsonl", chosen[0]) if len(chosen) == 1 else {},
             "seconds": recorded(self.seconds_file) | {"evaluate": round(time.perf_counter() - started, 1)},
-            "pairs": {"train": len(prepared.train), "val": len(prepared.val)},
+            "pairs": {"train": len(prepared.train) - prepared.ledgers["train"].texts, "val": len(prepared.val)},
             "versions": {"nmt": __version__, "python": platform.python_version()}
             | {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")},
             "settings": asdict(self.config),

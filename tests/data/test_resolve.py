@@ -1,5 +1,6 @@
 """One answer to which run is meant, for every command: its recipe, its corpus, its name."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,26 @@ def test_another_corpus_than_that_of_the_recipe_leaves_its_licence_and_companion
     assert (data.more, data.licence) == ((), "mine")
     data = resolved("--config", str(old), "--data.corpus", "general").config.data
     assert (data.more[0].corpus, data.licence) == ("crawl", "CC0-1.0")
+
+
+@pytest.mark.parametrize(
+    ("more", "fails"),
+    [
+        (["--config", "multi30k"], True),
+        (["--config", "multi30k", "--training.denoise_steps", "9"], False),
+        (["--config", "none.yaml"], False),
+        (["--config", "none.yaml", "--training.denoise_steps", "0"], True),
+        (["--config", "none.yaml", "--training.start_from", "a"], True),
+    ],
+)
+def test_text_that_no_step_would_read_is_told_before_it_is_prepared(
+    corpus: Path, tmp_path: Path, more: list[str], fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("none.yaml").write_text("training: {seed: 2}\n")
+    command = ["--data.corpus", str(corpus), "--data.more", f"[{{corpus: {corpus}, name: alone, text: both}}]", *more]
+    with pytest.raises(ValueError, match=r"alone of data.more has no translations: .* Set") if fails else nullcontext():
+        assert resolved(*command).config.data.more[0].text == "both"
 
 
 @pytest.mark.parametrize(

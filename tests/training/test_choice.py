@@ -1,5 +1,6 @@
 """Without a recipe, a run chooses its settings by its corpus and its machine, once."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -144,6 +145,18 @@ def test_noised_text_is_restored_first_in_trainings_that_are_long_enough(
     assert train(corpus, *more) == 0
     assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.denoise_steps == steps
     assert ("; the first 6 steps restore noised text" in capsys.readouterr().err) == (steps > 0)
+
+
+@pytest.mark.parametrize("more", [[], ["--training.max_steps=20"]])
+def test_texts_without_translations_are_restored_first_in_any_training(
+    corpus: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(corpus, "--data.more", f"[{{corpus: {corpus}, name: alone, text: target}}]", *more) == 0
+    assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.denoise_steps == 6
+    said = re.search(r"Chosen for (\d+) pairs and (\d+) texts: ", capsys.readouterr().err)
+    assert said
+    report = json.loads((corpus.parent / "runs" / "de-en-houses" / "report.json").read_text())
+    assert report["pairs"]["train"] < int(said[1]) + int(said[2])
 
 
 @pytest.mark.parametrize("family", ["decoder-only", "encoder-only"])

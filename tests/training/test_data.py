@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from types import SimpleNamespace
@@ -246,6 +247,29 @@ def test_a_stopped_run_goes_on_with_the_batch_after_its_last_step(
     data: TrainingData, tmp_path: Path, denoise_steps: int
 ) -> None:
     require_same_end(lambda folder: new_trainer(data, folder, denoise_steps=denoise_steps), tmp_path, 5)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_only_the_first_steps_read_texts_without_translations_and_a_stop_changes_nothing(
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, ahead: bool
+) -> None:
+    if ahead:
+        request.getfixturevalue("threads")
+    assert isinstance(data.train, Pairs)
+    portion_N = torch.arange(len(data.train)) % 2
+    train = replace(data.train, portion_N=portion_N.to(torch.int32))
+    texts = replace(data, train=train, portions=[Section("a", "de", "en"), Section("b", "de", "en", text="target")])
+    read, make = dict[bool, set[int]](), Feed.make
+
+    def noted(feed: Feed, planned: PlannedBatch) -> Batch:
+        read.setdefault(planned.denoises, set()).update(portion_N[planned.index_B].tolist())
+        return make(feed, planned)
+
+    monkeypatch.setattr(Feed, "make", noted)
+    for stop in (3, 5, 7):
+        folder = tmp_path / str(stop)
+        require_same_end(lambda folder: new_trainer(texts, folder, denoise_steps=5), folder, stop)
+    assert read == {True: {0, 1}, False: {0}}
 
 
 @pytest.mark.usefixtures("threads")

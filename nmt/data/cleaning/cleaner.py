@@ -53,6 +53,16 @@ class Ledger:
     def kept(self) -> int:
         return self.read - self.dropped.total()
 
+    @property
+    def texts(self) -> int:
+        """The texts without translations among what was kept, if most is pairs."""
+        return sum(part.kept for part in self.parts.values() if part.unit != self.unit)
+
+    def amount(self, extra: int = 0) -> str:
+        """What was kept, in words; `extra`: pairs that were added."""
+        pairs = f"{self.kept - self.texts + extra:,} {self.unit}s"
+        return f"{pairs} and {self.texts:,} texts" if self.texts else pairs
+
     def count(self, part: str = "") -> None:
         """Count a pair that is read. `part`: the part that it is of, if there are several."""
         self.read += 1
@@ -162,7 +172,8 @@ class Cleaner:
     def __init__(self, config: DataConfig, cleaning: CleaningConfig, held_out: HeldOut) -> None:
         """Raises ValueError if a filter needs a package that is missing."""
         self.config = config
-        self.known = held_out.known if config.drop_held_out else {}
+        known = held_out.known if config.unit == "pair" else held_out.sentences
+        self.known = known if config.drop_held_out else {}
         languages = config.languages if config.unit == "pair" or len(config.languages) == 1 else ()
         self.filters = make_filters(cleaning, languages)
         self.repair = package("ftfy", "cleaning").fix_encoding if "unicode" in cleaning.values else None

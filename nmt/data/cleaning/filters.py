@@ -168,6 +168,12 @@ class HeldOut:
         return {known_by(pair): split for split, pair in pairs}
 
     @cached_property
+    def sentences(self) -> dict[str, str]:
+        """All sentences of both sides, with the first split that has each."""
+        pairs = ((split, pair) for split in reversed([*self.splits]) for pair in reversed(self.splits[split]))
+        return {side: split for split, pair in pairs for side in pair}
+
+    @cached_property
     def all(self) -> "Repeats":
         """What repeats any held-out text, without case, punctuation and digits."""
         return Repeats(self.splits, alike)

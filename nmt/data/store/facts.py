@@ -46,7 +46,7 @@ def final_mark(sources: Sequence[str]) -> str:
 def sample(files: Sequence[Path], most: int) -> list[str]:
     """About so many sources of shards: the first ones of each, which are a random sample."""
     shards = (read_columns(file, ("source",)) for file in files)
-    return [source for shard in shards for (source,) in islice(shard, math.ceil(most / len(files)))]
+    return [source for shard in shards for (source,) in islice(filter(any, shard), math.ceil(most / len(files)))]
 
 
 def write_facts(files: Sequence[Path], longest_source: int, counts: WordCounts, folder: Path) -> None:

@@ -131,8 +131,9 @@ def load_finished(record: dict[str, Any], config: Config, folder: Path) -> Prepa
     if note := note_of_edits(config, folder, record):
         require(any((folder / "checkpoints").glob("step-*")), note)
         say(note)
-    unit = prepared.ledgers["train"].unit
-    say(f"{folder} is prepared already: {len(prepared.train):,} training {unit}s of {prepared.name}")
+    ledger = prepared.ledgers["train"]
+    text = ledger.amount(len(prepared.train) - ledger.kept)
+    say(f"{folder} is prepared already: {text} of {prepared.name} for training")
     return prepared
 
 

@@ -211,14 +211,15 @@ def make_tokenizer(draft: Draft, n: int) -> None:
     config, state = draft.config, draft.state
     ledger = cleaned(draft, state)
     require_pairs(ledger)
-    if not config.data.many_to_many:
-        require_sides(least_pairs(draft.files("clean"), COMPARED), draft.held_out.splits)
+    pairs = [pair for pair in least_pairs(draft.files("clean"), COMPARED) if pair[0]]
+    if pairs and not config.data.many_to_many:
+        require_sides(pairs, draft.held_out.splits)
     with task(draft.folder, "tokenizer", n) as (folder, report):
         mark(folder)
         if config.tokenizer.folder:
             tokenizer = take_tokenizer(config)
         else:
-            say(f"Training the tokenizer on {ledger.kept:,} {ledger.unit}s of {state['corpus']}")
+            say(f"Training the tokenizer on {ledger.amount()} of {state['corpus']}")
             marks = ITEMS if config.data.placeholders else ()
             settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
             pairs = least_pairs(draft.files("clean"), settings.sample_characters)
@@ -287,7 +288,8 @@ def write_draft(draft: Draft) -> None:
     _, examples = total([*reports(draft.folder, "clean"), *of_data])
     sizes = [report["pairs"] for report in of_data]
     if sum(sizes) > ledger.kept:
-        say(f"With {sum(sizes) - ledger.kept:,} changed copies: {sum(sizes):,} training pairs")
+        copies = sum(sizes) - ledger.kept
+        say(f"With {copies:,} changed copies: {ledger.amount(copies)} for training")
     longest, words = max(report["longest_source"] for report in of_data), WordCounts()
     for report in of_data:
         words.add(**report["words"])

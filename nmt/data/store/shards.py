@@ -159,7 +159,8 @@ class Draft:
             else:
                 rows.append(row)
         if scorer:
-            rows = drop_doubtful(rows, scorer, data.least_quality, tally)
+            pairs = [row for row in rows if row.source]
+            rows = drop_doubtful(pairs, scorer, data.least_quality, tally) + [row for row in rows if not row.source]
         rows.sort(key=row_order)
         rows = sorted(rows + self.copies(rows), key=row_order)
         with task(self.folder, "clean", n) as (working, report):
@@ -171,8 +172,8 @@ class Draft:
         data = self.config.data
         if not (data.typos or data.placeholders):
             return []
-        copies = list[Row]()
-        for corpus, group in groupby(sorted(rows, key=lambda row: row.corpus), key=lambda row: row.corpus):
+        copies, pairs_alone = list[Row](), (row for row in rows if row.source)
+        for corpus, group in groupby(sorted(pairs_alone, key=lambda row: row.corpus), key=lambda row: row.corpus):
             pairs = [row.pair for row in group]
             made = make_typos(pairs, data.typos) + add_placeholders(pairs, data.placeholders)
             copies += [Row(*copy, corpus, 0, key_of(copy), True) for copy in made]
@@ -183,9 +184,11 @@ class Draft:
         tokenizer, most = Tokenizer.load(self.folder / "tokenizer"), self.config.data.max_pieces
         tally, starts = Tally(self.sections, self.config.data.unit), starts_of(tokenizer, self.sections)
         source, target, kept = Side(), Side(), list[Row]()
+        restored = [section.text != "pairs" for section in self.sections]
         for rows in chunks(read_rows(self.file("clean", n)), AT_ONCE):
             first = [starts[row.corpus] for row in rows]
-            sides = [encode_side(tokenizer, side, [row.pair[side] for row in rows], first) for side in (0, 1)]
+            pairs = [(row.target, row.target) if restored[row.corpus] else row.pair for row in rows]
+            sides = [encode_side(tokenizer, side, [pair[side] for pair in pairs], first) for side in (0, 1)]
             fits = [max(map(len, pair)) <= most for pair in zip(*sides, strict=True)]
             for row, is_kept in zip(rows, fits, strict=True):
                 if not row.changed:
@@ -202,7 +205,8 @@ class Draft:
             write_rows(working / self.file("data", n).name, kept, at_once=AT_ONCE)
             report |= tally.as_dict() | {"pairs": len(kept)}
             report["sections"] = np.bincount(corpora, minlength=len(self.sections)).tolist()
-            report["longest_source"] = int(max(shard.source_lengths, default=0))
+            lengths = zip(shard.source_lengths.tolist(), kept, strict=True)
+            report["longest_source"] = max((length for length, row in lengths if row.source), default=0)
             # Misspelled words, which are in changed copies, are no words.
             sources = islice((row.source for row in kept if not row.changed), ceil(WORDS_SOURCES / self.size))
             report["words"] = vars(count_words(tokenizer, sources))

@@ -41,13 +41,13 @@ def train_tokenizer(
     """
     notes: list[str] = []
     chosen = sample(pairs, config, notes)
-    usual = vocabulary_for(len(chosen))
-    is_paired = chosen[0][0] != ""
+    n_pairs = sum(source != "" for source, _ in chosen)
+    usual, is_paired = vocabulary_for(n_pairs or len(chosen)), n_pairs > 0
     require(
         config.joint or is_paired, "tokenizer.joint is false, which needs a corpus with two languages: set it to true"
     )
     if config.joint:
-        texts = chain.from_iterable(chosen) if is_paired else (text for _, text in chosen)
+        texts = filter(None, chain.from_iterable(chosen))
         # Of several directions, each text is there several times.
         distinct = dict.fromkeys(texts) if is_paired and len(languages) > 2 else texts
         src_model = tgt_model = train_model(distinct, config, usual, " and ".join(languages), notes, tags)

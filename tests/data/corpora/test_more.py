@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmt.config import CleaningConfig, Config, DataConfig, TokenizerConfig
+from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, TokenizerConfig, TrainingConfig
 from nmt.config.cleaning import Profile
 from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
@@ -96,6 +96,40 @@ def test_a_corpus_of_few_pairs_is_read_whole(data: DataConfig, tmp_path: Path) -
     assert load_corpus(replace(data, more=(few,))).ledgers["train"].parts["few"].kept == 1
     with pytest.raises(ValueError, match="few has 1 different source sentences and no val text: too few"):
         load_corpus(replace(data, more=(replace(few, validate=True),)))
+
+
+def test_sentences_without_translations_are_read_in_the_first_steps_alone(data: DataConfig, tmp_path: Path) -> None:
+    """As both sides of a row. They give the facts of sources nothing, and get no copies."""
+    write(tmp_path / "alone", {"train": 25}, "allein")
+    with (tmp_path / "alone" / "train.en").open("a") as file:
+        file.write("haupt val en 1\nhaupt train en 7\n" + "long " * 300 + "\n")
+    texts = CorpusConfig(corpus=str(tmp_path / "alone"), text="both", weight=2)
+    data = replace(data, more=(*data.more[:1], texts), placeholders=0.1, max_pieces=200)
+    settings = Config(data=data, tokenizer=TokenizerConfig(vocab_size=330), training=TrainingConfig(denoise_steps=4))
+    prepared = prepare(None, settings, tmp_path / "run")
+    ledger = prepared.ledgers["train"]
+    assert ledger.parts["alone"].dropped == {"occurs in val": 1, "longer than 200 pieces": 1}
+    assert ledger.amount() == "70 pairs and 51 texts"
+    read = TrainingData.load(prepared, data).as_read(settings)
+    assert isinstance(read.train, Pairs)
+    assert read.train.portion_N is not None
+    assert read.first_mixture
+    assert read.mixture
+    pairs = len(prepared.train) - 51
+    assert (read.first_mixture.amounts[2], read.mixture.amounts[2]) == (102, 0)
+    assert (len(read.first_pairs(999)), len(read.first_pairs(9)), read.texts) == (pairs, 9, 51)
+    chosen = read.first_pairs(999)
+    assert all(
+        a != b
+        for a, b in zip(*(side.rows(torch.arange(pairs)) for side in (chosen.source, chosen.target)), strict=True)
+    )
+    sides = zip(*(side.rows(torch.arange(pairs + 51)) for side in (read.train.source, read.train.target)), strict=True)
+    for pair, ids, number in zip(prepared.train, sides, read.train.portion_N.tolist(), strict=True):
+        assert (pair[0] == "") == (ids[0] == ids[1]) == (number == 2)
+    assert read.facts.longest_source == max(map(len, prepared.tokenizer.encode_source([a for a, _ in prepared.train])))
+    assert len(corpus_files(data)["train"]) == 6
+    with pytest.raises(ValueError, match=r"^alone of data.more has no translations, which needs .* encoder-decoder, "):
+        replace(settings, training=TrainingConfig(), model=ModelConfig(family="decoder-only"))
 
 
 def test_one_corpus_alone_is_not_mixed(data: DataConfig, tmp_path: Path) -> None:
@@ -284,6 +318,9 @@ def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
         ("{corpus: x, tag: s}", "has the tag 's'"),
         ("{corpus: x, languages: [de, en]}", "x of data.more has the languages de, en: they are for data.many_to_many"),
         ("{corpus: x, cleaning: {words: 0}}", "cleaning.words is 0: it must be at least 1"),
+        ("{corpus: x, text: source, tag: bt}", "an entry of data.more has text source, and tag is for pairs"),
+        ("{corpus: x, text: target, validate: true}", "text target, and validate is for pairs"),
+        ("{corpus: x, text: both}], many_to_many: [a, b", "the corpus x of data.more has text both: take pairs alone"),
         ("{corpus: my/x}, {corpus: x}", "the corpora are called main, x, x: give each a name"),
     ],
 )

@@ -143,7 +143,7 @@ def test_a_finished_folder_is_returned_at_once_or_refused_with_other_settings(
     capsys.readouterr()
     again = prepare(corpus(), config(tmp_path), tmp_path / "run")
     assert again.train == first.train
-    assert f"{tmp_path / 'run'} is prepared already: 60 training pairs of mine" in capsys.readouterr().err
+    assert f"{tmp_path / 'run'} is prepared already: 60 pairs of mine for training" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"other settings: data\.max_ratio was 5\.0, is 3\.0\. Give the run another"):
         prepare(corpus(), config(tmp_path, max_ratio=3.0), tmp_path / "run")
 
@@ -389,4 +389,4 @@ def test_the_command_prepares_shows_the_ledger_and_names_the_folder(
     assert f"Ready: {tmp_path / 'runs' / 'de-en-mine'}" in shown
     assert json.loads((tmp_path / "runs" / "de-en-mine" / "ledger.json").read_text())["train"]["kept"] == 60
     assert "kept" in shown
-    assert "is prepared already: 66 training pairs of mine" in stderr_of(main, argv, status=0)
+    assert "is prepared already: 66 pairs of mine for training" in stderr_of(main, argv, status=0)
