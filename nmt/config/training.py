@@ -228,6 +228,11 @@ class TrainingConfig:
         require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
         require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
 
+    def is_recorded(self, step: int) -> bool:
+        """Whether figures are recorded after this step. The last one that restores noised text ends a record, since
+        losses of the next ones are of another task."""
+        return step % self.log_every == 0 or step == self.denoise_steps
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoraConfig:

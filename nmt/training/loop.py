@@ -196,7 +196,7 @@ class Trainer:
                 due, often = self.validation_is_due(), (self.config.validate_every, self.config.save_every)
                 saving = due or any(steps and self.progress.step % steps == 0 for steps in often)
                 # Also before a checkpoint: a run that resumes there starts a new window, and writes the same records.
-                if saving or self.progress.step % self.config.log_every == 0:
+                if saving or self.config.is_recorded(self.progress.step):
                     self.log(window, monitor)
                     if saving:
                         self.start_saving()  # before the validation, which may fail or be killed
