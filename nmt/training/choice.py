@@ -13,11 +13,12 @@ import torch
 from nmt.config import OBJECTIVES, Config
 from nmt.config.choice import (
     CHOSEN,
+    MORE_STEPS,
     choose_models,
     choose_steps,
     course_of,
+    denoise_share,
     is_fast_enough,
-    pays_to_denoise,
     usual_minutes,
 )
 from nmt.config.names import flatten
@@ -61,7 +62,7 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     """The settings of a run: those in `given`, by their dotted names, and for the others what suits the corpus and the
     machine. `config`: the settings that the text was prepared with."""
     ledger = prepared.ledgers["train"]
-    pairs = ledger.kept - ledger.texts
+    pairs, more = ledger.kept - ledger.texts, MORE_STEPS if ledger.texts else 1.0
     # What the text was prepared with stays: it may come from more than `given`, such as the corpus that auto took.
     settings = flatten(config) | {"tokenizer.vocab_size": prepared.tokenizer.src_vocab_size}
     if config.training.objective == "translation":
@@ -72,18 +73,18 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         settings |= {name: value for name, value in chosen_now.items() if not (has_model and name.startswith("model."))}
         if "training.max_steps" in given:
             break
-        minutes = config.training.max_minutes or usual_minutes(pairs)
+        minutes = config.training.max_minutes or more * usual_minutes(pairs)
         seconds, steps_a_pass = time_steps(make_config(settings | given), TrainingData.load(prepared, config.data))
         fitting = 60 * STEPS_SHARE * minutes / seconds
         most = (config.training.max_epochs or math.inf) * steps_a_pass
-        steps = choose_steps(pairs, steps_a_pass, min(fitting, most))
+        steps = choose_steps(pairs, more * steps_a_pass, min(fitting, most))
         passes = steps / steps_a_pass
         about = f", {passes:.1f} passes over the text, in about "
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
         if has_model or "model.d_model" in given or is_fast_enough(pairs, steps_a_pass, fitting):
             break
-    denoises = begins_with_noise(given, config, prepared, steps)
-    chosen = make_config(settings | course_of(steps, denoises=denoises) | given)
+    share = denoise_share(pairs, ledger.texts, steps) if may_denoise(given, config, prepared) else 0.0
+    chosen = make_config(settings | course_of(steps, share) | given)
     model = chosen.model
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
     pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"
@@ -95,13 +96,11 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     return chosen
 
 
-def begins_with_noise(given: Given, config: Config, prepared: Prepared, steps: int) -> bool:
-    """Whether the first steps restore noised text. Not where the user gives the steps, as the run may end long before,
-    unless there are texts that only these steps read."""
-    ledger = prepared.ledgers["train"]
-    is_new = not config.training.start_from and (ledger.texts > 0 or "training.max_steps" not in given)
-    can_denoise = is_new and config.can_denoise and prepared.tokenizer.joint
-    return can_denoise and pays_to_denoise(ledger.kept - ledger.texts, steps, texts=ledger.texts)
+def may_denoise(given: Given, config: Config, prepared: Prepared) -> bool:
+    """Whether the first steps may restore noised text. Not where the user gives the steps, as the run may end long
+    before, unless there are texts that only these steps read."""
+    is_new = not config.training.start_from and "training.max_steps" not in given
+    return config.can_denoise and prepared.tokenizer.joint and (is_new or prepared.ledgers["train"].texts > 0)
 
 
 def time_steps(config: Config, data: TrainingData) -> tuple[float, float]:

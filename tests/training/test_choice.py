@@ -147,12 +147,14 @@ def test_noised_text_is_restored_first_in_trainings_that_are_long_enough(
     assert ("; the first 6 steps restore noised text" in capsys.readouterr().err) == (steps > 0)
 
 
-@pytest.mark.parametrize("more", [[], ["--training.max_steps=20"]])
+@pytest.mark.parametrize(("more", "steps"), [([], 70), (["--training.max_steps=20"], 10)])
 def test_texts_without_translations_are_restored_first_in_any_training(
-    corpus: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+    corpus: Path, more: list[str], steps: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 20.0)
+    monkeypatch.setattr(module, "time_steps", lambda config, data: (0.001, 5.0))
     assert train(corpus, "--data.more", f"[{{corpus: {corpus}, name: alone, text: target}}]", *more) == 0
-    assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.denoise_steps == 6
+    assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.denoise_steps == steps
     said = re.search(r"Chosen for (\d+) pairs and (\d+) texts: ", capsys.readouterr().err)
     assert said
     report = json.loads((corpus.parent / "runs" / "de-en-houses" / "report.json").read_text())
