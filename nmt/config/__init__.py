@@ -68,9 +68,8 @@ class Config:
         require(family in families, f"{problem}: it is {family}")
         needed = "model.family encoder-decoder, tokenizer.joint true, and no data.many_to_many or training.teacher"
         require(self.can_denoise or not denoises, f"training.denoise_steps needs {needed}")
-        texts = [entry.shown_name for entry in self.data.more if entry.text != "pairs"]
-        problem = f"{', '.join(texts)} of data.more has no translations, which needs training.objective translation"
-        require(self.can_denoise or not texts, f"{problem}, {needed}")
+        problem = f"{self.data.texts}, which needs training.objective translation, {needed}"
+        require(self.can_denoise or not self.data.texts, problem)
         absent = {"decoder-only": "encoder", "encoder-only": "decoder"}.get(family, "")
         require(absent not in self.training.freeze, f"training.freeze names {absent}: model.family {family} has none")
         if objective == "lm":  # it has no source whose attention could be anything else

@@ -172,6 +172,12 @@ class DataConfig:
         return self if text == "pairs" else replace(self, text=text, **{n: getattr(DataConfig, n) for n in of_pairs})
 
     @property
+    def texts(self) -> str:
+        """The corpora of data.more that have no translations, for messages; empty if there are none."""
+        names = ", ".join(entry.shown_name for entry in self.more if entry.text != "pairs")
+        return names and f"{names} of data.more has no translations"
+
+    @property
     def corpus_names(self) -> list[str]:
         """The name of each corpus in ledgers."""
         return [last_part(self.corpus), *(entry.shown_name for entry in self.more)]

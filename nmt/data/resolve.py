@@ -60,10 +60,12 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     named = {**found, **given}
     known = {n: value for n, value in flatten(config).items() if n in named and n.startswith(CHOSEN)}
     config = replace(config, data=data, name=config.name or "-".join(parts))
-    texts = ", ".join(entry.shown_name for entry in data.more if entry.text != "pairs")
-    is_read = not texts or config.training.denoise_steps > 0 or (chooses and "training.denoise_steps" not in known)
-    problem = f"{texts} of data.more has no translations: only the first steps read it, which restore noised text,"
-    require(is_read, f"{problem} and training.denoise_steps is 0. Set it to 30% of the steps, for instance")
+    is_read = config.training.denoise_steps > 0 or (chooses and "training.denoise_steps" not in known)
+    problem = f"{data.texts}: only the first steps read it, which restore noised text,"
+    require(
+        is_read or not data.texts,
+        f"{problem} and training.denoise_steps is 0. Set it to 30% of the steps, for instance",
+    )
     return ResolvedRun(config, corpus, known if chooses else None)
 
 

@@ -244,7 +244,8 @@ def take_tokenizer(config: Config) -> Tokenizer:
     tokenizer = tokenizer if several else tokenizer.for_corpus(*config.data.languages)
     starts_of(tokenizer, sections_of(config.data))  # it must have the tags
     separate = f"the tokenizer in {folder} has a vocabulary for each language, but"
-    require(tokenizer.joint or config.data.unit == "pair", f"{separate} data.text is {config.data.text}: take another")
+    reason = config.data.texts or (f"data.text is {config.data.text}" if config.data.unit == "text" else "")
+    require(tokenizer.joint or not reason, f"{separate} {reason}: take another")
     advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
     require(tokenizer.joint or not config.model.one_vocabulary, f"{separate} the model needs one vocabulary: {advice}")
     fits = tokenizer.has_placeholders or not config.data.placeholders

@@ -160,7 +160,7 @@ def test_data_that_an_older_nmt_prepared_with_other_weights_is_taken(data: DataC
     record = json.loads(file.read_text())
     del record["val_sets"]
     for entry in record["settings"]["data"]["more"]:
-        del entry["languages"], entry["validate"], entry["cleaning"]
+        del entry["languages"], entry["validate"], entry["cleaning"], entry["text"]
         entry |= {"weight": 3.0, "licence": "mine", "weights": ""}
     record["settings"]["data"]["weights"] = ""
     del record["sections"]
@@ -293,6 +293,18 @@ def test_a_tokenizer_without_the_tag_is_refused(data: DataConfig, tmp_path: Path
     taken = TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer"))
     with pytest.raises(ValueError, match="the tokenizer has no piece <bt>"):
         prepare(None, Config(data=data, tokenizer=taken), tmp_path / "run")
+
+
+def test_a_tokenizer_with_two_vocabularies_is_refused_for_sentences(data: DataConfig, tmp_path: Path) -> None:
+    two, model = TokenizerConfig(vocab_size=300, joint=False), ModelConfig(tied_embeddings="none")
+    plain = Config(data=DataConfig(corpus=data.corpus), tokenizer=two, model=model)
+    prepare(None, plain, tmp_path / "plain")
+    more = replace(data, more=(CorpusConfig(corpus=data.corpus, name="alone", text="both"),))
+    taken = TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer"))
+    with pytest.raises(
+        ValueError, match=r"for each language, but alone of data\.more has no translations: take another"
+    ):
+        prepare(None, Config(data=more, tokenizer=taken), tmp_path / "run")
 
 
 def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
