@@ -4,16 +4,18 @@ Clients of the same API send all of these, some with a body in a GET, some witho
 several times. Whatever arrives becomes fields or a `Refused`, never another exception.
 """
 
-import codecs
 import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from python_multipart.multipart import parse_options_header
 
+from nmt.fields import require
 from nmt.server.errors import Refused
 
 MOST_FIELDS = 1000
@@ -22,6 +24,8 @@ MOST_HEAD = 8192  # bytes of the head of a part
 FULL_NAME = re.compile(rb";\s*filename\*=utf-8''([^;\s]+)", re.IGNORECASE)
 NUMBERED = re.compile(r"\[\d*\]$")  # PHP's names of the items of a list: q[], q[0]
 SURROGATE = re.compile("[\ud800-\udfff]")
+# Names of encodings. Python remembers each other name that is looked up; and reading 1 MB of Punycode takes a minute.
+CHARSETS = {*aliases, *aliases.values(), "koi8_u", "utf_8_sig"}
 
 
 @dataclass(frozen=True)
@@ -174,8 +178,10 @@ def read_form(data: bytes, charset: str) -> list[tuple[str, str]]:
 
 def known(charset: str) -> str:
     """The name of a character encoding; Refused if there is none such, or it isn't one of text."""
+    name = normalize_encoding(charset.strip("\"' ")).lower()
     try:
-        "".encode(name := codecs.lookup(charset.strip("\"' ")).name)
+        require(name in CHARSETS, charset)
+        "".encode(name)
     except (LookupError, ValueError):
         raise Refused("the charset of the body is not known: send UTF-8", status=415) from None
     return name
