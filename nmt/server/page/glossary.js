@@ -161,7 +161,7 @@ export class GlossaryEditor {
         "aria-label": `Remove ${term || "this term"}`,
         click: () => {
           const next = line.nextElementSibling ?? line.previousElementSibling;
-          if (this.body.rows.length > 1) line.remove();
+          if (line !== this.body.lastElementChild) line.remove(); // else there is none for a new term
           edit(0, "");
           next?.querySelector("input").focus();
         },

@@ -231,6 +231,8 @@ def test_a_glossary_is_stored_and_used(page: Any) -> None:
     page.click("#tab-glossary")
     page.fill("#glossary [aria-label=Term]", "Hund")
     page.fill("#glossary input[aria-label=Translation]", "dog")
+    page.click("#glossary tbody tr:last-child button")  # the row for a new term stays
+    assert page.locator("#glossary tbody tr").count() == 2
     with page.expect_request("**/v1/translate") as asked:
         page.click("text=Save and use")
     assert json.loads(asked.value.post_data)["glossary"] == "de-en"
