@@ -91,6 +91,8 @@ class Page {
     byId("undo-edits").addEventListener("click", () => this.dropEdits());
     byId("attention").addEventListener("shown", () => this.drawAttention());
     addEventListener("online", () => this.again());
+    // A bookmark of this page with a text, which loads nothing if the page is open.
+    addEventListener("hashchange", () => location.hash.startsWith("#text=") && this.show(startingPoint()));
     addEventListener("keydown", (event) => this.key(event));
     addEventListener("resize", () => this.alignment.show(this.alignment.shown));
     for (const pane of Object.values(this.panes)) {

@@ -98,6 +98,8 @@ def test_languages_are_swapped_remembered_and_in_the_address(page: Any) -> None:
     page.wait_for_selector("#from option", state="attached")
     assert page.input_value("#from") == "en"
     assert page.input_value("#source") == translation
+    page.goto(f"{page.url}#text=Good%20day")  # of a page that is open
+    until(lambda: page.input_value("#source") == "Good day")
 
 
 def test_words_that_belong_together_light_up(page: Any) -> None:
