@@ -70,6 +70,7 @@ class Paragraph:
         self.start, self.end = (pieces[0].spans[0][0], pieces[-1].spans[-1][1]) if pieces else (0, 0)
         if within:
             self.start, self.end = within.inner, within.inner_end
+        self.is_message = False  # of ICU: its forms may repeat tags, or lack them
         self.before, inner, self.after = trimmed(collapsed(list(pieces)))
         self.codes = dict[int, list[Piece]]()  # what a number stands for: a mark, or a pair of tags
         self.breaks = list[Piece]()
@@ -150,7 +151,7 @@ class Paragraph:
         return b"".join(self.xml.raw(start, end) for start, end in spans)
 
     def repaired(self, text: str) -> list[Piece]:
-        """The pieces of an answer: each code once, nested, and lost ones at the end."""
+        """The pieces of an answer: each code once, nested, and lost ones at the end; but for messages of ICU."""
         found, opened, seen, breaks, position = list[Piece](), dict[int, None](), set[int](), iter(self.breaks), 0
         for match in TAG.finditer(text):
             found.append(words_of(unescape(text[position : match.start()])))
@@ -162,14 +163,14 @@ class Paragraph:
             elif match["end"]:
                 while number in opened:
                     found.append(self.codes[opened.popitem()[0]][1])
-            elif code and number not in seen:
+            elif code and number not in (opened if self.is_message else seen):
                 seen.add(number)
                 found += code if match["empty"] else code[:1]
                 opened |= {number: None} if code[1:] and not match["empty"] else {}
         found.append(words_of(unescape(text[position:])))
         found += (self.codes[number][1] for number in reversed(opened))
         for number, code in self.codes.items():
-            if number not in seen and code[0].spans:
+            if number not in seen and code[0].spans and not self.is_message:
                 found += code
         return found
 

@@ -11,7 +11,7 @@ from nmt.documents.base import Answer, Document, Options
 from nmt.documents.codes import content, insert_after, written
 from nmt.documents.office import Change, Slot, attributes, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph
-from nmt.documents.plurals import with_forms
+from nmt.documents.plurals import HEAD, with_forms
 from nmt.documents.runs import written_attribute
 from nmt.documents.xml_splice import Element, Xml
 from nmt.fields import require
@@ -66,6 +66,7 @@ def slot_of(xml: Xml, segment: Element, options: Options) -> Slot | None:
     if not source or (is_done and not options.all_entries):
         return None
     paragraph = Paragraph(xml, content(source), f"unit {segment.inherited('id')}")
+    paragraph.is_message = bool(paragraph.unit and HEAD.search(paragraph.unit.text))
     return Slot(segment.start, paragraph.unit, partial(put, paragraph, segment, source, target))
 
 

@@ -257,6 +257,14 @@ def test_properties_keep_escapes_and_apostrophes() -> None:
     assert utf8.join([Answer("ö")]).decode() == "a=ö\n"
 
 
+def test_each_form_of_a_message_has_its_tags() -> None:
+    forms = 'vor {n, plural, one {<x id="a"/> Tag} other {<x id="b"/> <g id="c">Tagen</g>}}'
+    file = re.sub("Neu<", f"{forms}<", XLIFF_1).encode()
+    assert answered(read_document(file, "xliff", TO_POLISH)).count('{x vor <x id="b"/> <g id="c">Tagen</g>}') == 3
+    japanese = read_document(file, "xliff", Options(source="de", target="ja"))
+    assert '>{n, plural, other {x vor <x id="b"/> <g id="c">Tagen</g>}}</target>' in answered(japanese)
+
+
 def test_a_segment_of_memoq_has_its_status() -> None:
     file = XLIFF_1.replace("<xliff ", '<xliff xmlns:mq="MQXliff" ').replace('id="3"', 'id="3" mq:status="NotStarted"')
     written = answered(read_document(file.encode(), "xliff", Options(target="en")))
