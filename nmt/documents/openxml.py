@@ -6,6 +6,7 @@ Source: ECMA-376, part 1, sections 17 to 21.
 
 import re
 from collections.abc import Collection
+from pathlib import PurePosixPath
 
 from nmt.documents import direction
 from nmt.documents.archive import Archive
@@ -106,8 +107,11 @@ def names_of_type(archive: Archive, *types: str) -> list[str]:
     """The members whose content type ends with one of these, in the order of the file. Source: ECMA-376, part 2."""
     require("[Content_Types].xml" in archive, "the file isn't an Office Open XML file: it lacks [Content_Types].xml")
     listed = [element.attributes for element in archive.xml("[Content_Types].xml").root.elements]
-    found = {values.get("PartName", "").lstrip("/"): values.get("ContentType", "") for values in listed}
-    return [name for name in archive.members if found.get(name, "").endswith(types)]
+    # Of parts, whose names may be in other letters; of other members with an ending, which begins with a dot.
+    keys = [values.get("PartName", f".{values.get('Extension', '')}").lstrip("/").lower() for values in listed]
+    found = {key: values.get("ContentType", "") for key, values in zip(keys, listed, strict=True)}
+    named = ((name, name.lower()) for name in archive.members)
+    return [name for name, key in named if found.get(key, found.get(PurePosixPath(key).suffix, "")).endswith(types)]
 
 
 def text_part(xml: Xml, options: Options, kept: Collection[str] = ()) -> Document:

@@ -100,6 +100,14 @@ def test_links_fields_and_changes_go_with_their_words() -> None:
     assert changed.count("footnoteReference") == 1
 
 
+@pytest.mark.parametrize(
+    ("stated", "new"), [("/word/d", "/Word/D"), ('Override PartName="/word/document.', 'Default Extension="')]
+)
+def test_types_of_parts_are_those_of_the_ending_else_and_names_have_any_case(stated: str, new: str) -> None:
+    members = {name: text.replace(stated.encode(), new.encode()) for name, text in xml_files(docx(run("Hund"))).items()}
+    assert [unit.text for unit in read_document(zipped(members), "docx", OPTIONS).units] == ["Hund"]
+
+
 def test_text_boxes_in_a_paragraph_are_translated_with_it() -> None:
     result = translate_document(FILES["docx", "boxes"][0], "docx", shouted, Options(target="en-GB"))
     files = xml_files(result)
