@@ -15,7 +15,8 @@ from nmt.documents.base import Answer, Document, Options, Text, decode, text_uni
 from nmt.documents.plurals import SIGN, Sample, leaf, samples_of
 from nmt.extras import package
 from nmt.fields import require
-from nmt.text.edits import Edit
+from nmt.text.edits import Edit, apply
+from nmt.text.items import find_items
 from nmt.text.languages import same_language
 from nmt.text.po import ESCAPES, Entry, charset, read_entries
 
@@ -47,7 +48,8 @@ class Message:
         if self.accelerator and (not own or own[0] != self.accelerator[0]):
             mark, letter = self.accelerator
             patterns = (rf"(?<!\w){re.escape(letter)}", re.escape(letter), r"[^\W_]")
-            place = next(filter(None, (re.search(pattern, answer, re.I) for pattern in patterns)), None)
+            words = apply(answer, [(item.start, item.end, len(item.text) * " ") for item in find_items(answer)])
+            place = next(filter(None, (re.search(pattern, words, re.I) for pattern in patterns)), None)
             answer = answer.replace(mark, mark * 2)
             if place:
                 at = place.start() + answer[: place.start()].count(mark * 2)

@@ -39,6 +39,8 @@ def test_translations_are_filled_in() -> None:
         ("_Öffnen", "Öffnen", "R & D", "_R & D"),
         ("S&peichern", "Speichern", "Update & Save", "U&pdate && Save"),
         ("&Datei", "Datei", "Fi&le", "Fi&le"),
+        ("%s &speichern", "%s speichern", "%s save", "%s &save"),
+        ("<b>{name}</b> &neu", "<b>{name}</b> neu", "<b>{name}</b> fresh", "<b>{name}</b> &fresh"),
         ("A & B", "A & B", "C & D", "C & D"),
         ("Tee &amp; Brot", "Tee &amp; Brot", "tea", "tea"),
         ("file_name", "file_name", "file_name", "file_name"),
