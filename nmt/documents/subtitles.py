@@ -27,7 +27,8 @@ LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
 TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 TIMES = re.compile(rf"\s*{TIME}[ \t]*-->[ \t]*{TIME}(?:\s|\Z)")
 STAMP = re.compile(r"<(?:\d+:)?\d\d:\d\d\.\d{3}>")  # the time of a word, in WebVTT
-POSITION = re.compile(r"(?:\{\\[^{}]{0,200}\})*")  # before the text, in SRT
+OVERRIDE = re.compile(r"\{\\[^{}]{0,200}\}")  # of the position or style, in SRT
+POSITION = re.compile(f"(?:{OVERRIDE.pattern})*")  # before the text
 SPEAKER = re.compile(r"[ \t]*[-–—]")  # each line is somebody else's
 SENTENCE_END = re.compile(rf"[{MARKS}:;♪)\]]['\"”’»“]*$")
 WORDS = re.compile(r"(?:<[^<>]*>|[^\s<]|<)+")
@@ -116,7 +117,7 @@ def sentences(parts: Sequence[Part]) -> Iterator[list[Part]]:
 
 def is_continued(parts: Sequence[Part], size: int) -> bool:
     """Whether the sentence of the first `size` cues goes on in the next one."""
-    if len(parts) <= size or any("<" in part.text or "&" in part.text for part in parts):
+    if len(parts) <= size or any(re.search(r"[<&]|\{\\", part.text) for part in parts):
         return False
     last, following = parts[size - 1], parts[size]
     is_near = -1e-6 <= following.begins - last.ends <= LONGEST_GAP and last.whole and following.whole
@@ -124,7 +125,7 @@ def is_continued(parts: Sequence[Part], size: int) -> bool:
 
 
 def visible(text: str) -> str:
-    return html.unescape(re.sub("<[^<>]*>", "", text))
+    return html.unescape(re.sub(f"<[^<>]*>|{OVERRIDE.pattern}", "", text))
 
 
 @dataclass(frozen=True)
@@ -138,11 +139,10 @@ class Writer:
     def slot(self, parts: list[Part]) -> Slot:
         start, end, place = parts[0].start, parts[-1].end, parts[0].place
         text = " ".join(part.text for part in parts)
-        stamps = STAMP.findall(text) if self.is_vtt else []
-        numbers = count(1)
-        text = STAMP.sub(lambda stamp: f"<{next(numbers)}/>", text) if stamps else text
-        has_markup = ("<" in text or "&" in text) if self.is_vtt else "<" in text and is_markup(text, "auto")
-        unit = Unit(text, has_markup, place)
+        pattern, numbers = STAMP if self.is_vtt else OVERRIDE, count(1)
+        stamps, marked = pattern.findall(text), pattern.sub(lambda stamp: f"<{next(numbers)}/>", text)
+        has_markup = ("<" in marked or "&" in marked) if self.is_vtt else "<" in marked and is_markup(marked, "auto")
+        unit = Unit(marked if has_markup else text, has_markup, place)
         return Slot(start, end, unit, partial(self.write, parts, unit, stamps))
 
     def write(self, parts: list[Part], unit: Unit, stamps: list[str], answer: str) -> str:

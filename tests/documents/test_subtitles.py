@@ -99,3 +99,13 @@ def test_a_line_without_a_dash_belongs_to_the_speaker_before_it() -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\n- Das ist ein Mann\nmit Hund.\n- Ja.\n"
     document = read_document(text.encode(), "srt", Options())
     assert [unit.text for unit in document.units] == ["- Das ist ein Mann mit Hund.", "- Ja."]
+
+
+def test_marks_of_styles_in_srt_stay_beside_their_words() -> None:
+    cue = "1\n00:00:01,000 --> 00:00:02,000\n{}\n\n"
+    text = cue.format(r"{\i1}Der Hund{\i0}") + cue.format(r"Ein {\b1}Hut{\b0} & <Hund>")
+    document = read_document(text.encode(), "srt", Options())
+    assert [unit.text for unit in document.units] == ["Der Hund<1/>", r"Ein {\b1}Hut{\b0} & <Hund>"]
+    answers = [Answer("The dog<1/>"), Answer(r"A {\b1}hat{\b0} & <dog>")]
+    assert r"{\i1}The dog{\i0}" in document.join(answers).decode()
+    assert r"A {\b1}hat{\b0} & <dog>" in document.join(answers).decode()
