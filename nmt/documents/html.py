@@ -41,12 +41,11 @@ def read(data: bytes, options: Options) -> Document:
 
 
 def language_edits(text: str, language: str) -> list[Edit]:
-    """The file states another language and, if it is written from the right, this, if it states one."""
+    """The file states another language, if it states one, and the direction, if it is or was from the right."""
     root = next((match for match in ROOT.finditer(text) if match[1]), None) if language else None
-    found = [*LANGUAGE.finditer(text, *root.span())] if root else []
     code = f'"{escape(language.replace("_", "-"))}"'
-    edits = [(*match.span(1), code) for match in found]
-    if root and found and (is_from_right(language) or DIRECTION.search(root[0])):
+    edits = [(*match.span(1), code) for match in LANGUAGE.finditer(text, *root.span())] if root else []
+    if root and (is_from_right(language) or DIRECTION.search(root[0])):
         direction = DIRECTION.search(text, *root.span())
         span = direction.span(1) if direction else (root.start() + len("<html"),) * 2
         value = '"rtl"' if is_from_right(language) else '"ltr"'

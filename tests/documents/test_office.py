@@ -329,6 +329,8 @@ def test_slides_sheets_texts_and_books_turn_to_the_direction_of_the_translation(
     assert '<spine page-progression-direction="rtl"/>' in turned(
         zipped({**EPUB, "O/p.opf": package}), "epub", "O/p.opf"
     )
+    unstated = EPUB["O/a b.xhtml"].replace('lang="de" xml:lang="de"', "")
+    assert '<html dir="rtl"' in turned(zipped({**EPUB, "O/a b.xhtml": unstated}), "epub", "O/a b.xhtml")
 
 
 def test_formatting_that_would_be_repeated_without_end_is_refused() -> None:
