@@ -213,7 +213,7 @@ def added_forms(items: Mapping[str, tuple[Element, Paragraph]], language: str, s
     """The slots of forms that the target language has more than the file, after the last one. `items`: the elements of
     the forms, in order; `shape`: the new ones, with their class and text."""
     other = items["other"][1] if "other" in items else None
-    if not other or not other.unit or other.unit.markup:
+    if not other or not other.unit:
         return
     *_, (last, _) = items.values()
     for name, form in reversed([*new_forms(items, other.unit.text, language)]):
@@ -228,4 +228,5 @@ def put_form(other: Paragraph, last: Element, form: Leaf, shape: str, answer: An
     except ValueError:
         return
     if text:
-        insert_after(other.xml, last, other.xml.encode(shape.replace("TEXT", other.spell(text))))
+        before, after = map(other.xml.encode, shape.split("TEXT"))
+        insert_after(other.xml, last, before + other.render(text) + after)

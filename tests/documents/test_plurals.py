@@ -109,6 +109,9 @@ def test_forms_that_android_and_apple_lack_are_added() -> None:
     assert android.count("<item quantity=") == 4
     places = [unit.place for unit in read_document(ANDROID.encode(), "android", TO_POLISH).units]
     assert places[-1].startswith("string ")
+    marked = ANDROID.replace("%d Hunde", '<xliff:g id="n">%d</xliff:g> <b>Hunde</b> &amp; Hut')
+    android = answered(read_document(marked.encode(), "android", TO_POLISH))
+    assert android.count('<xliff:g id="n">%d</xliff:g> x <b>Hunde</b> &amp; Hut</item>') == 3
     apple = answered(read_document(STRINGSDICT.encode(), "stringsdict", TO_POLISH))
     assert "<key>few</key><string>x %d Hunde</string>" in re.sub(r">\s+<", "><", apple)
     assert apple.count("<key>many</key>") == 1
