@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 
 from nmt.documents.base import Answer, Document, Options, Text, decode, text_unit
-from nmt.documents.plurals import SIGN, Sample, leaf, samples_of
+from nmt.documents.plurals import SIGN, Sample, leaf, locale_of, samples_of
 from nmt.extras import package
 from nmt.fields import require
 from nmt.text.edits import Edit, apply
@@ -144,7 +144,7 @@ def in_language(header: str, language: str) -> str:
 def plural_rule(language: str) -> str:
     """The Plural-Forms of a language, by CLDR; those of English if it isn't known."""
     plurals = package("babel.messages.plurals", "documents")
-    return str(plurals.get_plural(language.replace("-", "_")).plural_forms)
+    return str(plurals.get_plural(locale_of(language)).plural_forms)
 
 
 @lru_cache

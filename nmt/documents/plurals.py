@@ -8,9 +8,10 @@ Sources: Unicode CLDR, "Language Plural Rules"; ICU, "Formatting Messages".
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from nmt.documents.base import Answer, Document, Options, Unit, has_words, splice
 from nmt.documents.codes import insert_after
@@ -20,6 +21,7 @@ from nmt.documents.xml_splice import Element
 from nmt.extras import MissingPackageError, package
 from nmt.fields import require
 from nmt.text.items import closing_braces
+from nmt.text.languages import short_code
 
 T = TypeVar("T")
 CLASSES = ("zero", "one", "two", "few", "many", "other")
@@ -46,14 +48,19 @@ def samples_of(class_of: Callable[[int], T]) -> dict[T, Sample]:
     return {class_of(number): Sample(number, n_of[class_of(number)] == 1) for number in (0, *range(200, 0, -1))}
 
 
+def locale_of(language: str) -> Any:
+    """The locale of a language; of its code alone if CLDR doesn't know the region, and English if it knows neither."""
+    babel = package("babel", "documents")
+    for code in (language.replace("-", "_"), short_code(language)):
+        with suppress(ValueError, babel.UnknownLocaleError):
+            return babel.Locale.parse(code)
+    return babel.Locale("en")
+
+
 @cache
 def numbers(language: str, ordinal: bool = False) -> dict[str, Sample]:
     """The classes of a language, with a number of each; those of English if CLDR doesn't know it."""
-    babel = package("babel", "documents")
-    try:
-        locale = babel.Locale.parse(language.replace("-", "_"))
-    except (ValueError, babel.UnknownLocaleError):
-        locale = babel.Locale("en")
+    locale = locale_of(language)
     rule = locale.ordinal_form if ordinal else locale.plural_form
     found = samples_of(rule)
     found |= {"other": Sample(next((number for number in range(2, 200) if rule(number) == "other"), 2))}

@@ -38,6 +38,7 @@ def test_classes_are_those_of_cldr() -> None:
     assert [*numbers("ar-EG")] == ["zero", "one", "two", "few", "many", "other"]
     assert [*numbers("en", ordinal=True)] == ["one", "two", "few", "other"]
     assert [*numbers("xx")] == ["one", "other"]
+    assert numbers("ar_AR") == numbers("ar")
 
 
 def test_a_message_gets_the_forms_of_the_target_language() -> None:
@@ -246,6 +247,8 @@ def test_a_catalogue_gets_the_header_and_the_forms_of_its_language() -> None:
     assert japanese.find("Hund").msgstr_plural == {0: "x %d Hunde"}
     same = read_document(template.replace("Language: ", "Language: pl").encode(), "po", TO_POLISH)
     assert "nplurals=2" in answered(same)
+    unknown = polib.pofile(answered(read_document(template.encode(), "po", Options(target="shp"))))
+    assert unknown.find("Hund").msgstr_plural == {0: "x Hund", 1: "x %d Hunde"}
 
 
 def test_properties_keep_escapes_and_apostrophes() -> None:
