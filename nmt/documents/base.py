@@ -19,7 +19,7 @@ from nmt.config import SearchConfig
 from nmt.documents.archive import Limits
 from nmt.fields import require
 from nmt.text.edits import Edit, apply
-from nmt.text.languages import encodings_of
+from nmt.text.languages import encodings_of, language_tag
 from nmt.text.markup import is_markup
 from nmt.text.normalise import with_blanks
 from nmt.text.suspicions import prose
@@ -161,6 +161,7 @@ def read_document(data: bytes, format_name: str, options: Options) -> Document:
     """Read a file; ValueError if it is broken, hostile, or has another format."""
     known = ", ".join(sorted(FORMATS))
     require(format_name in FORMATS, f"{format_name!r} is not a format of documents; known are {known}")
+    options = replace(options, source=language_tag(options.source), target=language_tag(options.target))
     return resolve_name(f"nmt.documents.{FORMATS[format_name].reader}")(data, options)
 
 

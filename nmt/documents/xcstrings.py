@@ -13,6 +13,7 @@ from nmt.documents.base import Answer, Document, Options, decode, has_words, spl
 from nmt.documents.json import Node, parse, strings
 from nmt.fields import require
 from nmt.text.edits import Edit
+from nmt.text.languages import short_code
 from nmt.text.normalise import with_blanks
 
 
@@ -32,7 +33,7 @@ def read(data: bytes, options: Options) -> Document:
     require("strings" in root.members and "sourceLanguage" in root.members, "this is no string catalogue of Xcode")
     language = root.members["sourceLanguage"].text or ""
     require(bool(options.target), "an .xcstrings file needs the language to translate to: --target CODE")
-    is_right = not options.source or language.split("-")[0] == options.source.split("-")[0]
+    is_right = not options.source or short_code(language) == short_code(options.source)
     wrong = f"the source language of the file is {language}, but the model translates from {options.source}"
     require(is_right, wrong)
     members = root.members["strings"].members

@@ -116,6 +116,15 @@ def short_code(code: str) -> str:
     return TWO_LETTERS.get(language, language)
 
 
+def language_tag(code: str) -> str:
+    """The code of a language as files state it (BCP 47): de for deu_Latn and de_XX, zh-Hant for zho_Hant. A script is
+    left out if nobody writes the language otherwise."""
+    language, *parts = code.replace("_", "-").split("-")
+    scripts = {part for part in parts if len(part) == 4 and part not in ("Hans", "Hant")}
+    unsaid = {"XX", *(part for part in scripts if scripts_of(f"{language}-{part}") == scripts_of(language))}
+    return "-".join([short_code(language), *(part for part in parts if part not in unsaid)])
+
+
 def parts_of(code: str) -> set[str]:
     """What follows the language in a code, such as its script and region, in small letters."""
     return {*re.split("[-_]", code.lower())[1:]}

@@ -40,6 +40,20 @@ def test_the_language_and_what_is_seen_elsewhere(form: str, before: str, after: 
         assert shouted(before.encode(), form, Options())[0].replace("HU", "Hu") != after
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "stated"),
+    [("deu", "eng", "en"), ("de_DE", "en_XX", "en"), ("deu_Latn", "zho_Hant", "zh-Hant"), ("de", "srp_Cyrl", "sr-Cyrl"),
+     ("de", "pt_BR", "pt-BR"), ("de", "shp", "shp")],
+)  # fmt: skip
+def test_files_state_codes_of_models_as_the_standard_writes_them(source: str, target: str, stated: str) -> None:
+    options = Options(source=source, target=target)
+    assert shouted(b"de:\n  a: Hund\n", "yaml", options)[0].startswith(f"{stated}:")
+    texts = f'{{"Hund": {{}}, "Hut": {{"localizations": {{"{stated}": {{}}}}}}}}'
+    catalogue = f'{{"sourceLanguage": "de", "strings": {texts}}}'
+    assert f'"{stated}" : {{' in shouted(catalogue.encode(), "xcstrings", options)[0]
+    assert len(shouted(catalogue.encode(), "xcstrings", options)[1].units) == 1
+
+
 def test_the_value_of_a_button_may_change_and_that_of_other_fields_may_not() -> None:
     document = read_document(b'<p>Hund <input type="submit" value="Los"> <input value="Los">', "html", Options())
     answer = document.units[0].text.replace('submit" value="Los', 'submit" value="Go')
