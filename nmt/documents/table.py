@@ -49,7 +49,7 @@ def choose(header: list[str], columns: tuple[str, ...]) -> tuple[set[int], bool]
     missing = "--columns (in the service: the field columns) is missing"
     require(bool(columns), f"{missing}: it says which columns are translated (of {names})")
     numbers = {int(name) for name in columns if NUMBER.fullmatch(name)}
-    named = {header.index(name) for name in columns if name in header and not NUMBER.fullmatch(name)}
+    named = {n for n, name in enumerate(header) if name in columns and not NUMBER.fullmatch(name)}
     unknown = ",".join(name for name in columns if name not in header and not NUMBER.fullmatch(name))
     require(not unknown, f"--columns {unknown}: the first line has {names}")
     outside = ",".join(str(number) for number in numbers if number > len(header))

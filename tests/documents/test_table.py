@@ -31,6 +31,11 @@ def test_a_number_is_that_of_a_column_even_if_the_first_line_has_it() -> None:
     assert [unit.text for unit in document.units] == ["Hund", "Hut"]
 
 
+def test_columns_of_one_name_are_all_translated() -> None:
+    document = read_document(b"text,id,text\nHund,1,Hut", "csv", Options(columns=("text",)))
+    assert [unit.text for unit in document.units] == ["Hund", "Hut"]
+
+
 def test_a_table_without_quotes_gets_none() -> None:
     document = read_document(b"1\tHund\n2\tHut", "csv", Options(columns=("2",)))
     assert document.join([Answer("a\tb\nc"), Answer('"x" y')]) == b'1\ta b c\n2\t "x" y'
