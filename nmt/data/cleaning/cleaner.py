@@ -117,7 +117,8 @@ def ledger_table(ledgers: Mapping[str, Ledger]) -> "Table":
     """The ledgers of several splits side by side, a row for each cause, with the line where it first occurred."""
     from rich.table import Table
 
-    units = " and ".join(dict.fromkeys(f"{ledger.unit}s" for ledger in ledgers.values())).capitalize()
+    counted = (part.unit for ledger in ledgers.values() for part in (ledger, *ledger.parts.values()))
+    units = " and ".join(f"{unit}s" for unit in dict.fromkeys(counted)).capitalize()
     table = Table("", *ledgers, "first at", title=f"{units} read, repaired, dropped and kept", title_justify="left")
     for column in table.columns[1:-1]:
         column.justify = "right"

@@ -144,6 +144,9 @@ def test_the_table_says_what_it_counts() -> None:
     for units, title in ((["text"], "Texts"), (["pair"], "Pairs"), (["pair", "text", "text"], "Pairs and texts")):
         table = ledger_table({str(n): Ledger(unit=unit) for n, unit in enumerate(units)})
         assert table.title == f"{title} read, repaired, dropped and kept"
+    mixed = Ledger.total({"main": Ledger(read=3), "more": Ledger(read=2, unit="text")})
+    assert ledger_table({"train": mixed}).title == "Pairs and texts read, repaired, dropped and kept"
+    assert mixed.amount() == "3 pairs and 2 texts"
 
 
 def test_the_table_shows_every_count_and_the_first_line() -> None:
