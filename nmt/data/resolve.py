@@ -64,7 +64,7 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     problem = f"{data.texts}: only the first steps read it, which restore noised text,"
     require(
         is_read or not data.texts,
-        f"{problem} and training.denoise_steps is 0. Set it to 30% of the steps, for instance",
+        f"{problem} and training.denoise_steps is 0. Set it to half of the steps, for instance",
     )
     return ResolvedRun(config, corpus, known if chooses else None)
 
