@@ -8,8 +8,10 @@ An answer is written as it is, if it means the same then; else its special chara
 written as tags of HTML, since "**" can't stand everywhere.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape, unescape
@@ -17,7 +19,7 @@ from itertools import accumulate
 from typing import Any
 
 from nmt.documents import html, yaml
-from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document
+from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document, text_unit
 from nmt.documents.markdown_parser import DEFINES, Piece, joined, make_parser, pieces_of, title_span
 from nmt.documents.txt import one_line
 from nmt.fields import require
@@ -28,6 +30,8 @@ FRONT_MATTER = re.compile(
 )
 # Keys of front matter whose texts pages show.
 SHOWN = ("title", "subtitle", "description", "summary", "excerpt", "linkTitle", "sidebar_label")
+# In TOML, which Hugo writes: a string with escapes, or one between ' without any.
+TOML_TEXT = re.compile(rf"^(?:{'|'.join(SHOWN)})[ \t]*=[ \t]*(\"(?:[^\"\\\r\n]|\\.)*+\"|'[^'\r\n]*+')", re.MULTILINE)
 NEWLINE = re.compile(r"\r\n?|\n")
 # What stays before a paragraph: the box of a task, the name of a footnote, of a notice ([!NOTE]) …
 PREFIX = re.compile(rf"\[[ xX]\][ \t]+|(?:{DEFINES.pattern})[ \t]*|\[![A-Z]{{1,20}}\][ \t]*\n?")
@@ -45,16 +49,33 @@ HTML_TAGS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del"}
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
     matter = FRONT_MATTER.match(source.text)
-    slots = front_slots(source.text[: matter.start("end")]) if matter and matter[1] == "---" else []
+    slots = front_slots(source.text[: matter.start("end")]) if matter else []
     return text_document(source, [*slots, *Body(source.text, matter.end() if matter else 0).slots()])
 
 
 def front_slots(matter: str) -> list[Slot]:
-    """The titles and descriptions in front matter; none if it isn't YAML."""
+    """The titles and descriptions in front matter of YAML or TOML; none in another one."""
+    if matter.startswith("+++"):
+        return [*toml_slots(matter)]
     try:
         return yaml.slots_of(matter, Options(columns=SHOWN), [])
     except ValueError:
         return []
+
+
+def toml_slots(matter: str) -> Iterator[Slot]:
+    for match in TOML_TEXT.finditer(matter):
+        written = match[1]
+        with suppress(ValueError):  # an escape that JSON lacks
+            text = json.loads(written) if written[0] == '"' else written[1:-1]
+            if has_words(text):
+                place = f"line {len(NEWLINE.findall(matter, 0, match.start())) + 1}"
+                yield Slot(*match.span(1), text_unit(text, place), partial(toml_string, written[0]))
+
+
+def toml_string(quote: str, text: str) -> str:
+    text = one_line(text)
+    return f"'{text}'" if quote == "'" and "'" not in text else json.dumps(text, ensure_ascii=False)
 
 
 class Body:

@@ -215,10 +215,11 @@ def read_tags(text: str) -> list[Tag]:
         tag.kept = tag.name in UNTRANSLATED or bool(NO_TRANSLATION.search(match["attributes"] or ""))
         tags.append(tag)
         if tag.name in RAW | RAW_TEXT and not tag.closes and not text.startswith(CDATA, position):  # <title> of XML
-            empty = "?" * text.startswith("/>", position - 2)  # <script src="x"/> of XML, if its end isn't next
-            end = re.compile(rf"<(/{empty}){tag.name}(?=[\s/>])", re.IGNORECASE).search(text, position)
-            if empty and not (end and end[1]):
+            following = re.compile(rf"<(/?){tag.name}(?=[\s/>])", re.IGNORECASE).search(text, position)
+            is_closed = following and following[1]
+            if not is_closed and text.startswith("/>", position - 2):  # <script src="x"/> of XML
                 continue
+            end = re.compile(rf"</{tag.name}(?=[\s/>])", re.IGNORECASE).search(text, position)
             position = end.start() if end else len(text)
             if not end and tag.name in RAW:
                 tag.end = position

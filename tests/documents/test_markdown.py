@@ -183,7 +183,18 @@ def test_titles_in_front_matter_are_translated() -> None:
     )
     assert document.join(answers).decode() == expected
     assert not read_document(b"---\ntitle: [\n---\n", "md", Options()).units
-    assert not read_document(b"+++\ntitle = 'Hund'\n+++\n", "md", Options()).units
+
+
+def test_titles_in_front_matter_of_toml_are_translated() -> None:
+    text = """+++\ntitle = 'Der Hund'\ndate = 2024-01-02\nsummary = "Er \\"bellt\\"" # laut\ntags = ["title"]\n"""
+    text += "title = '2024'\n[params]\ndescription='Da'\nsubtitle = \"\\U0001f600 ab\"\nexcerpt = 'Nein'\n+++\n# Hund\n"
+    document = read_document(text.encode(), "md", Options())
+    assert [(unit.text, unit.place) for unit in document.units] == [
+        *[("Der Hund", "line 2"), ('Er "bellt"', "line 4"), ("Da", "line 8"), ("Nein", "line 10"), ("Hund", "line 12")]
+    ]
+    answers = [Answer(answer) for answer in ("The dog's", 'He "barks"', "There", "Nein", "Dog")]
+    expected = text.replace("'Der Hund'", '"The dog\'s"').replace("Er \\", "He \\").replace("bellt", "barks")
+    assert document.join(answers).decode() == expected.replace("'Da'", "'There'").replace("# Hund", "# Dog")
 
 
 def test_lines_of_templates_stay_and_end_paragraphs() -> None:
