@@ -19,7 +19,7 @@ from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, ratios, run_script, spread
 from nmt.config import ModelConfig
 from nmt.fields import require
-from nmt.model.build import build_generative_model
+from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel
 from nmt.model.device import keep_freed_memory
 
@@ -71,7 +71,9 @@ def make(changes: dict[str, Any], args: argparse.Namespace) -> GenerativeModel:
         positions="rotary",
         **changes,
     )
-    return build_generative_model(config, VOCAB, VOCAB)
+    model = build_model(config, VOCAB, VOCAB)
+    assert isinstance(model, GenerativeModel)
+    return model
 
 
 @torch.inference_mode()
@@ -117,8 +119,8 @@ def row(
         "kind": kind,
         "family": args.family,
         "parameters": sum(p.numel() for p in models[kind].parameters()),
-        "cache_bytes": models[kind].cache_bytes()._asdict(),
-        "cache_ratio": models[kind].cache_bytes().target / models[first].cache_bytes().target,
+        "cache_bytes": models[kind].cache_bytes(),
+        "cache_ratio": models[kind].cache_bytes()["target"] / models[first].cache_bytes()["target"],
         "decoding": spread(decoding),
         "training": spread(training),
         "decoding_ratios": {first: ratios(decoding, plain_decoding)} if against else {},

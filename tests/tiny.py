@@ -8,7 +8,7 @@ import torch
 
 from nmt.config import ModelConfig, ObjectiveName, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.model.build import build_generative_model, build_model
+from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import Facts, ModelInfo, save_model
 
@@ -24,6 +24,13 @@ PAIRS = [
 
 def make_tokenizer(folder: Path, pairs: list[tuple[str, str]] = PAIRS, vocab_size: int = 360) -> Tokenizer:
     return train_tokenizer(pairs * 5, TokenizerConfig(vocab_size=vocab_size), folder, "de", "en")
+
+
+def build_generative_model(config: ModelConfig, src_vocab_size: int, tgt_vocab_size: int) -> GenerativeModel:
+    """As `build_model`, for a family that writes."""
+    model = build_model(config, src_vocab_size, tgt_vocab_size)
+    assert isinstance(model, GenerativeModel)
+    return model
 
 
 def make_model(tokenizer: Tokenizer, seed: int = 1, config: ModelConfig = TINY) -> GenerativeModel:

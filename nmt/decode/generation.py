@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import SearchConfig
 from nmt.decode.sampling import next_pieces, random_numbers
-from nmt.model.contract import PromptedModel
+from nmt.model.decoder_only import DecoderOnly
 from nmt.vocabulary import BOS, EOS
 
 
@@ -27,7 +27,7 @@ class Continuations:
     @torch.inference_mode()
     def __init__(
         self,
-        model: PromptedModel,
+        model: DecoderOnly,
         prompts: Sequence[Sequence[int]],
         limits: Sequence[int],
         options: SearchConfig,

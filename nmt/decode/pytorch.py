@@ -26,8 +26,8 @@ from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop
 from nmt.fields import require
+from nmt.model.build import with_precision
 from nmt.model.contract import Decoder, GenerativeModel, without_sources
-from nmt.model.precision import with_precision
 from nmt.vocabulary import BOS, EOS, PAD
 
 

@@ -20,7 +20,8 @@ from nmt.fields import require
 from nmt.interop.export import Export, Parity
 from nmt.interop.fast_tokenizer import CONTENT
 from nmt.interop.huggingface_layouts import Layout
-from nmt.model.contract import GenerativeModel, PromptedModel, without_sources
+from nmt.model.contract import GenerativeModel, without_sources
+from nmt.model.decoder_only import DecoderOnly
 from nmt.text.normalise import tidy
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES
 
@@ -138,7 +139,7 @@ def write_translations(export: Export, exported: TransformersModel, texts: list[
 def write_continuations(export: Export, exported: TransformersModel, texts: list[Ids], inputs: list[Ids]) -> Compared:
     """As `write_translations`, for a language model."""
     model = export.model
-    assert isinstance(model, PromptedModel)
+    assert isinstance(model, DecoderOnly)
     written = [list[int]() for _ in texts]
     batch = Continuations(model, texts, [MOST_PIECES] * len(texts), SearchConfig(samples=0))
     while batch.live:

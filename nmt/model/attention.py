@@ -9,7 +9,6 @@ Source: Vaswani et al. 2017, section 3.2; grouped queries: Ainslie et al. 2023; 
 2020, section 3, as RMSNorm over the width of a head.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -114,10 +113,6 @@ class Attention(nn.Module):
         if config.qk_norm:
             self.q_norm, self.k_norm = (RMSNorm(config.d_head, eps=1e-6) for _ in range(2))
 
-    def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
-        """As `Model.fused_matrices`."""
-        raise NotImplementedError
-
     def attend(
         self, q_BHTD: Tensor, k_BKSD: Tensor, v_BKSD: Tensor, mask: Mask, weights: list[Tensor] | None
     ) -> Tensor:
@@ -180,13 +175,10 @@ class SelfAttention(Attention):
         super().__init__(config)
         H, K, D = self.sizes
         self.qkv = Linear(config.d_model, (H + 2 * K) * D, bias=config.bias)
+        self.qkv.parts = H * D, K * D, K * D
         self.out = Linear(config.d_model, config.d_model, bias=config.bias)
         self.rotary = RotaryPositions(D) if config.positions == "rotary" else None
         self.as_computed = self.rotary is None and not self.qk_norm
-
-    def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
-        H, K, D = self.sizes
-        yield self.qkv.weight, [H * D, K * D, K * D]
 
     def forward(self, x_BTM: Tensor, mask: Mask, seen: Seen | None = None) -> Tensor:
         """The attended values (B, T, M). A tensor as mask is broadcastable to (B, H, T, T)."""
@@ -233,10 +225,8 @@ class CrossAttention(Attention):
         super().__init__(config)
         self.q = Linear(config.d_model, config.d_model, bias=config.bias)
         self.kv = Linear(config.d_model, 2 * config.kv_heads * config.d_head, bias=config.bias)
+        self.kv.parts = (config.kv_heads * config.d_head,) * 2
         self.out = Linear(config.d_model, config.d_model, bias=config.bias)
-
-    def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
-        yield self.kv.weight, [self.kv.out_features // 2] * 2
 
     def keys_values(self, states_BSM: Tensor) -> tuple[Tensor, Tensor]:
         """The encoder's output as keys and values, each (B, K, S, D)."""

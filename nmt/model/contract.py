@@ -8,17 +8,16 @@ of a batch, or pairs.
 import contextlib
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from nmt.config import ModelConfig
-from nmt.model.attention import Attention
 from nmt.model.blocks import Stack
 from nmt.model.cache import Cache, DecoderCache, SourceWeights
 from nmt.model.device import on_meta
-from nmt.model.layers import GATED, Dropout, FeedForward, apply
+from nmt.model.layers import Dropout, Linear, apply
 from nmt.model.positions import AddedPositions, Place, Table
 
 OUTPUT = ("output.weight", "output.bias")  # the parameters of the output layer; it may have no bias
@@ -161,11 +160,7 @@ class Model(nn.Module):
 
     def fused_matrices(self) -> Iterator[tuple[Tensor, list[int]]]:
         """The weights that hold several matrices, one above another, and the number of rows of each matrix."""
-        for module in self.modules():
-            if isinstance(module, Attention):
-                yield from module.fused_matrices()
-            elif isinstance(module, FeedForward) and module.activation in GATED:
-                yield module.up.weight, [module.down.in_features] * 2
+        yield from ((m.weight, [*m.parts]) for m in self.modules() if isinstance(m, Linear) and m.parts)
 
     @torch.no_grad()
     def initialise(self) -> None:
@@ -193,15 +188,6 @@ class Model(nn.Module):
 def make_embedding(n_pieces: int, width: int) -> nn.Embedding:
     """Embeddings of pieces."""
     return nn.Embedding(n_pieces, width, _weight=torch.empty(n_pieces, width) if on_meta() else None)
-
-
-class CacheBytes(NamedTuple):
-    """What decoding stores for a token, in bytes, in all layers together."""
-
-    target: int
-    """For each token of each hypothesis."""
-    source: int
-    """For each token of the source, once for all of its hypotheses."""
 
 
 class OutputDecoder(Decoder):
@@ -232,10 +218,6 @@ class GenerativeModel(Model, OutputDecoder):
         """Logits (B, T, V), float32, of the pieces after each target position t, which sees target ids 0 to t. Sources
         as in `start`; target ids int64, each sentence with its BOS."""
 
-    @abstractmethod
-    def cached_layers(self) -> tuple[int, int]:
-        """The number of layers whose keys and values a cache stores for target tokens, and for source tokens."""
-
     def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         assert isinstance(cache, DecoderCache)
         cache.grow(tokens_NW.size(1))
@@ -243,18 +225,12 @@ class GenerativeModel(Model, OutputDecoder):
         x_RM = self.tgt_positions.at(x_RM, cache.place)
         return apply(self.decoder_norm, self.decoder.step(x_RM, cache))
 
-    def cache_bytes(self) -> CacheBytes:
-        """The size of the cache: its keys and values have the type of the model's weights."""
+    def cache_bytes(self) -> dict[str, int]:
+        """What decoding stores in all layers together, in bytes of the type of the model's weights: for each `target`
+        token of each hypothesis, and for each `source` token, once for all of its hypotheses."""
         itemsize = next(self.parameters()).dtype.itemsize
         of_layer = 2 * self.config.kv_heads * self.config.d_head * itemsize  # keys and values
-        target, source = self.cached_layers()
-        return CacheBytes(target * of_layer, source * of_layer)
-
-
-class PromptedModel(GenerativeModel):
-    """A model that writes, and can also continue a prompt, without a source."""
-
-    @abstractmethod
-    def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
-        """As `start`, after any ids, which are read as they are, for separate rows. P may be 0. Each id sees the ids
-        before it. `real_BP`: True at real positions, which come first."""
+        target = source = len(self.decoder.order)
+        if self.config.family == "encoder-decoder":  # layers of one block have the same keys and values of the source
+            source = len(self.decoder)
+        return {"target": target * of_layer, "source": source * of_layer}

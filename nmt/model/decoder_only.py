@@ -16,7 +16,7 @@ from nmt.config import ModelConfig
 from nmt.model.attention import Seen, causal_mask, padding_mask
 from nmt.model.blocks import Block, Stack
 from nmt.model.cache import DecoderCache, Mask, SourceWeights
-from nmt.model.contract import PromptedModel, make_embedding
+from nmt.model.contract import GenerativeModel, make_embedding
 from nmt.model.device import move
 from nmt.model.layers import Linear, make_last_norm
 from nmt.model.positions import AddedPositions
@@ -37,7 +37,7 @@ def join(src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, longest: int) -> t
     return apart_BX.gather(1, from_BL), starts_B
 
 
-class DecoderOnly(PromptedModel):
+class DecoderOnly(GenerativeModel):
     """A model that reads the source as the beginning of the sequence that it continues.
 
     Attention over the source is bidirectional (`model.source_attention`), as in an encoder, or causal, as elsewhere.
@@ -111,6 +111,8 @@ class DecoderOnly(PromptedModel):
         return self.read_prefix(prefix_BP, real_BP, max_length, width, separate=separate, bidirectional=bidirectional)
 
     def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
+        """As `start`, after any ids, which are read as they are, for separate rows. P may be 0. Each id sees the ids
+        before it. `real_BP`: True at real positions, which come first."""
         return self.read_prefix(prefix_BP, real_BP, max_length, width, separate=True, bidirectional=False)
 
     def read_prefix(
@@ -129,9 +131,6 @@ class DecoderOnly(PromptedModel):
         none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix]
         mask_N11P = padding_mask(real_BP, x_BPM.float())
         return DecoderCache(none_2RK0D, max_length, 1, real_BP, prefix, mask_N11P)
-
-    def cached_layers(self) -> tuple[int, int]:
-        return len(self.decoder.order), len(self.decoder.order)
 
 
 def source_part(weights_NHTL: Tensor, src_mask_NS: Tensor) -> Tensor:

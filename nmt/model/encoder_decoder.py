@@ -75,11 +75,8 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         real_N, padded = tgt_mask_BT.flatten().nonzero().squeeze(1), not bool(src_mask_BS.all())
         batch = (src_BS, src_mask_BS, tgt_BT, real_N)
         src_BS, src_mask_BS, tgt_BT, real_N = (move(x, self.device) for x in batch)
-        return (
-            self.decode(tgt_BT, *self.encode(src_BS, src_mask_BS if padded else None))
-            .flatten(0, 1)
-            .index_select(0, real_N)
-        )
+        states_BTM = self.decode(tgt_BT, *self.encode(src_BS, src_mask_BS if padded else None))
+        return states_BTM.flatten(0, 1).index_select(0, real_N)
 
     def packed_states(self, src_BS: Tensor, src_place_BS: Tensor, tgt_BT: Tensor, tgt_place_BT: Tensor) -> Tensor:
         """The last hidden states (B, T, M) of rows in which several pairs follow one another. A place is the position
@@ -110,10 +107,6 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         target_2NKPD = [source.new_empty(2, n_sentences, K, 0, D) for source in source_2NKSD]
         mask_N11S = mask if isinstance(mask, Tensor) else None
         return DecoderCache(target_2NKPD, max_length, width, None, source_2NKSD, mask_N11S)
-
-    def cached_layers(self) -> tuple[int, int]:
-        # Layers of one block have the same keys and values of the source.
-        return len(self.decoder.order), len(self.decoder)
 
 
 class EncoderOnly(WithEncoder):

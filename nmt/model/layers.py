@@ -17,6 +17,7 @@ from torch.nn.functional import linear
 from nmt.config import ModelConfig
 
 GATED = ("swiglu", "geglu")  # Shazeer 2020
+ALIGNED, NEEDS_ALIGNED = 8, ("cuda",)  # numbers of columns, see `with_bias`
 GRAIN = 128  # products that need code for each shape have a multiple of so many rows
 TOLERANCE = 0.02  # for bfloat16: how far, as a share of p, the probability may be from p
 
@@ -36,12 +37,27 @@ def filled(x_NI: Tensor) -> Tensor:
 class Linear(nn.Linear):
     """A linear layer that computes in the type of its input."""
 
+    parts: tuple[int, ...] = ()
+    """The rows of each of the matrices that lie one above another in the weight; empty: it is one matrix."""
+
     def forward(self, x_XI: Tensor) -> Tensor:
         weight, bias = self.weight.to(x_XI.dtype), None if self.bias is None else self.bias.to(x_XI.dtype)
         if not needs_code(x_XI):
             return linear(x_XI, weight, bias)
         x_NI = x_XI.flatten(0, -2)
         return linear(filled(x_NI), weight, bias)[: len(x_NI)].view(*x_XI.shape[:-1], len(weight))
+
+
+def with_bias(states_NI: Tensor, output: nn.Linear) -> tuple[Tensor, Tensor]:
+    """States and a matrix whose product is the output: with a bias, each has one column more, of ones and the bias.
+
+    On a GPU, zeros fill the number of columns up to a multiple of 8: it multiplies such matrices nearly three times as
+    fast as others (H200, bf16, width 513 and 27,756 pieces)."""
+    if output.bias is None:
+        return states_NI, output.weight
+    zeros = -(states_NI.size(1) + 1) % ALIGNED if states_NI.device.type in NEEDS_ALIGNED else 0
+    states_NI = F.pad(F.pad(states_NI, (0, 1), value=1.0), (0, zeros))
+    return states_NI, F.pad(torch.cat([output.weight, output.bias[:, None]], dim=1), (0, zeros))
 
 
 class LayerNorm(nn.LayerNorm):
@@ -141,6 +157,7 @@ class FeedForward(nn.Module):
         self.activation = config.activation
         inner = config.d_ff * (2 if self.activation in GATED else 1)
         self.up = Linear(config.d_model, inner, bias=config.bias)
+        self.up.parts = (config.d_ff,) * 2 if self.activation in GATED else ()
         self.down = Linear(config.d_ff, config.d_model, bias=config.bias)
         self.dropout = Dropout(config.activation_dropout)
 

@@ -1,6 +1,6 @@
 """Low-rank adapters (LoRA): a trained matrix W stays as it is, and W + α / rank × B A is used, with learned A and B.
 
-Shapes: O outputs and I inputs of a linear layer, R rank.
+Shapes: X any leading sizes, O outputs and I inputs of a linear layer, R rank.
 Source: Hu et al. 2022, section 4.1.
 """
 
@@ -12,13 +12,13 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 from torch.nn.utils import parametrize
 
 from nmt.config import LoraConfig
 from nmt.model.attention import Attention
 from nmt.model.contract import Model
-from nmt.model.layers import FeedForward
-from nmt.model.linear import AdaptedLinear
+from nmt.model.layers import FeedForward, apply
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
@@ -51,6 +51,19 @@ class Adapter(nn.Module):
 def adapted(weight_OI: Tensor, a_RI: Tensor, b_OR: Tensor, scale: float) -> Tensor:
     """The weight with an adapter: always by the same products, so that all ways to add an adapter are equal."""
     return weight_OI + scale * (b_OR @ a_RI)
+
+
+class AdaptedLinear(nn.Module):
+    """A linear layer and an adapter of rank R beside it: W x + b + B (A x). Other models may have the same layer."""
+
+    def __init__(self, layer: nn.Module, a_RI: Tensor, b_OR: Tensor) -> None:
+        super().__init__()
+        self.layer = layer
+        like = layer.weight if isinstance(layer, nn.Linear) else torch.empty(0)
+        self.A, self.B = (nn.Parameter(factor.to(like), requires_grad=False) for factor in (a_RI, b_OR))
+
+    def forward(self, x_XI: Tensor) -> Tensor:
+        return torch.add(apply(self.layer, x_XI), linear(linear(x_XI, self.A), self.B))
 
 
 def with_adapter(model: AnyModel, factors: Mapping[str, tuple[Tensor, Tensor]]) -> AnyModel:

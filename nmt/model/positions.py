@@ -42,11 +42,6 @@ class Table(nn.Module):
         """The table, in which positions are the last but one dimension."""
         raise NotImplementedError
 
-    def make_table(self) -> None:
-        """Compute the table, also of a model that was made on the device "meta"."""
-        if self.grows:
-            self.table = self.rows(LENGTH)
-
     def reserve(self, end: int) -> None:
         """Make the table long enough for positions below `end`."""
         if self.grows and end > self.table.size(-2):

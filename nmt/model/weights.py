@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from nmt.model.positions import Table
+from nmt.model.positions import LENGTH, Table
 
 
 def set_weights(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
@@ -32,8 +32,8 @@ def fill(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:
     for module in model.modules():
         for name, parameter in module.named_parameters(recurse=False, remove_duplicate=False):
             setattr(module, name, weights[id(parameter)])
-        if isinstance(module, Table):
-            module.make_table()
+        if isinstance(module, Table) and module.grows:
+            module.table = module.rows(LENGTH)
 
 
 def require_fitting(model: nn.Module, tensors: Mapping[str, Tensor], origin: Path) -> None:

@@ -16,13 +16,12 @@ from torch.nn import functional as F
 from nmt.config import TrainingConfig
 from nmt.data.batches import AnyBatch, Batch, hide_pieces
 from nmt.data.packing import PackedBatch
-from nmt.model import linear
+from nmt.model import layers
 from nmt.model.cache import MASKED
 from nmt.model.contract import Model
 from nmt.model.device import Numerics, move
 from nmt.model.encoder_decoder import EncoderDecoder
-from nmt.model.layers import GRAIN, filled, needs_code
-from nmt.model.linear import ALIGNED, with_bias
+from nmt.model.layers import ALIGNED, GRAIN, filled, needs_code, with_bias
 from nmt.training.teacher import Lesson, Teacher
 
 # Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache. On a GPU, 134 million take a quarter of
@@ -139,7 +138,7 @@ class LinearCrossEntropy(torch.autograd.Function):
         wants_gradient, lesson = any(ctx.needs_input_grad), terms.lesson
         smoothed, nll, right = (states_PNM.new_zeros((), dtype=torch.float32) for _ in range(3))
         passes, vocab_size = states_PNM.size(0), weight_VM.size(0)
-        more = -vocab_size % ALIGNED if states_PNM.device.type in linear.NEEDS_ALIGNED else 0  # pieces that don't exist
+        more = -vocab_size % ALIGNED if states_PNM.device.type in layers.NEEDS_ALIGNED else 0  # pieces that don't exist
         weight_VM = F.pad(weight_VM, (0, 0, 0, more)) if more else weight_VM
         grad_states, grad_weight = torch.empty_like(states_PNM), torch.zeros_like(weight_VM)
         weight_VM = weight_VM.to(states_PNM.dtype)  # but the sum over chunks stays exact

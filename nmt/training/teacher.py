@@ -18,7 +18,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.model.contract import Model
 from nmt.model.device import Numerics
-from nmt.model.linear import with_bias
+from nmt.model.layers import with_bias
 from nmt.training.data import TrainingData
 from nmt.translation.model_folder import load_model, read_info, require_model
 

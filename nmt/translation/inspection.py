@@ -99,7 +99,7 @@ def inspect(path: Path) -> Report:
         parts=tuple(list_parts(model)),
         positions=positions,
         flops=flops_of(model, *positions),
-        cache_bytes=model.cache_bytes()._asdict() if isinstance(model, GenerativeModel) else None,
+        cache_bytes=model.cache_bytes() if isinstance(model, GenerativeModel) else None,
         settings=settings,
         changed={name: defaults[name] for name, value in settings.items() if value != defaults[name]},
         special_ids={piece: number for number, piece in enumerate(SPECIAL_PIECES)},

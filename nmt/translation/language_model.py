@@ -21,7 +21,7 @@ from nmt.decode.sampling import sample_parts
 from nmt.decode.stop import Stop
 from nmt.extras import typed
 from nmt.fields import read_value, require, texts_of
-from nmt.model.contract import PromptedModel
+from nmt.model.decoder_only import DecoderOnly
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
@@ -100,7 +100,7 @@ class LanguageModel:
 
     def __init__(
         self,
-        model: PromptedModel,
+        model: DecoderOnly,
         tokenizer: Tokenizer,
         search: SearchConfig | None = None,
         precision: DecodingPrecision = "fp32",
@@ -130,14 +130,14 @@ class LanguageModel:
         problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
         hint = f"; translate with {typed('translate')}" if info.objective == "translation" else ""
         require(info.objective == "lm", problem + hint)
-        assert isinstance(model, PromptedModel)
+        assert isinstance(model, DecoderOnly)
         stored = replace(info.search, samples=max(1, info.search.samples), n_best=1)
         return cls(model, tokenizer, search or stored, precision)
 
     @property
-    def model(self) -> PromptedModel:
+    def model(self) -> DecoderOnly:
         model = self.engine.models[0]
-        assert isinstance(model, PromptedModel)
+        assert isinstance(model, DecoderOnly)
         return model
 
     @property

@@ -14,16 +14,16 @@ from pathlib import Path
 import torch
 
 from nmt.config import Config, DecodingPrecision
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.copies.false_pairs import FALSE, TRUE, as_read
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.parallel import halve_if_too_large
 from nmt.decode.stop import Stop
 from nmt.fields import require
+from nmt.model.build import with_precision
 from nmt.model.contract import Model
 from nmt.model.device import choose_device
 from nmt.model.layers import apply
-from nmt.model.precision import with_precision
 from nmt.reading.request import Lists, Translation
 from nmt.text.markup import Mode, is_markup, visible
 from nmt.text.normalise import tidy

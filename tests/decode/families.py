@@ -8,9 +8,9 @@ from torch import Tensor
 
 from nmt.config import ModelConfig
 from nmt.decode.pytorch import pad
-from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import EOS
+from tests.tiny import build_generative_model
 
 FAMILIES: dict[str, dict[str, Any]] = {
     "encoder-decoder": {"family": "encoder-decoder"},

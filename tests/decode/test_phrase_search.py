@@ -12,8 +12,8 @@ from nmt.decode.beam import force_score, search
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
 from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces
+from nmt.model.build import with_precision
 from nmt.model.contract import GenerativeModel
-from nmt.model.precision import with_precision
 from nmt.vocabulary import EOS
 from tests.decode.families import batch
 from tests.decode.families import random_model as larger_model

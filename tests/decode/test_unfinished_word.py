@@ -12,7 +12,7 @@ from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import CompiledConstraints
 from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces, UnfinishedWord
-from nmt.model.precision import with_precision
+from nmt.model.build import with_precision
 from tests.decode.families import batch
 from tests.decode.test_phrase_search import PIECES, SURFACES, occurs, random_model, text
 

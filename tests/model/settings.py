@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from nmt.config import ModelConfig
-from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
+from tests.tiny import build_generative_model
 
 VOCAB = 23
 OPTIONS: dict[str, tuple[Any, ...]] = {

@@ -10,9 +10,9 @@ from torch.nn import functional as F
 
 from nmt.config import DecodingPrecision, ModelConfig
 from nmt.model import layers
-from nmt.model.build import build_generative_model
+from nmt.model.build import with_precision
 from nmt.model.contract import GenerativeModel
-from nmt.model.precision import with_precision
+from tests.tiny import build_generative_model
 
 WIDE = ModelConfig(d_model=64, n_heads=4, encoder_layers=2, decoder_layers=2, d_ff=128)
 

@@ -12,8 +12,7 @@ import torch
 from starlette.testclient import TestClient
 
 from nmt.config import LoraConfig, SearchConfig
-from nmt.model.linear import AdaptedLinear
-from nmt.model.lora import adapters, add_adapters
+from nmt.model.lora import AdaptedLinear, adapters, add_adapters
 from nmt.reading.request import Constraints, Request, Term
 from nmt.server.apis.native.answers import FLAG_TEXTS
 from nmt.server.app import make_app

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nmt.config import Config, ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, hide_pieces, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.model.build import build_generative_model, build_model
+from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
 from nmt.training.distributed import Processes
 from nmt.training.finetuning import freeze, start_from
@@ -20,6 +20,7 @@ from nmt.training.optim import make_optimizer
 from nmt.training.run import Run
 from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
+from tests.tiny import build_generative_model
 
 PAIRS = [
     (f"der {adjective} {noun}", f"the {word} {thing}")

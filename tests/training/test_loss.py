@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from nmt.data.batches import make_batch
-from nmt.model.linear import with_bias
+from nmt.model.layers import with_bias
 from nmt.training import loss as module
 from nmt.training.data import TrainingData
 from nmt.training.loss import Learner, Loss, Terms, cross_entropy

@@ -42,7 +42,7 @@ def test_packed_pairs_have_the_loss_and_the_gradient_of_padded_ones(
     data: TrainingData, chosen: dict[str, Any], compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever shares a row: no pair sees another, and padding counts nothing. `compiled`: as the compiler sees it."""
-    monkeypatch.setattr("nmt.model.linear.NEEDS_ALIGNED", ("cpu",))
+    monkeypatch.setattr("nmt.model.layers.NEEDS_ALIGNED", ("cpu",))
     torch.manual_seed(1)
     vocab = data.tokenizer.src_vocab_size
     model = build_model(replace(NO_DROPOUT, **chosen), vocab, vocab)

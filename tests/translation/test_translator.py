@@ -20,7 +20,6 @@ from nmt.data.tokenizer.languages import Languages
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
 from nmt.extras import typed
-from nmt.model.build import build_generative_model
 from nmt.model.contract import GenerativeModel
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.items import NO_USER_ITEMS
@@ -29,7 +28,7 @@ from nmt.text.words import Words
 from nmt.translation.call import PORTION, portions
 from nmt.translation.model_folder import Facts
 from nmt.translation.translator import Translator, find_model
-from tests.tiny import PAIRS, SHORT, TINY
+from tests.tiny import PAIRS, SHORT, TINY, build_generative_model
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
 
