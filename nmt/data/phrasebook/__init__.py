@@ -9,10 +9,11 @@ explains its columns: nouns, adjectives, verbs, lists (names, times …), action
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from random import Random
 
+from nmt.data.phrasebook.lexicon import Pair
 from nmt.data.phrasebook.patterns import PATTERNS, Sentence
 from nmt.data.phrasebook.splits import WordPair, choose_pairs, sayable, two_splits, word_pairs
 
@@ -25,21 +26,12 @@ SPARE = 1.6
 
 @dataclass(frozen=True)
 class Phrasebook:
-    """The three splits, each a list of (German, English) pairs."""
+    """The three splits, each a list of (German, English) pairs, and the pairs of words kept out of training."""
 
-    train: list[tuple[str, str]]
-    val: list[tuple[str, str]]
-    test: list[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The same splits with what each sentence is made of, and the pairs of words kept out of training."""
-
-    train: list[Sentence]
-    val: list[Sentence]
-    test: list[Sentence]
-    held_out: frozenset[WordPair]
+    train: list[Pair]
+    val: list[Pair]
+    test: list[Pair]
+    held_out: frozenset[WordPair] = field(repr=False)
 
 
 def phrasebook(seed: int = 1, train_pairs: int = 40_000, held_out_pairs: int = 1_000) -> Phrasebook:
@@ -53,15 +45,6 @@ def phrasebook(seed: int = 1, train_pairs: int = 40_000, held_out_pairs: int = 1
     Raises:
         ValueError: if a size is negative, or more is asked for than the grammar gives.
     """
-    drawn = draw(seed, train_pairs, held_out_pairs)
-    train, val, test = (
-        [(sentence.german, sentence.english) for sentence in split] for split in (drawn.train, drawn.val, drawn.test)
-    )
-    return Phrasebook(train, val, test)
-
-
-def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
-    """As `phrasebook`, but with the held-out pairs of words."""
     if min(train_pairs, held_out_pairs) < 0:
         raise ValueError(f"train_pairs is {train_pairs} and held_out_pairs {held_out_pairs}: neither can be negative")
     spare = int(2 * SPARE * held_out_pairs) + 1000
@@ -83,7 +66,8 @@ def draw(seed: int, train_pairs: int, held_out_pairs: int) -> Drawn:
             f"{held_out_pairs:,} pairs each for val and test are asked for, but with the words of {len(train):,} "
             f"training pairs only {len(known):,} can be said: ask for fewer held_out_pairs or more train_pairs"
         )
-    return Drawn(train, val, test, held_out)
+    made = [[(sentence.german, sentence.english) for sentence in split] for split in (train, val, test)]
+    return Phrasebook(made[0], made[1], made[2], held_out)
 
 
 def distinct_sentences(rng: Random, count: int) -> Iterator[Sentence]:

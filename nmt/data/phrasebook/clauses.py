@@ -46,10 +46,6 @@ class Modal:
     german: str
     english: str
 
-    @property
-    def is_auxiliary(self) -> bool:
-        return self.english in ("can", "could", "should", "may")
-
 
 # Adverbs that stand where "nicht" stands, after definite objects; others stand with the times, before them.
 LATE_ADVERBS = frozenset({"schon", "nie", "noch nie", "noch", "nicht gern", "lieber", "schon einmal"})
@@ -155,10 +151,6 @@ def statement(clause: Clause) -> str:
     return spoken(clause.subject.english, auxiliary, before_verb(clause), verb, *after_verb(clause))
 
 
-def untimed_statement(clause: Clause) -> str:
-    return statement(without_time(clause))
-
-
 def question(clause: Clause) -> str:
     """The clause as an English question, with do-support where it is needed."""
     auxiliary, verb = english_verb(clause, asks=True)
@@ -178,7 +170,7 @@ def infinitive(clause: Clause) -> str:
 
 def gerund(clause: Clause) -> str:
     """The English verb phrase in -ing: "getting up early"."""
-    return spoken(before_verb(clause), english.ing(clause.action.english), *after_verb(clause))
+    return spoken(before_verb(clause), english.inflected(clause.action.english, "ing"), *after_verb(clause))
 
 
 def spoken(*words: str) -> str:
@@ -251,7 +243,7 @@ def english_auxiliary(clause: Clause, needs_auxiliary: bool) -> tuple[str, str]:
     """The English auxiliary, if there is one, and the rest of the verb."""
     agreement, tense, verb = clause.subject.agreement, clause.tense.english, clause.action.english
     if clause.modal:
-        if clause.modal.is_auxiliary:
+        if clause.modal.english in ("can", "could", "should", "may"):
             past = {"can": "could"}.get(clause.modal.english, "")
             return past if tense == "past" else clause.modal.english, verb
         verb = f"{clause.modal.english} {verb}"
@@ -259,19 +251,19 @@ def english_auxiliary(clause: Clause, needs_auxiliary: bool) -> tuple[str, str]:
     if head == "would" or tense == "will":
         return ("would", rest) if head == "would" else ("will", verb)
     if tense == "past perfect":
-        return "had", english.past_participle(verb)
+        return "had", english.inflected(verb, "participle")
     if tense.startswith("perfect"):
-        done = english.past_participle(verb) if tense == "perfect" else f"been {english.ing(verb)}"
+        done = english.inflected(verb, "participle") if tense == "perfect" else f"been {english.inflected(verb, 'ing')}"
         return "has" if agreement == "he" else "have", done
     if tense == "progressive":
-        return english.be(agreement), english.ing(verb)
+        return english.be(agreement), english.inflected(verb, "ing")
     if head == "be":
         return english.be(agreement, tense == "past"), rest
     if needs_auxiliary:
         return "did" if tense == "past" else "does" if agreement == "he" else "do", verb
     if tense == "past":
-        return "", english.past(verb)
-    return "", english.third_person(verb) if agreement == "he" else verb
+        return "", english.inflected(verb, "past")
+    return "", english.inflected(verb, "third") if agreement == "he" else verb
 
 
 def before_verb(clause: Clause) -> str:

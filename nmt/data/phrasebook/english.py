@@ -3,6 +3,7 @@
 In flow dictionary forms ("drink", "child", "old"), out flow the forms of a sentence ("drank", "children", "older").
 """
 
+import re
 from typing import Literal
 
 Agreement = Literal["I", "he", "they"]
@@ -21,8 +22,12 @@ steal stole stolen; swim swam swum; take took taken; teach taught taught; tell t
 understand understood understood; wake woke woken; wear wore worn; win won won; write wrote written
 """
 VERB_FORMS = [forms.split() for forms in IRREGULAR_VERBS.split(";")]
-PAST = {verb: past for verb, past, _ in VERB_FORMS}
-PARTICIPLES = {verb: participle for verb, _, participle in VERB_FORMS}
+FORMS = {  # of verbs: irregular ones, and the suffix of others
+    "third": ({"be": "is", "have": "has", "do": "does", "go": "goes"}, "s"),
+    "past": ({verb: past for verb, past, _ in VERB_FORMS}, "ed"),
+    "participle": ({verb: participle for verb, _, participle in VERB_FORMS}, "ed"),
+    "ing": ({"be": "being", "see": "seeing", "lie": "lying"}, "ing"),
+}
 DOUBLING = "begin chat cut forget get hop jog plan put run set shop sit skip stop swim win travel cancel"
 IRREGULAR_PLURALS = """
 child children; foot feet; knife knives; loaf loaves; man men; mouse mice; potato potatoes; scarf scarves; sheep sheep;
@@ -50,27 +55,11 @@ ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", 
 ORDINALS["twelve"] = "twelfth"
 
 
-def on_first_word(phrase: str, form: dict[str, str], rule: str) -> str:
+def inflected(verb: str, form: Literal["third", "past", "participle", "ing"]) -> str:
     """Inflects the head of a verb phrase: "get up" → "got up"."""
-    head, _, rest = phrase.partition(" ")
-    inflected = form.get(head) or suffixed(head, rule)
-    return f"{inflected} {rest}" if rest else inflected
-
-
-def third_person(verb: str) -> str:
-    return on_first_word(verb, {"be": "is", "have": "has", "do": "does", "go": "goes"}, "s")
-
-
-def past(verb: str) -> str:
-    return on_first_word(verb, PAST, "ed")
-
-
-def past_participle(verb: str) -> str:
-    return on_first_word(verb, PARTICIPLES, "ed")
-
-
-def ing(verb: str) -> str:
-    return on_first_word(verb, {"be": "being", "see": "seeing", "lie": "lying"}, "ing")
+    irregular, suffix = FORMS[form]
+    head, space, rest = verb.partition(" ")
+    return (irregular.get(head) or suffixed(head, suffix)) + space + rest
 
 
 def plural(noun: str) -> str:
@@ -88,16 +77,11 @@ def with_article(words: str) -> str:
     return f"an {words}" if vowel_sound or words.lower().startswith(SILENT_H) else f"a {words}"
 
 
-def comparative(adjective: str) -> str:
-    if adjective in COMPARISON:
-        return COMPARISON[adjective][0]
-    return suffixed(adjective, "er") if is_short(adjective) else f"more {adjective}"
-
-
-def superlative(adjective: str) -> str:
-    if adjective in COMPARISON:
-        return COMPARISON[adjective][1]
-    return suffixed(adjective, "est") if is_short(adjective) else f"most {adjective}"
+def comparison(adjective: str) -> tuple[str, str]:
+    """Comparative and superlative."""
+    regular = suffixed(adjective, "er"), suffixed(adjective, "est")
+    regular = regular if is_short(adjective) else (f"more {adjective}", f"most {adjective}")
+    return COMPARISON.get(adjective, regular)
 
 
 def possessive(owner: str, plural: bool) -> str:
@@ -157,11 +141,6 @@ def closed_syllable(word: str) -> bool:
 
 def is_short(adjective: str) -> bool:
     """True of adjectives that take -er and -est: one syllable, or two with a final -y."""
-    syllables = sum(
-        1
-        for place, letter in enumerate(adjective)
-        if letter in "aeiouy" and (place == 0 or adjective[place - 1] not in "aeiouy")
-    )
     silent_e = adjective.endswith("e") and not adjective.endswith("le")
-    syllables -= silent_e
+    syllables = len(re.findall("[aeiouy]+", adjective)) - silent_e
     return syllables <= 1 or (syllables == 2 and adjective.endswith("y"))

@@ -154,7 +154,8 @@ class Verb:
     def present(self) -> tuple[str, str, str, str, str, str]:
         """The finite forms for ich, du, er, wir, ihr, sie, without the prefix."""
         first = self.stem[:-2] + "le" if self.infinitive.endswith("eln") else self.stem + "e"
-        return first, self.second_singular(), self.third, self.infinitive, self.second_plural(), self.infinitive
+        second_plural = self.stem + ("et" if self.needs_e() else "t")
+        return first, self.second_singular(), self.third, self.infinitive, second_plural, self.infinitive
 
     def imperative(self) -> str:
         """The command to one friend: "lies", "komm", "warte"."""
@@ -167,9 +168,6 @@ class Verb:
         if self.stem.endswith("t") and not self.third.endswith("et"):
             return self.third + "st"
         return base + ("t" if base.endswith(("s", "ß", "z", "x")) else "st")
-
-    def second_plural(self) -> str:
-        return self.stem + ("et" if self.needs_e() else "t")
 
     def needs_e(self) -> bool:
         """True where a stem in -t, -d or consonant + n (öffnen) needs an e before the ending."""

@@ -76,8 +76,7 @@ def adjective(words: str, meaning: str, classes: str = "") -> Adjective:
     """Read ("schön", "beautiful"), or ("alt älter ältest", "old") where the degrees are irregular."""
     positive, *degrees = words.split()
     higher, highest = degrees or [german.comparative(positive), german.superlative(positive)]
-    meanings = (meaning, english.comparative(meaning), english.superlative(meaning))
-    return Adjective((positive, higher, highest), meanings, frozenset(classes.split()))
+    return Adjective((positive, higher, highest), (meaning, *english.comparison(meaning)), frozenset(classes.split()))
 
 
 def action(words: str, meaning: str) -> Action:

@@ -26,7 +26,8 @@ GERMAN_FORMS: ClauseForms = {"main": clauses.main, "inverted": clauses.inverted,
 GERMAN_FORMS |= {"zu": clauses.zu_infinitive, "bare": clauses.bare_infinitive, "order": clauses.command}
 GERMAN_FORMS |= {"rest": clauses.continued}
 ENGLISH_FORMS: ClauseForms = {"main": clauses.statement, "ask": clauses.question, "to": clauses.infinitive}
-ENGLISH_FORMS |= {"ing": clauses.gerund, "rest": clauses.continued_statement, "untimed": clauses.untimed_statement}
+ENGLISH_FORMS |= {"ing": clauses.gerund, "rest": clauses.continued_statement}
+ENGLISH_FORMS["untimed"] = lambda clause: clauses.statement(clauses.without_time(clause))
 SLOT = re.compile(r"\{(\w+)(\+{0,2})(?::([^}/]*))?(?:/(\w+))?\}")
 CHOICE = re.compile(r"\(([^()]*\|[^()]*)\)")
 HOURS = tuple((german.number(hour) if hour > 1 else "eins", english.number(hour)) for hour in range(1, 13))
@@ -255,7 +256,7 @@ def agreeing(subject: Phrase | Clause, verb_name: str, language: int) -> str:
         return german.present(infinitive, phrase.person)
     if verb_name in ("be", "was"):
         return english.be(phrase.agreement, verb_name == "was")
-    return english.third_person(verb_name) if phrase.agreement == "he" else verb_name
+    return english.inflected(verb_name, "third") if phrase.agreement == "he" else verb_name
 
 
 def number(value: int, options: list[str], language: int) -> str:

@@ -6,9 +6,10 @@ In flows a random generator, out flow `Phrase` objects: a boy has parents but no
 from collections.abc import Callable
 from functools import cache
 from random import Random
-from typing import Literal
+from typing import Literal, cast
 
 from nmt.data.phrasebook import phrases
+from nmt.data.phrasebook.german import Forms
 from nmt.data.phrasebook.lexicon import LISTS, Noun, nouns
 from nmt.data.phrasebook.phrases import ER, MY, OUR, PRONOUNS, SIE, THE, YOU_DU, YOU_IHR, YOU_SIE, Determiner, Phrase
 
@@ -106,13 +107,16 @@ def named(rng: Random, age: Age = "anyone") -> Phrase:
 
 
 def two_names(rng: Random, age: Age = "anyone") -> Phrase:
-    first, second = rng.sample(NAMES, 2)
-    return pair_of_names(first, second)
+    return pair_of_names(*rng.sample(NAMES, 2))
 
 
 @cache
 def pair_of_names(first: tuple[str, bool], second: tuple[str, bool]) -> Phrase:
-    return phrases.joined((phrases.name_phrase(*first), phrases.name_phrase(*second)))
+    """Two names with "und" between them: one plural subject or object."""
+    one, other = phrases.name_phrase(*first), phrases.name_phrase(*second)
+    cases = (" und ".join(names) for names in zip(one.german, other.german, strict=True))
+    text = f"{one.english} and {other.english}"
+    return Phrase(cast(Forms, (*cases,)), text, SIE, "p", text, "they", possessor=phrases.THEIR)
 
 
 def surnamed(rng: Random, age: Age = "anyone") -> Phrase:

@@ -3,9 +3,9 @@
 In flow words of the lexicon, out flow `Phrase` objects that know their German cases, their agreement and their pronoun.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import cast
 
 from nmt.data.phrasebook import english, german
 from nmt.data.phrasebook.english import Agreement
@@ -24,9 +24,6 @@ class Determiner:
     declension: Declension
     english: str
     english_plural: str = ""
-
-    def in_english(self, plural: bool) -> str:
-        return self.english_plural or self.english if plural else self.english
 
 
 THE = Determiner("der", "der", "the")
@@ -90,24 +87,21 @@ def noun_phrase(determiner: Determiner, noun: Noun, attribute: Pair = ("", ""), 
     """Decline determiner, attribute and noun together. The attribute has no ending yet: "alt", "älter", "sehr alt"."""
     plural = plural or noun.gender == "p"
     gender: Gender = "p" if plural else noun.gender
-    forms = noun.forms(plural)
-    cases = tuple(declined(determiner, attribute[0], forms[case], case, gender) for case in range(4))
+    cases = (declined(determiner, attribute[0], form, case, gender) for case, form in enumerate(noun.forms(plural)))
     english_plural = plural or noun.pair
     name = noun.english_plural if plural else noun.english
     text = with_determiner(determiner, f"{attribute[1]} {name}".strip(), english_plural, noun.pair)
     agreement: Agreement = "they" if english_plural else "he"
     person, possessor = (SIE if plural else ER), POSSESSORS[gender]
-    return Phrase(four_cases(cases), text, person, gender, text, agreement, noun.german, possessor=possessor)
+    return Phrase(cast(Forms, (*cases,)), text, person, gender, text, agreement, noun.german, possessor=possessor)
 
 
 @cache
 def numeral(value: int) -> Determiner:
     """A number before a noun: "zwei" (Äpfel), "ein" (Apfel)."""
-    return (
-        Determiner("ein", "ein", "one")
-        if value == 1
-        else Determiner(german.number(value), "none", english.number(value))
-    )
+    if value == 1:
+        return Determiner("ein", "ein", "one")
+    return Determiner(german.number(value), "none", english.number(value))
 
 
 @cache
@@ -131,22 +125,6 @@ def pronoun_for(phrase: Phrase, is_person: bool = True) -> Phrase:
     return pronoun if is_person else replace(pronoun, english="it", english_object="it")
 
 
-def joined(parts: Sequence[Phrase]) -> Phrase:
-    """Two phrases with "und" between them: one plural subject or object."""
-    first, second = parts
-    cases = four_cases(tuple(f"{first.german[case]} und {second.german[case]}" for case in range(4)))
-    person = WIR if ICH in (first.person, second.person) else SIE
-    possessor = OUR if person == WIR else THEIR
-    text = f"{first.english} and {second.english}"
-    obj = f"{first.english_object} and {second.english_object}"
-    return Phrase(cases, text, person, "p", obj, "they", possessor=possessor)
-
-
-def four_cases(cases: tuple[str, ...]) -> Forms:
-    nominative, accusative, dative, genitive = cases
-    return nominative, accusative, dative, genitive
-
-
 def declined(determiner: Determiner, attribute: str, noun: str, case: int, gender: Gender) -> str:
     parts = [german.determiner(determiner.german, determiner.declension, case, gender)]
     if attribute:
@@ -159,5 +137,5 @@ def with_determiner(determiner: Determiner, words: str, plural: bool, pair: bool
         return f"a pair of {words}"
     if determiner is A or (determiner is NO and not plural):
         return english.with_article(words)
-    article = determiner.in_english(plural)
+    article = (plural and determiner.english_plural) or determiner.english
     return f"{article} {words}" if article else words
