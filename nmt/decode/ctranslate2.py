@@ -224,10 +224,7 @@ class CTranslate2Engine:
             for r in results
         ]
 
-    def rest(
-        self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
-    ) -> list[list[Hypothesis]]:
-        return self.search(sources, options, starts, stop)
+    rest = search
 
     def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
         raise ValueError(UNKNOWN)

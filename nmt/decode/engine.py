@@ -70,7 +70,7 @@ class Engine(Limited, Protocol):
         """
 
     def rest(
-        self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
+        self, sources: Sequence[Ids], options: SearchConfig, starts: AllConstraints, stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
         """As `search`, of the best translation of each source that begins with the `prefix` of its constraints, which
         has what is asked for. CTranslate2 ranks such translations by what follows the prefix."""

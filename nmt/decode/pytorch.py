@@ -160,7 +160,7 @@ class TorchEngine:
         return beams.hypotheses()
 
     def rest(
-        self, sources: Sequence[Ids], starts: AllConstraints, options: SearchConfig, stop: Stop | None = None
+        self, sources: Sequence[Ids], options: SearchConfig, starts: AllConstraints, stop: Stop | None = None
     ) -> list[list[Hypothesis]]:
         if self.plain and self.plain.is_plain(sources, options, starts):
             return self.plain.search(sources, options, starts, stop)

@@ -112,7 +112,7 @@ class SpanSearch:
         search, room = narrower(search), self.engine.longest_target
 
         def rest(begun: list[tuple[Draft, CompiledConstraints]]) -> list[list[Hypothesis]]:
-            return self.engine.rest([draft.source for draft, _ in begun], [start for _, start in begun], search, stop)
+            return self.engine.rest([draft.source for draft, _ in begun], search, [start for _, start in begun], stop)
 
         if not (going := self.with_places(drafts)):
             return
