@@ -10,11 +10,9 @@ import re
 import struct
 import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.files import write_json
 from nmt.text.characters import AFTER_DIGIT, JOINERS, SIMILAR, USES_JOINERS, WORDY, Characters
 from nmt.text.characters import INVISIBLE as UNSEEN
 from nmt.text.normalise import REPLACEMENTS
@@ -72,11 +70,6 @@ def read_pieces(proto: bytes) -> tuple[list[Piece], bool]:
         elif number == 2:  # the settings of its training
             is_bpe = dict(read_proto(value)).get(3) == BPE
     return pieces, is_bpe
-
-
-def write_fast_tokenizer(folder: Path, tokenizer: Tokenizer, template: str) -> None:
-    """Write tokenizer.json."""
-    write_json(folder / "tokenizer.json", tokenizer_json(tokenizer, template))
 
 
 def tokenizer_json(tokenizer: Tokenizer, template: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import contextlib
 import re
 from pathlib import Path
 
+from nmt.data.corpora.hub import first_line
 from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.foreign import PICKLED, PICKLED_INDEX, SAFE, SAFE_INDEX, SETTINGS, weight_files
@@ -67,7 +68,3 @@ def needed(names: set[str]) -> list[str]:
         if whole in names or index in names:
             return [*FILES, whole] if whole in names else [*FILES, index, SHARDS[whole]]
     return []
-
-
-def first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

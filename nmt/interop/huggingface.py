@@ -17,7 +17,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.files import write_json
 from nmt.interop.export import About, Export, Parity, lost_settings
-from nmt.interop.fast_tokenizer import CONTENT, read_pieces, write_fast_tokenizer
+from nmt.interop.fast_tokenizer import CONTENT, read_pieces, tokenizer_json
 from nmt.interop.huggingface_check import compare
 from nmt.interop.huggingface_layouts import SHARED, Layout, choose_layout, config_json
 from nmt.translation.model_folder import ModelInfo
@@ -82,7 +82,7 @@ def write_tokenizer(export: Export, layout: Layout, folder: Path) -> None:
     longest = layout.settings(export.model.config)["max_position_embeddings"]
     common = {**names, "clean_up_tokenization_spaces": False, "model_max_length": longest}
     if tokenizer.joint and not tokenizer.mapped:
-        write_fast_tokenizer(folder, tokenizer, TEMPLATES[layout.family, objective])
+        write_json(folder / "tokenizer.json", tokenizer_json(tokenizer, TEMPLATES[layout.family, objective]))
         common |= {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": SPECIAL_PIECES[BOS]}
         common |= {"split_special_tokens": True}  # a literal </s> in a text is text
         common |= {"padding_side": "left"} if layout.family == "decoder-only" else {}

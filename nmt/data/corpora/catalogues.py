@@ -21,10 +21,12 @@ FUZZY = "fuzzy"  # a cause in ledgers: a translation that somebody should look a
 
 Message = tuple[str, str, bool]
 """Text, translation, and whether the translation is fuzzy."""
+Catalogue = tuple[str, Iterator[Message]]
+"""The language of the translations (empty if it isn't named) and the messages."""
 
 
-def po_messages(path: Path) -> tuple[str, Iterator[Message]]:
-    """The language of the translations (empty if it isn't named) and the messages; ValueError if it is no PO file."""
+def po_messages(path: Path) -> Catalogue:
+    """ValueError if it is no PO file."""
     with require_whole_gzip(path), open_compressed(path) as file:
         data = file.read()
     try:
@@ -48,7 +50,7 @@ def forms(entry: Entry) -> Iterator[Message]:
         yield texts["msgid_plural"], texts.get("msgstr[1]", ""), entry.is_fuzzy
 
 
-def mo_messages(path: Path) -> tuple[str, Iterator[Message]]:
+def mo_messages(path: Path) -> Catalogue:
     """As `po_messages`, of a compiled catalogue."""
     try:
         with require_whole_gzip(path), open_compressed(path) as file:

@@ -5,13 +5,15 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from itertools import permutations, zip_longest
 from pathlib import Path
+from typing import Literal
 
 from nmt.config import DataConfig
-from nmt.data.cleaning import Ledger
+from nmt.data.cleaning.cleaner import Ledger
 from nmt.data.corpora.bilingual_xml import entries_of, in_languages
-from nmt.data.corpora.catalogues import FUZZY, are_swapped, mo_messages, po_messages
+from nmt.data.corpora.catalogues import FUZZY, Catalogue, are_swapped, mo_messages, po_messages
 from nmt.data.corpora.columns import bare, find_columns, quoted_by_spreadsheet, unquoted
 from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble
 from nmt.data.corpora.tables import parquet_tables, read_tables
@@ -238,22 +240,16 @@ def read_jsonl(path: Path, split: Split) -> None:
     require(is_named or not keys, f"{path}: {named}: name the keys of the texts by their languages")
 
 
-def kind_of(path: Path) -> str:
-    """The ending of a file with rows."""
-    found = ROWS.search(path.name)
-    return found[1].lower() if found else ""
-
-
-def read_entries(path: Path, split: Split) -> None:
+def read_entries(path: Path, split: Split, kind: Literal["TMX", "XLIFF"] = "XLIFF") -> None:
     """Read the entries of a translation memory, or the units of XLIFF; their numbers are those of the file."""
-    for number, entry in enumerate(entries_of(path, "TMX" if kind_of(path) == "tmx" else "XLIFF"), start=1):
+    for number, entry in enumerate(entries_of(path, kind), start=1):
         split.add(in_languages(entry, split.config.languages), number)
 
 
-def read_catalogue(path: Path, split: Split) -> None:
-    """Read the messages of a program and their translations."""
+def read_catalogue(path: Path, split: Split, read: Callable[[Path], Catalogue] = po_messages) -> None:
+    """Read the messages of a program and their translations, with this reader."""
     config = split.config
-    language, messages = (mo_messages if kind_of(path) == "mo" else po_messages)(path)
+    language, messages = read(path)
     swapped = are_swapped(path, language, config.source, config.target)
     for number, (text, translation, is_fuzzy) in enumerate(messages, start=1):
         pair = (translation, text) if swapped else (text, translation)
@@ -267,12 +263,12 @@ def read_catalogue(path: Path, split: Split) -> None:
 READERS: dict[str, Callable[[Path, Split], None]] = {
     "tsv": read_tsv,
     "jsonl": read_jsonl,
-    "tmx": read_entries,
+    "tmx": partial(read_entries, kind="TMX"),
     "xliff": read_entries,
     "xlf": read_entries,
     "parquet": lambda path, split: read_tables(parquet_tables(path, split.config), split, str(path)),
     "po": read_catalogue,
-    "mo": read_catalogue,
+    "mo": partial(read_catalogue, read=mo_messages),
 }
 
 
