@@ -24,7 +24,7 @@ import torch
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, rounded, run_script
 from nmt.config import SearchConfig
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.store.prepared import Prepared
 from nmt.train import main as train_command
 from nmt.translation.pair_scorer import PairScorer

@@ -23,7 +23,7 @@ from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, run_script
 from benchmarks.text_kinds import Case, Kind, Sentence, lexicon, make_kinds, sentence_of
 from nmt.config import DataConfig
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.corpora import load_corpus
 from nmt.fields import require
 from nmt.translation.model_folder import read_info, require_model

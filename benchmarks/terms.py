@@ -3,7 +3,7 @@
     python -m benchmarks.terms --model runs/plain --corpus multi30k
 
 The lines are the val text. For each one a word of the source is chosen whose translation in the reference is known by
-word alignment (`nmt.data.copies.word_links`, learned on the training text); this word is its term. `other` terms are
+word alignment (`nmt.data.copies.placeholders`, learned on the training text); this word is its term. `other` terms are
 another form of it (`Forms`), as a glossary has them: a reference has "dogs", the term is "dog".
 
 A term is met if the translation has it as a whole word, and the reference's form if that is there.
@@ -20,8 +20,8 @@ from time import perf_counter
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, rounded, run_script
 from nmt.config import DataConfig
-from nmt.data.cleaning import Pair
-from nmt.data.copies.word_links import Aligner, token_places, tokens
+from nmt.data.cleaning.cleaner import Pair
+from nmt.data.copies.placeholders import Aligner, token_places, tokens
 from nmt.data.corpora import load_corpus
 from nmt.reading.request import Constraints, Request, Term
 from nmt.scoring.metrics import score

@@ -68,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def command(options: Options) -> int:
     from nmt.commands.augmentation import Plan, augment
-    from nmt.data.cleaning import ledger_table
+    from nmt.data.cleaning.cleaner import ledger_table
     from nmt.data.store.engines import Engine
 
     data: DataConfig = make_section("data", options)

@@ -49,7 +49,7 @@ def load_scorer(config: "Config") -> "Scorer":
 def command(argv: Sequence[str] | None) -> int:
     given = make_prepare_parser().parse(argv)
 
-    from nmt.data.cleaning import EXAMPLES, ledger_table  # only now: --help should be quick
+    from nmt.data.cleaning.cleaner import EXAMPLES, ledger_table  # only now: --help should be quick
     from nmt.data.cleaning.losses import describe_losses
     from nmt.data.corpora import corpus_files
     from nmt.data.resolve import resolve

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+import torch
 from sacrebleu.metrics.chrf import CHRF
 
 from nmt.augment import main
@@ -18,7 +19,7 @@ from nmt.commands.augmentation import distil, key_of, new_pairs
 from nmt.commands.pieces import Pieces, load_once, usable_text
 from nmt.config import DataConfig, SearchConfig
 from nmt.data.batches import Pairs
-from nmt.data.cleaning import Ledger
+from nmt.data.cleaning.cleaner import Ledger
 from nmt.data.corpora import read_sentences
 from nmt.data.store import engines
 from nmt.data.store.engines import Engine, Task
@@ -278,7 +279,7 @@ def test_made_pairs_alone_are_a_corpus_for_data_more(home: Path, tmp_path: Path,
     pairs = read_store(prepared.store)
     assert isinstance(pairs, Pairs)
     assert pairs.portion_N is not None
-    tagged = [tag in pairs.source.ids(n).tolist() for n in range(len(prepared.train))]
+    tagged = [tag in row for row in pairs.source.rows(torch.arange(len(pairs)))]
     assert tagged == [bool(corpus) for corpus in pairs.portion_N]
     assert sum(tagged) == 13
     assert len(tagged) == 13 + 4

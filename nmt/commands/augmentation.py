@@ -25,11 +25,11 @@ from typing import Any, Literal
 from nmt.commands.pieces import Model, Pieces, write_pieces
 from nmt.config import DataConfig
 from nmt.config.names import describe_changes
-from nmt.data.cleaning import Ledger, Pair
+from nmt.data.cleaning.cleaner import Ledger, Pair
 from nmt.data.cleaning.filters import digest
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.store.engines import Engine, usable_cores
-from nmt.data.store.inputs import fingerprints
+from nmt.data.store.record import fingerprints
 from nmt.fields import lasting, require
 from nmt.files import (
     MARKER,

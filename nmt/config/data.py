@@ -142,7 +142,9 @@ class DataConfig:
         require(self.unit == "pair" or not codes, f"{listed}, which needs pairs, but data.text is {self.text}")
         names = self.corpus_names
         require(len({*names}) == len(names), f"the corpora are called {', '.join(names)}: give each a name of its own")
-        require(self.unit == "pair" or not self.more, f"data.more needs pairs, but data.text is {self.text}")
+        for name, verb in (("more", "needs"), ("typos", "changes"), ("placeholders", "changes"), ("scorer", "scores")):
+            fits = self.unit == "pair" or not getattr(self, name)
+            require(fits, f"data.{name} {verb} pairs, but data.text is {self.text}: leave data.{name} out")
         for entry in self.more:
             problem = f"the corpus {entry.shown_name} of data.more has the languages {', '.join(entry.languages)}"
             known = len({*entry.languages} & {*self.many_to_many}) == len(entry.languages) != 1
@@ -155,11 +157,6 @@ class DataConfig:
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         check_use("data", self, self.scorer != "", "data.scorer", ["least_quality"])
-        for name in ("typos", "placeholders"):
-            fits = self.unit == "pair" or not getattr(self, name)
-            require(fits, f"data.{name} changes pairs, but data.text is {self.text}")
-        scorable = self.scorer == "" or self.unit == "pair"
-        require(scorable, f"data.scorer scores pairs, but data.text is {self.text}: leave data.scorer out")
 
     def of(self, entry: CorpusConfig) -> "DataConfig":
         """The settings with which a corpus of data.more is read by itself."""

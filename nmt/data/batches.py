@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import NamedTuple, Self, TypeVar
+from typing import Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -40,11 +40,6 @@ class Sequences:
 
     def __len__(self) -> int:
         return self.lengths_N.size(0)
-
-    def ids(self, n: int) -> Tensor:
-        """The ids of sequence n (int64)."""
-        start = int(self.starts_N[n])
-        return self.flat[start : start + int(self.lengths_N[n])].long()
 
     def chosen(self, index_B: Tensor) -> "Sequences":
         """Sequences `index_B`, as others."""
@@ -88,13 +83,8 @@ def join(*parts: Sequences | int) -> Sequences:
     return Sequences(flat, lengths_N)
 
 
-class Columns(NamedTuple):
-    """What is known of pairs besides their ids."""
-
-    source_N: Tensor
-    """Number of pieces of each source (int64)."""
-    target_N: Tensor
-    portion_N: Tensor | None
+Columns = tuple[Tensor, Tensor, Tensor | None]
+"""What is known of pairs besides their ids: the number of pieces of each source and target, and `portion_N`."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +115,7 @@ class Pairs:
 
     def columns(self) -> Iterator[Columns]:
         """What is known of all pairs besides their ids, in parts that follow one another."""
-        yield Columns(self.source.lengths_N, self.target.lengths_N, self.portion_N)
+        yield self.source.lengths_N, self.target.lengths_N, self.portion_N
 
     @property
     def lengths(self) -> tuple[Tensor, Tensor]:

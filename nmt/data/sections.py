@@ -12,7 +12,7 @@ from typing import Any
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.config.data import CorpusConfig, Text, last_part
-from nmt.data.cleaning import EXAMPLES, Cleaner, Examples, Ledger, Pair
+from nmt.data.cleaning.cleaner import EXAMPLES, Cleaner, Examples, Ledger, Pair
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.texts import Row
 from nmt.data.tokenizer import Start, Tokenizer

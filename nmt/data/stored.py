@@ -54,7 +54,8 @@ class StoredPairs:
         """What is known of all pairs besides their ids, file by file."""
         for shard in map(Shard.read, self.files):
             numbers = shard.source_lengths, shard.target_lengths, shard.corpora
-            yield Columns(*(torch.from_numpy(column.astype(np.int64)) for column in numbers))
+            source_N, target_N, portion_N = (torch.from_numpy(column.astype(np.int64)) for column in numbers)
+            yield source_N, target_N, portion_N
 
 
 def read_store(files: Sequence[Path]) -> Pairs | StoredPairs:

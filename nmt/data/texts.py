@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetWriter

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nmt.config import DataConfig, ModelConfig
 from nmt.config.yaml12 import write_yaml
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.corpora import load_corpus
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.data.tokenizer.languages import some_of

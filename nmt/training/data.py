@@ -16,7 +16,7 @@ from torch import Tensor
 from nmt.config import Config, DataConfig, TrainingConfig
 from nmt.data import batches
 from nmt.data.batches import Batch, Pairs, Plan, PlannedBatch, Sequences, plan_batches, repeated_rows, window_starts
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.mixing import Mixture, mixture_of
 from nmt.data.packing import PackedBatch, RowShape, pack, plan_rows
 from nmt.data.sections import Section, weighted
@@ -94,7 +94,7 @@ class TrainingData:
         """The data for a model that learns `training.objective`: validation pairs as it reads them, and a mixture."""
         objective, first = (make_objective(config, self.tokenizer, first=is_first) for is_first in (False, True))
         read = replace(self, validation=objective.pairs(self.validation), objective=objective, first=first)
-        if next(self.train.columns()).portion_N is None or len(self.portions) < 2:
+        if next(self.train.columns())[2] is None or len(self.portions) < 2:
             return read
         usual = 5.0 if len(config.data.many_to_many) > 2 else 1.0
         temperature = config.training.mixing_temperature

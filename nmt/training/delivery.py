@@ -17,7 +17,7 @@ from sacrebleu.metrics.chrf import CHRF
 from torch import Tensor
 
 from nmt.config import Config, DataConfig, ObjectiveName
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.copies.lexicon import MOST_PAIRS
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.decode.shortlist import learn_shortlist

@@ -19,7 +19,7 @@ from typing import Any
 from nmt.config import OBJECTIVES, Config
 from nmt.config.names import describe_changes, fixed_settings, flatten
 from nmt.config.recipes import by_dotted_names, dump_config, load_config, make_config
-from nmt.data.cleaning import ledger_table
+from nmt.data.cleaning.cleaner import ledger_table
 from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import corpus_files
 from nmt.data.resolve import ResolvedRun, resolve

@@ -20,7 +20,7 @@ import torch
 from nmt.config import TrainingConfig
 from nmt.data import batches as module
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, make_batch
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.mixing import mixture_of
 from nmt.data.packing import RowShape
 from nmt.data.sections import Section

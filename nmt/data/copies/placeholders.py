@@ -5,16 +5,17 @@ both sides: instead of a word and its translation, after them, or at the beginni
 words goes with the word before it: otherwise a model can't know on which side of "is" an item stands between "Frau" and
 "steht" ("woman is standing").
 
-Which words translate each other: `nmt.data.copies.word_links`.
+A word and its translation are two words that each have the highest probability for the other: see `lexicon`.
 """
 
 from collections.abc import Sequence
 from random import Random
 
-from nmt.data.cleaning import Pair
-from nmt.data.copies.word_links import Aligner, Link, token_places
+from nmt.data.cleaning.cleaner import Pair
+from nmt.data.copies.lexicon import Ids, Lexicon
 from nmt.text.edits import Edit, apply
 from nmt.text.scripts import without_signs
+from nmt.text.tokens import words
 from nmt.vocabulary import ITEMS
 
 WAYS = ("instead", "after")  # of a word, where placeholders stand
@@ -23,6 +24,9 @@ AT_FIRST = 0.1  # share of the items beside words that stand at the beginning of
 # sentences each, they give 99% of the links that 20,000 others give, in less than half of the time.
 MORE_PAIRS = 5_000
 MOST_EDITS = 3  # of a copy, each at a word of its own
+LEAST = 0.1  # probability of a link, in both directions together
+
+Link = tuple[int, int]  # a source token and a target token that translate each other
 
 
 def add_placeholders(pairs: Sequence[Pair], share: float) -> list[Pair]:
@@ -61,3 +65,48 @@ def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair
             else:
                 edits[side].append((0, 0, f"{mark} ") if is_first else (end, end, f" {mark}"))
     return apply(pair[0], sorted(edits[0])), apply(pair[1], sorted(edits[1]))
+
+
+class Aligner:
+    """Links between the words of the pairs of a corpus."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        known: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self.ids = [
+            [[ids.setdefault(token, len(ids)) for token in tokens(pair[side])] for pair in pairs]
+            for side, ids in enumerate(known)
+        ]
+        size = len(known[1])
+        lexicon = Lexicon(Ids.of(self.ids[0]), Ids.of(self.ids[1]), len(known[0]), size)
+        probabilities = lexicon.probabilities(0) * lexicon.probabilities(1)
+        likely = probabilities >= LEAST
+        self.translations: dict[int, dict[int, float]] = {}
+        """The likely translations of each source word, with their probabilities."""
+        for key, probability in zip(lexicon.keys[likely].tolist(), probabilities[likely].tolist(), strict=True):
+            self.translations.setdefault(key // size, {})[key % size] = probability
+
+    def links(self, n: int) -> list[Link]:
+        """The links of pair n, in the order of the source. A word that occurs twice on a side has none."""
+        source, target = self.ids[0][n], self.ids[1][n]
+        first_i, first_j = ({word: len(ids) - k for k, word in enumerate(reversed(ids), 1)} for ids in (source, target))
+        found = [
+            (-probability, i, first_j[translation])
+            for word, i in first_i.items()
+            for translation, probability in self.translations.get(word, {}).items()
+            if translation in first_j
+        ]
+        best_j, best_i = dict[int, int](), dict[int, int]()
+        for _, i, j in sorted(found):  # of equal probabilities, the first words count
+            best_j.setdefault(i, j)
+            best_i.setdefault(j, i)
+        mutual = sorted((i, j) for i, j in best_j.items() if best_i[j] == i)
+        return [(i, j) for i, j in mutual if source.count(source[i]) == target.count(target[j]) == 1]
+
+
+def tokens(text: str) -> list[str]:
+    return [text[start:end].lower() for start, end in token_places(text)]
+
+
+def token_places(text: str) -> list[tuple[int, int]]:
+    """Start and end of the tokens of a text; tags and addresses are divided like words."""
+    return [*words(text, 0, len(text))]

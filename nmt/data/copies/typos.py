@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.text.edits import apply
 from nmt.text.scripts import UNSPACED
 

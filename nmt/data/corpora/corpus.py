@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning import EXAMPLES, SHOWN, Cleaner, Examples, Ledger, Pair, require_pairs
+from nmt.data.cleaning.cleaner import EXAMPLES, SHOWN, Cleaner, Examples, Ledger, Pair, require_pairs
 from nmt.data.cleaning.filters import HeldOut, digest, known_by
 from nmt.data.cleaning.losses import advise
 from nmt.data.sections import Section

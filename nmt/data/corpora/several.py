@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from nmt.config import DataConfig
-from nmt.data.cleaning import Ledger, Pair, gathered
+from nmt.data.cleaning.cleaner import Ledger, Pair, gathered
 from nmt.data.corpora.corpus import Corpus
 from nmt.data.sections import Section, sections_of
 from nmt.data.texts import Row, Texts

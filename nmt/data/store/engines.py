@@ -21,10 +21,6 @@ Task = Callable[[int], None]
 SELDOM = 1_000_000, 20, 100  # thresholds of Python's garbage collector
 
 
-class WorkerKilledError(ValueError):
-    """A process of the pool was killed; what other tasks have finished is on the disk."""
-
-
 @dataclass(frozen=True)
 class Engine:
     """How tasks are done, and which share of them."""
@@ -54,7 +50,7 @@ class Engine:
 
     def run(self, task: Task, numbers: Sequence[int], name: str) -> None:
         """Do the task for each number; `name`: what a task makes, for messages. Raises the error of a task that fails,
-        and WorkerKilledError."""
+        and ValueError if a process of the pool is killed."""
         workers = min(self.workers or usable_cores(), len(numbers))
         if workers > 1:
             run_in_pool(task, numbers, name, workers)
@@ -79,7 +75,7 @@ def run_in_pool(task: Task, numbers: Sequence[int], name: str, workers: int) -> 
         except BrokenProcessPool:
             problem = f"{name}: a worker process was killed, perhaps because memory ran out"
             advice = "the same command goes on with what is missing. Fewer --workers need less memory"
-            raise WorkerKilledError(f"{problem}. What is finished is kept: {advice}") from None
+            raise ValueError(f"{problem}. What is finished is kept: {advice}") from None
         finally:
             pool.shutdown(cancel_futures=True)
 

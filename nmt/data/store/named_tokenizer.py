@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nmt.config import Config
 from nmt.config.data import ONLY_OF_RUNS
-from nmt.config.names import describe_changes, fixed_settings
-from nmt.data.cleaning import ledger_table
+from nmt.config.names import describe_changes
+from nmt.data.cleaning.cleaner import ledger_table
 from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import clean_train, corpus_files, load_corpus
 from nmt.data.resolve import resolve
-from nmt.data.store.inputs import describe_edits, fingerprints
+from nmt.data.store.record import data_settings, describe_edits, fingerprints, flat
 from nmt.data.store.shards import order
 from nmt.data.tokenizer import train_tokenizer
 from nmt.fields import require
@@ -37,7 +36,8 @@ def train_named(given: Mapping[str, Any], folder: Path) -> None:
     run = resolve({**given, "model.tied_embeddings": "none"})  # which goes with every tokenizer
     config = run.config
     require(config.tokenizer.folder == "", "tokenizer.folder is for nmt.prepare and nmt.train: leave it out")
-    settings, files = text_settings(config), corpus_files(config.data)
+    settings = {n: value for n, value in flat(data_settings(config)).items() if n not in ONLY_OF_RUNS}
+    files = corpus_files(config.data)
     inputs = [file for split in files.values() for file in split]
     if is_trained(folder, settings, inputs):
         say(f"{folder} is trained already with these settings; to train it again, delete it")
@@ -55,13 +55,6 @@ def train_named(given: Mapping[str, Any], folder: Path) -> None:
     for note in tokenizer.notes:
         say(note)
     say(f"Ready: {folder}; use it with --tokenizer.folder {folder}")
-
-
-def text_settings(config: Config) -> dict[str, Any]:
-    """The settings that a tokenizer depends on, with types as JSON gives them back."""
-    used = ("data.", "cleaning.", "tokenizer.")
-    settings = fixed_settings(config).items()
-    return json.loads(json.dumps({n: v for n, v in settings if n.startswith(used) and n not in ONLY_OF_RUNS}))
 
 
 def is_trained(folder: Path, settings: dict[str, Any], inputs: list[Path]) -> bool:

@@ -15,12 +15,20 @@ from typing import Any
 
 from nmt.config import Config
 from nmt.config.names import describe_changes
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.cleaning.suspicious import length_ratios, suspicions
 from nmt.data.corpora import Corpus, corpus_files, corpus_path
 from nmt.data.sections import Section
-from nmt.data.store.inputs import describe_edits
-from nmt.data.store.record import RESTORE, data_settings, flat, read_ledgers, read_pairs, read_record, sections_in
+from nmt.data.store.record import (
+    RESTORE,
+    data_settings,
+    describe_edits,
+    flat,
+    read_ledgers,
+    read_pairs,
+    read_record,
+    sections_in,
+)
 from nmt.data.store.shards import stored_name
 from nmt.data.texts import Texts
 from nmt.data.tokenizer import Tokenizer

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import Config
-from nmt.data.cleaning import Ledger, require_pairs
+from nmt.data.cleaning.cleaner import Ledger, require_pairs
 from nmt.data.cleaning.losses import require_sides
 from nmt.data.corpora import Corpus, load_corpus
 from nmt.data.sections import sections_of, starts_of
 from nmt.data.store.engines import Engine, collecting_seldom
 from nmt.data.store.facts import WORDS_SOURCES, write_facts
-from nmt.data.store.inputs import describe_edits, fingerprints
 from nmt.data.store.prepared import DRAFT, Prepared, input_files, load_finished, require_own_run_folder
-from nmt.data.store.record import data_settings, flat, read_json, read_record
+from nmt.data.store.record import data_settings, describe_edits, fingerprints, flat, read_json, read_record
 from nmt.data.store.shards import MOST_TASKS, STATE, Draft, Scorer, least_pairs, shards_for, total
 from nmt.data.store.stages import Stage, reports, resume, task, tidy
 from nmt.data.tokenizer import Tokenizer, train_tokenizer

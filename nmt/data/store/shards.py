@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from nmt.config import Config
-from nmt.data.cleaning import EXAMPLES, Examples, Ledger, Pair
+from nmt.data.cleaning.cleaner import EXAMPLES, Examples, Ledger, Pair
 from nmt.data.cleaning.filters import HeldOut, alike_key
 from nmt.data.copies.placeholders import add_placeholders
 from nmt.data.copies.typos import make_typos

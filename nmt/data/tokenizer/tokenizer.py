@@ -19,7 +19,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.tokenizer.languages import Languages
 from nmt.data.tokenizer.mapped import PIECES, MappedModel, load_mapped, save_mapped
 from nmt.fields import read_value, require

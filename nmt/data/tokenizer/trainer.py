@@ -11,7 +11,7 @@ from typing import Any
 
 from nmt.config import TokenizerConfig
 from nmt.config.choice import vocabulary_for
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.tokenizer.tokenizer import SPECIAL_IDS, STAND_IN, Tokenizer
 from nmt.fields import require
 from nmt.messages import say

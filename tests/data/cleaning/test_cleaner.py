@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning import SHOWN, Cleaner, Examples, Ledger, Pair, ledger_table, require_pairs
+from nmt.data.cleaning.cleaner import SHOWN, Cleaner, Examples, Ledger, Pair, ledger_table, require_pairs
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import clean_train, load_corpus
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow
 import pytest
 
-from nmt.data.cleaning import Ledger
+from nmt.data.cleaning.cleaner import Ledger
 from nmt.data.cleaning.losses import describe_losses
 from nmt.prepare import main
 from nmt.text.normalise import INVALID

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from nmt.config import CleaningConfig
-from nmt.data.cleaning import Ledger
+from nmt.data.cleaning.cleaner import Ledger
 from nmt.data.cleaning.filters import make_filters
 from nmt.data.cleaning.suspicious import FEWEST, MISTAKES, length_ratios, suspicions
 from nmt.data.sections import Section

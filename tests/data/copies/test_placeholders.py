@@ -8,9 +8,8 @@ from random import Random
 import pytest
 
 from nmt.config import Config, DataConfig, TokenizerConfig
-from nmt.data.cleaning import Pair
-from nmt.data.copies.placeholders import add_placeholders, with_placeholders
-from nmt.data.copies.word_links import Aligner
+from nmt.data.cleaning.cleaner import Pair
+from nmt.data.copies.placeholders import Aligner, add_placeholders, with_placeholders
 from nmt.data.corpora import load_corpus
 from nmt.data.store.preparing import prepare
 from nmt.vocabulary import ITEMS

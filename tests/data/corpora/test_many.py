@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning import Ledger
+from nmt.data.cleaning.cleaner import Ledger
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import Corpus, corpus_files, load_corpus
 from nmt.data.sections import Section, Tally, cleaners_for, sections_of

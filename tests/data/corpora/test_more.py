@@ -196,7 +196,7 @@ def test_each_val_text_is_a_set_by_itself(data: DataConfig, tmp_path: Path) -> N
     assert read.val_sets == corpus.val_sets
     assert [rows for _, rows in read.validation_sets] == [range(3), range(3, 7), range(7, 8)]
     tag = read.tokenizer.source.piece_to_id("<bt>")
-    assert tag not in read.validation.source.ids(7)
+    assert tag not in read.validation.source.rows(torch.tensor([7]))[0]
 
 
 def test_a_corpus_may_have_some_of_the_languages_of_many(tmp_path: Path) -> None:

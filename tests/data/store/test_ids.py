@@ -56,7 +56,7 @@ def test_files_are_open_only_while_they_are_read(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
     try:
         stored = StoredPairs(stored.files)
-        assert sum(len(columns.source_N) for columns in stored.columns()) == len(stored) == 399
+        assert sum(len(source_N) for source_N, _, _ in stored.columns()) == len(stored) == 399
         every = torch.arange(399)
         assert stored.chosen(every).source.rows(every) == memory.rows(every)
     finally:

@@ -9,7 +9,7 @@ import pytest
 
 from nmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from nmt.config.data import CorpusConfig
-from nmt.data.cleaning import Ledger
+from nmt.data.cleaning.cleaner import Ledger
 from nmt.data.corpora import Corpus
 from nmt.data.store import preparing as module
 from nmt.data.store.prepared import Prepared, require_own_run_folder

@@ -11,8 +11,8 @@ import pytest
 
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data.corpora import Corpus, load_corpus
-from nmt.data.store import inputs
 from nmt.data.store import preparing as module
+from nmt.data.store import record as inputs
 from nmt.data.store.engines import Engine
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
