@@ -64,7 +64,6 @@ def command(options: Options) -> int:
 
 
 def draw(folder: Path, options: Options) -> None:
-    """Write the picture of the attention of a sentence."""
     package("PIL", "pictures")
     from nmt.translation.pictures import write_attention
     from nmt.translation.translator import Translator

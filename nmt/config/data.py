@@ -176,7 +176,6 @@ class DataConfig:
 
     @property
     def corpus_names(self) -> list[str]:
-        """The name of each corpus in ledgers."""
         return [last_part(self.corpus), *(entry.shown_name for entry in self.more)]
 
     @property

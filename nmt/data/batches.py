@@ -110,7 +110,6 @@ class Pairs:
         return Pairs(source, target, target_only=self.target_only)
 
     def first(self, most: int) -> "Pairs":
-        """The first pairs, at most so many."""
         return self.chosen(torch.arange(most)) if len(self) > most else self
 
     def columns(self) -> Iterator[Columns]:
@@ -141,7 +140,6 @@ class Batch:
         return type(self)(*(t.repeat(times, 1) for t in self.tensors())) if times > 1 else self
 
     def tensors(self) -> list[Tensor]:
-        """Those of all fields."""
         return [getattr(self, tensor.name) for tensor in fields(self)]
 
     @cached_property

@@ -91,7 +91,6 @@ class Tally:
         self.examples.add(cause, row.pair)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {"ledger": self.ledger.as_dict(), "dropped": self.examples.by_cause()}
 
 

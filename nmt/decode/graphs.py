@@ -132,7 +132,6 @@ class RecordedCache:
 
     @property
     def shape(self) -> Shape:
-        """The shape of the newest step."""
         n, n_source, length = self.buffers.largest
         source = min(rounded(self.n_source, LEAST_LENGTH), n_source)
         return min(rounded(self.n_sentences), n), source, min(rounded(self.length, LEAST_LENGTH), length)

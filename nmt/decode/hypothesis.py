@@ -42,7 +42,6 @@ class CompiledConstraints:
 
 
 def forbidden_ids(options: SearchConfig) -> tuple[int, ...]:
-    """The pieces that are never written."""
     return tuple(i for i in FORBIDDEN_IDS if i != UNK or not options.allow_unk)
 
 

@@ -82,7 +82,6 @@ class SearchState:
 
     @classmethod
     def of(cls, model: RecordedModel, buffers: Buffers, options: SearchConfig) -> "SearchState":
-        """The state for searches with these settings."""
         kind = (options.n_best, options.length_penalty, options.length_norm, options.allow_unk)
         if kind not in buffers.searches:
             buffers.searches[kind] = cls(model, buffers, options)

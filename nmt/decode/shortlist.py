@@ -49,7 +49,6 @@ class Shortlist:
 
 
 def learn_shortlist(pairs: Pairs, src_vocab_size: int, tgt_vocab_size: int) -> Shortlist:
-    """Learn a shortlist from a corpus of ids."""
     source_ids, target_ids = (Ids(side.flat.numpy(), side.lengths_N.numpy()) for side in (pairs.source, pairs.target))
     lexicon = Lexicon(source_ids, target_ids, src_vocab_size, tgt_vocab_size)
     (source, target), probability = lexicon.sides, lexicon.probabilities()

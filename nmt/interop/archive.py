@@ -68,7 +68,6 @@ def licence_text(program: str, info: ModelInfo) -> str:
 
 
 def pack(folder: Path, stream: IO[bytes]) -> None:
-    """Write the exported folder as a file."""
     with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
         for path in sorted(folder.iterdir()):
             archive.write(path, path.relative_to(folder.parent))

@@ -130,7 +130,6 @@ def describe(info: ModelInfo, tokenizer: Tokenizer, parameters: int) -> list[str
 
 
 def card(info: ModelInfo, about: list[str]) -> str:
-    """The model folder's README."""
     return (
         f"# {info.source} → {info.target}, from {info.origin}\n\n{' '.join(about)}\n\n"
         "    python -m nmt.translate --model FOLDER < input\n\n"

@@ -79,7 +79,6 @@ class Foreign:
         return dict(zip(SIZES, map(self.number, names), strict=True))
 
     def require_fitting(self) -> None:
-        """Raise ValueError with all problems."""
         require(not self.problems, f"the model in {self.origin} can't be converted: {'; '.join(self.problems)}")
 
     def file(self, name: str) -> Path:

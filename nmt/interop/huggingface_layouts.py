@@ -247,7 +247,6 @@ def choose_layout(config: ModelConfig, objective: ObjectiveName) -> tuple[Layout
 
 
 def config_json(layout: Layout, model: Model, dtype: str) -> dict[str, Any]:
-    """The contents of config.json."""
     pieces = {name: len(parameter) for name, parameter in model.named_parameters(remove_duplicate=False)}
     sizes = {"vocab_size": pieces.get("src_embedding.weight", model.vocab_size)}
     if layout.model_type == "marian":

@@ -101,7 +101,6 @@ class Stack(nn.ModuleList):
         """The blocks as `compile_rows` compiled them."""
 
     def layers(self) -> list[Any]:
-        """The block of each layer, in order."""
         blocks = list(self)
         return [blocks[number] for number in self.order]
 

@@ -147,7 +147,6 @@ class Model(nn.Module):
         return [*pieces, *self.position_tables()]
 
     def position_tables(self) -> list[Tensor]:
-        """The parameters that are embeddings of positions."""
         return [m.table for m in self.modules() if isinstance(m, AddedPositions) and m.kind == "learned"]
 
     def stacks(self) -> list[Stack]:
@@ -186,7 +185,6 @@ class Model(nn.Module):
 
 
 def make_embedding(n_pieces: int, width: int) -> nn.Embedding:
-    """Embeddings of pieces."""
     return nn.Embedding(n_pieces, width, _weight=torch.empty(n_pieces, width) if on_meta() else None)
 
 

@@ -93,7 +93,6 @@ def add_adapters(model: Model, config: LoraConfig) -> None:
 
 
 def adapters(model: Model) -> dict[str, Adapter]:
-    """The adapters of a model, by the names of their layers."""
     found = ((name, module) for name, module in model.named_modules() if isinstance(module, Adapter))
     return {name.removesuffix(".parametrizations.weight.0"): adapter for name, adapter in found}
 

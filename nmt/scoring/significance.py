@@ -56,7 +56,6 @@ def compare(
 
 
 def find_difference(a: Sequence[Statistics], b: Sequence[Statistics]) -> Difference:
-    """The difference of the seeds of A and B in one metric."""
     values_a, values_b = ([each.value(each.rows_ND.sum(0)) for each in seeds] for seeds in (a, b))
     sampled_SR = resample([*a, *b])
     # Rounded: the order of seeds may change the last bits of a mean.
@@ -79,7 +78,6 @@ def resample(seeds: Sequence[Statistics]) -> NDArray[np.float64]:
 
 
 def judge(sentences: int, scores: Sequence[Difference]) -> str:
-    """The verdict of a comparison."""
     if sentences < FEWEST:
         return f"There are too few sentences to tell A and B apart: {sentences}, not {FEWEST}."
     if not any(end for each in scores for end in each.interval):

@@ -37,7 +37,6 @@ class Ids:
         return cls(np.fromiter(chain.from_iterable(texts), np.int32, lengths_N.sum()), lengths_N)
 
     def chosen(self, index_B: Ints) -> "Ids":
-        """Those of texts `index_B`."""
         lengths_B = self.lengths_N[index_B]
         starts_B = (self.lengths_N.cumsum() - self.lengths_N)[index_B]
         return Ids(self.flat[runs(starts_B, lengths_B)], lengths_B)

@@ -35,7 +35,6 @@ COMPRESSED = ("", ".gz", ".zst")
 
 
 def path_name(path: Path, config: DataConfig) -> str:
-    """The name of the corpus at this path."""
     name = ROWS.sub("", path.resolve().name)
     endings = "|".join(map(re.escape, ("txt", *config.languages)))
     return name if config.unit == "pair" else re.sub(rf"(?<=.)(\.({endings}))?(\.(gz|zst))?$", "", name)

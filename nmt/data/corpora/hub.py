@@ -91,7 +91,6 @@ def local_folder(dataset: str) -> Path | None:
 
 
 def tables(rows: Any) -> Iterator[Any]:
-    """The rows as tables of Arrow."""
     try:
         for table in rows.with_format("arrow").iter(batch_size=10_000):
             yield table.flatten()

@@ -136,7 +136,6 @@ def you(rng: Random, age: Age = "anyone") -> Phrase:
 
 
 def familiar(rng: Random, age: Age = "anyone") -> Phrase:
-    """A friend or several."""
     return YOU_DU if age == "adults" or rng.random() < 0.7 else YOU_IHR
 
 

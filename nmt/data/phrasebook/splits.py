@@ -16,7 +16,6 @@ WordPair = frozenset[str]
 
 
 def word_pairs(sentence: Sentence) -> set[WordPair]:
-    """All pairs of content words of a sentence."""
     return {frozenset(pair) for pair in combinations(sentence.words, 2)}
 
 

@@ -233,7 +233,6 @@ def make_tokenizer(draft: Draft, n: int) -> None:
 
 
 def take_tokenizer(config: Config) -> Tokenizer:
-    """Load the tokenizer in `config.tokenizer.folder`."""
     folder = Path(config.tokenizer.folder)
     tokenizer = Tokenizer.load(model_in(folder))
     several = config.data.many_to_many
@@ -255,7 +254,6 @@ def take_tokenizer(config: Config) -> Tokenizer:
 
 
 def cleaned(draft: Draft, state: dict[str, Any]) -> Ledger:
-    """The ledger of the training text after cleaning."""
     ledger, _ = total(reports(draft.folder, "clean"))
     for report in reports(draft.folder, "buckets"):
         for section, causes in zip(draft.sections, report["repaired"], strict=True):
@@ -279,7 +277,6 @@ def finish(draft: Draft, folder: Path) -> None:
 
 
 def write_draft(draft: Draft) -> None:
-    """Write facts, ledgers, the record and the hashes."""
     state, data = draft.state, draft.folder / "data"
     shutil.copytree(draft.folder / "text", data, dirs_exist_ok=True)
     of_data = reports(draft.folder, "data")

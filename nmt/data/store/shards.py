@@ -107,7 +107,6 @@ class Draft:
 
     @property
     def held_out(self) -> HeldOut:
-        """The text of val and the tests."""
         return held_out_in(self.folder, (self.folder / STATE).stat().st_mtime_ns)
 
     def files(self, stage: str) -> list[Path]:
@@ -138,7 +137,6 @@ class Draft:
             report["repaired"] = repaired
 
     def divide_bucket(self, bucket: int) -> None:
-        """Divide the pairs of a bucket by shards."""
         shards = self.size // self.buckets
         first = bucket * shards
         files = [self.folder / "buckets" / f"{k:05}-{bucket:05}.parquet" for k in range(self.tasks)]
