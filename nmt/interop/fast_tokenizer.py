@@ -139,15 +139,12 @@ def replace(pattern: str, content: str) -> dict[str, Any]:
     return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
 
 
-ONE_SPACE = replace(" {2,}", " ")
-
-
 def normalizers(characters: Characters) -> list[dict[str, Any]]:
     """The rules of `tidy`, then the nearest forms, then runs of spaces made one, as SentencePiece reads them."""
     # The first rule, of a final CR, follows from the last one and the removal of outer blanks; and no text has
     # surrogates.
     tidy = [replace(pattern.pattern, content) for pattern, content, _ in REPLACEMENTS[2:]]
-    return [*tidy, {"type": "NFC"}, STRIP, *nearest(characters), STRIP, ONE_SPACE]
+    return [*tidy, {"type": "NFC"}, STRIP, *nearest(characters), STRIP, replace(" {2,}", " ")]
 
 
 def nearest(characters: Characters) -> list[dict[str, Any]]:

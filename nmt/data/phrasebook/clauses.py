@@ -27,13 +27,8 @@ class Tense(Enum):
     SINCE = ("present", "perfect progressive")
     FUTURE = ("future", "will")
 
-    @property
-    def german(self) -> str:
-        return self.value[0]
-
-    @property
-    def english(self) -> str:
-        return self.value[1]
+    def __init__(self, german: str, english: str) -> None:
+        self.german, self.english = german, english
 
 
 @dataclass(frozen=True)
