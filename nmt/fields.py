@@ -45,11 +45,8 @@ def lasting(value: Any) -> Any:
     return {name: lasting(getattr(value, name)) for name in kept}
 
 
-@dataclass(frozen=True)
-class Metavar:
+class Metavar(str):
     """What help shows in place of a text value, such as DIR."""
-
-    name: str
 
 
 Count = Annotated[int, Range(0)]

@@ -219,7 +219,7 @@ def make_run_parser(*about: str, shown: Collection[str] = (), options: str = "")
 
 def show_type(hint: Any, marks: Collection[Any] = ()) -> str:
     """What help shows in place of a value of this type: N for whole numbers, X for other numbers."""
-    named = next((mark.name for mark in marks if isinstance(mark, Metavar)), "")
+    named = next((mark for mark in marks if isinstance(mark, Metavar)), "")
     if named or hint in (int, float, bool, str):
         return named or {int: "N", float: "X", bool: "{true,false}", str: "TEXT"}[hint]
     if get_origin(hint) is Literal:
