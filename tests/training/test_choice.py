@@ -11,7 +11,9 @@ import pytest
 from nmt.config.choice import (
     DENOISE_SHARE,
     LEAST_DENOISED,
+    MORE_STEPS,
     MOST_DENOISED,
+    TEXTS_SHARE,
     Row,
     choose_models,
     choose_steps,
@@ -212,7 +214,10 @@ def test_the_page_shows_what_is_chosen() -> None:
         r"^\| ([\d,]+)( million)? \| ([\d,]+) \| (\d)\+\4, (\d+) \| ([\d.]+) \| (\d+) \| (\d+)( hours)? \|$", page, re.M
     )
     assert len(rows) == 4
-    assert f"Up to {MOST_DENOISED:,}\npairs and from {LEAST_DENOISED:,} steps, the first {DENOISE_SHARE:.0%} of" in page
+    text = " ".join(page.split())
+    assert f"Up to {MOST_DENOISED:,} pairs and from {LEAST_DENOISED:,} steps, the first {DENOISE_SHARE:.0%} of" in text
+    assert TEXTS_SHARE == 0.5
+    assert f"half of {MORE_STEPS} times as many" in text
     for number, million, *shown, minutes, hours in rows:
         pairs = int(number.replace(",", "")) * (10**6 if million else 1)
         chosen = next(choose_models(pairs, {}))
