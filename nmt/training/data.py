@@ -192,15 +192,16 @@ class Feed:
 
     def go_to(self, place: Place) -> None:
         """Go on with the batch at this place."""
-        self.place, self.planned, self.denoises = place, self.plan(place), False
+        self.place = self.reached = place
+        self.planned, self.denoises = self.plan(place), False
         self.following: list[PlannedBatch] = []
         self.started = {}
 
     def group(self, step: int) -> list[PlannedBatch]:
         """The batches of this step, which is the next one. If there are threads, one begins with those that this
         process will need for the step after it."""
-        if self.following and (first := self.following[0]).denoises != self.denoises_in(step):
-            self.go_to((first.epoch, first.number))  # other batches of this step were skipped: make these anew
+        if self.following and self.following[0].denoises != self.denoises_in(step):
+            self.go_to(self.reached)  # other batches of this step were skipped: make these anew
         group = self.following or self.next_for(step)
         if self.maker:
             self.following = self.next_for(step + 1)
@@ -214,6 +215,7 @@ class Feed:
         group = list(islice(self.planned, self.config.accumulate))
         self.place = group[-1].after
         return list(map(one_side, group)) if self.denoises else group
+        self.reached = group[-1].after
 
     def denoises_in(self, step: int) -> bool:
         return step <= self.config.denoise_steps

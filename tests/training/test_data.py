@@ -230,12 +230,22 @@ def test_a_thread_changes_nothing(
     assert [place for in_thread, *place in made if not in_thread] == places[:accumulate], "the first step's"
 
 
+def mixed(data: TrainingData, texts: int) -> TrainingData:
+    """The data with its last pairs, so many, as if they were texts without translations."""
+    assert isinstance(data.train, Pairs)
+    portion_N = (torch.arange(len(data.train)) >= len(data.train) - texts).to(torch.int32)
+    portions = [Section("a", "de", "en"), Section("b", "de", "en", text="target")]
+    return replace(data, train=replace(data.train, portion_N=portion_N), portions=portions)
+
+
+@pytest.mark.parametrize("texts", [0, 80])
 def test_a_thread_changes_nothing_where_a_batch_is_skipped(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, texts: int
 ) -> None:
     """In the last step that restores texts; the next batch, made ahead, was for a step that translates."""
-    spoil(monkeypatch, (0, 4))
-    skipping: dict[str, Any] = {"skip_nonfinite": 1, "denoise_steps": 5}
+    spoil(monkeypatch, (0, 2))
+    data = mixed(data, texts) if texts else data
+    skipping: dict[str, Any] = {"skip_nonfinite": 1, "denoise_steps": 3}
     plain = run(new_trainer(data, tmp_path / "plain", **skipping))
     request.getfixturevalue("threads")
     require_equal(plain.model, run(new_trainer(data, tmp_path / "ahead", **skipping)).model)
@@ -255,10 +265,10 @@ def test_only_the_first_steps_read_texts_without_translations_and_a_stop_changes
 ) -> None:
     if ahead:
         request.getfixturevalue("threads")
-    assert isinstance(data.train, Pairs)
-    portion_N = torch.arange(len(data.train)) % 2
-    train = replace(data.train, portion_N=portion_N.to(torch.int32))
-    texts = replace(data, train=train, portions=[Section("a", "de", "en"), Section("b", "de", "en", text="target")])
+    texts = mixed(data, 50)
+    assert isinstance(texts.train, Pairs)
+    portion_N = texts.train.portion_N
+    assert portion_N is not None
     read, make = dict[bool, set[int]](), Feed.make
 
     def noted(feed: Feed, planned: PlannedBatch) -> Batch:
