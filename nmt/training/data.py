@@ -129,6 +129,18 @@ class TrainingData:
         """The longest sequence of a training pair that the model reads, in positions."""
         return max(int(lengths_N.max()) for part in self.lengths() for lengths_N in model.sequence_lengths(*part))
 
+    def steps_a_pass(self, model: Model, config: TrainingConfig, *, first: bool = False) -> float:
+        """About how many steps an epoch takes: padding isn't counted. `first`: of the first steps."""
+        mixture, positions, n = self.first_mixture if first else self.mixture, 0.0, 1
+        for lengths, (*_, portion_N) in zip(self.lengths(), self.train.columns(), strict=True):
+            stacks = model.sequence_lengths(*lengths)
+            longest_N, n = torch.stack(stacks).amax(0).double(), len(stacks)
+            if mixture and portion_N is not None:
+                times_R = torch.tensor(mixture.amounts) / torch.tensor(mixture.sizes).clamp(min=1)
+                longest_N *= times_R[portion_N.long()]
+            positions += float(longest_N.sum())
+        return max(1.0, positions / (self.objective.budget(config.batch_tokens, n) * config.accumulate))
+
     @property
     def validation_sets(self) -> list[tuple[Tokenizer, range]]:
         """For each validation set the tokenizer of its languages, and the numbers of its pairs."""
@@ -203,6 +215,7 @@ class Feed:
         if self.following and self.following[0].denoises != self.denoises_in(step):
             self.go_to(self.reached)  # other batches of this step were skipped: make these anew
         group = self.following or self.next_for(step)
+        self.reached = group[-1].after
         if self.maker:
             self.following = self.next_for(step + 1)
             for planned in self.processes.shard_items(self.following):
@@ -215,7 +228,6 @@ class Feed:
         group = list(islice(self.planned, self.config.accumulate))
         self.place = group[-1].after
         return list(map(one_side, group)) if self.denoises else group
-        self.reached = group[-1].after
 
     def denoises_in(self, step: int) -> bool:
         return step <= self.config.denoise_steps

@@ -241,18 +241,14 @@ class Trainer:
 
     def most_steps(self) -> int:
         """The steps of the whole run if no other limit than `max_steps` and `max_epochs` ends it: of epochs, about."""
-        config = self.config
-        of_epochs = config.max_epochs * self.steps_a_pass() if config.max_epochs else math.inf
-        return config.max_steps if of_epochs > config.max_steps else round(of_epochs)
+        config, first, epochs = self.config, self.config.denoise_steps, self.config.max_epochs
+        restoring, usual = self.steps_a_pass(first=True), self.steps_a_pass()
+        of_epochs = min(first, epochs * restoring) + max(0, epochs - first / restoring) * usual
+        return round(of_epochs) if 0 < of_epochs <= config.max_steps else config.max_steps
 
-    def steps_a_pass(self) -> float:
-        """About how many steps an epoch takes: padding isn't counted."""
-        parts = [self.model.sequence_lengths(*part) for part in self.data.lengths()]
-        positions = sum(int(torch.stack(lengths).amax(0).sum()) for lengths in parts)
-        mixture = self.data.mixture
-        share = sum(mixture.amounts) / sum(mixture.sizes) if mixture else 1.0
-        budget = self.data.objective.budget(self.config.batch_tokens, len(parts[0])) * self.config.accumulate
-        return max(1.0, share * positions / budget)
+    def steps_a_pass(self, first: bool = False) -> float:
+        """About how many steps an epoch takes. `first`: of the first steps, which restore noised text."""
+        return self.data.steps_a_pass(self.model, self.config, first=first)
 
     def validation_is_due(self) -> bool:
         """Whether the weights of this step must be validated, and have not been."""

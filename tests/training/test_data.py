@@ -32,7 +32,7 @@ from nmt.training.data import Feed, TrainingData, source_facts
 from nmt.training.distributed import SINGLE_PROCESS, Processes
 from nmt.translation.model_folder import Facts
 from tests.tiny import PAIRS, make_tokenizer
-from tests.training.reversal import new_trainer, require_equal, require_same_end, run
+from tests.training.reversal import corpus, new_trainer, require_equal, require_same_end, run
 from tests.training.test_loop import spoil
 
 ONE, TWO, THREE = ((" ".join(["Der Hund läuft."] * n), "The dog runs.") for n in (1, 2, 3))
@@ -280,6 +280,18 @@ def test_only_the_first_steps_read_texts_without_translations_and_a_stop_changes
         folder = tmp_path / str(stop)
         require_same_end(lambda folder: new_trainer(texts, folder, denoise_steps=5), folder, stop)
     assert read == {True: {0, 1}, False: {0}}
+
+
+def test_the_steps_of_an_epoch_are_those_of_its_own_text(data: TrainingData, tmp_path: Path) -> None:
+    """Texts without translations may be longer than pairs, and many more."""
+    pairs, texts = corpus(60, 1), [(" ".join([text] * 4),) * 2 for text, _ in corpus(100, 3)]
+    encoded = TrainingData.encode(data.tokenizer, [*pairs, *texts], PAIRS)
+    assert isinstance(encoded.train, Pairs)
+    settings: dict[str, Any] = {"max_epochs": 8, "max_steps": 999, "denoise_steps": 20, "validate_every": 999}
+    trainer = run(new_trainer(mixed(encoded, 100), tmp_path, **settings))
+    alone = replace(data, train=encoded.train.chosen(torch.arange(60)))
+    assert trainer.steps_a_pass() == new_trainer(alone, tmp_path / "alone").steps_a_pass()
+    assert abs(trainer.most_steps() - trainer.progress.step) < 3
 
 
 @pytest.mark.usefixtures("threads")
