@@ -93,7 +93,7 @@ def test_a_sample_has_the_least_keys_of_all_files_in_their_order(
 ) -> None:
     """Of each file only the rows are read that can be in the sample"""
     random, read = Random(2), list[Row]()
-    rows = [Row("x" * random.randrange(40), f"{n}", key=random.randrange(500)) for n in range(1_000)]
+    rows = [Row("x" * random.randrange(1, 40), f"{n}", key=random.randrange(500)) for n in range(1_000)]
     files = [tmp_path / f"{n}" for n in range(n_files)]
     for n, file in enumerate(files):
         write_rows(file, sorted(rows[n::n_files], key=row_order))

@@ -210,9 +210,9 @@ def make_tokenizer(draft: Draft, n: int) -> None:
     config, state = draft.config, draft.state
     ledger = cleaned(draft, state)
     require_pairs(ledger)
-    pairs = [pair for pair in least_pairs(draft.files("clean"), COMPARED) if pair[0]]
-    if pairs and not config.data.many_to_many:
-        require_sides(pairs, draft.held_out.splits)
+    paired, files = config.data.unit == "pair", draft.files("clean")
+    if paired and not config.data.many_to_many:
+        require_sides(least_pairs(files, COMPARED), draft.held_out.splits)
     with task(draft.folder, "tokenizer", n) as (folder, report):
         mark(folder)
         if config.tokenizer.folder:
@@ -221,7 +221,9 @@ def make_tokenizer(draft: Draft, n: int) -> None:
             say(f"Training the tokenizer on {ledger.amount()} of {state['corpus']}")
             marks = ITEMS if config.data.placeholders else ()
             settings = replace(config.tokenizer, user_defined_symbols=(*config.tokenizer.user_defined_symbols, *marks))
-            pairs = least_pairs(draft.files("clean"), settings.sample_characters)
+            pairs = least_pairs(files, settings.sample_characters, paired=paired)
+            if config.data.texts:  # after the pairs, of which a few among millions of texts would be lost
+                pairs += least_pairs(files, settings.sample_characters, paired=False)
             known = Languages.among(config.data.many_to_many)
             tags = [*known.before_target.values(), *dict.fromkeys(s.tag for s in draft.sections if s.tag)]
             tokenizer = train_tokenizer(pairs, settings, folder, *config.data.languages, tags=tags)

@@ -206,8 +206,8 @@ class Draft:
             lengths = zip(shard.source_lengths.tolist(), kept, strict=True)
             report["longest_source"] = max((length for length, row in lengths if row.source), default=0)
             # Misspelled words, which are in changed copies, are no words.
-            sources = islice((row.source for row in kept if not row.changed), ceil(WORDS_SOURCES / self.size))
-            report["words"] = vars(count_words(tokenizer, sources))
+            sources = (row.source for row in kept if row.source and not row.changed)
+            report["words"] = vars(count_words(tokenizer, islice(sources, ceil(WORDS_SOURCES / self.size))))
 
 
 @lru_cache(maxsize=1)
@@ -240,9 +240,10 @@ def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
         yield chunk
 
 
-def least_pairs(files: Iterable[Path], characters: int) -> list[Pair]:
+def least_pairs(files: Iterable[Path], characters: int, *, paired: bool = True) -> list[Pair]:
     """The pairs of sorted shards with the least keys, in their order: as many as have so many characters, and the next
-    one. Of each shard only those are read that can be among them, one shard after another."""
+    one. Of each shard only those are read that can be among them, one shard after another. `paired`: False for texts
+    without translations."""
     import pyarrow
 
     kept, held, bound = list[tuple[int, str, str]](), 0, (1 << 64, "", "")
@@ -250,6 +251,8 @@ def least_pairs(files: Iterable[Path], characters: int) -> list[Pair]:
         for row in read_rows(file):
             if (placed := row_order(row)) > bound:
                 break
+            if bool(row.source) != paired:
+                continue
             kept.append(placed)
             held += len(row.source) + len(row.target)
             if held > 1.5 * characters:

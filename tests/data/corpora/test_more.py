@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,11 +14,14 @@ from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
 from nmt.config.recipes import dump_config, load_config
 from nmt.data.batches import Pairs
+from nmt.data.cleaning import Pair
 from nmt.data.corpora import corpus_files, load_corpus
 from nmt.data.sections import labels, sections_of
+from nmt.data.store.facts import learn_words
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
 from nmt.data.store.record import data_settings
+from nmt.data.tokenizer import Tokenizer, load_words, train_tokenizer
 from nmt.training.data import TrainingData
 from nmt.training.delivery import card
 from nmt.translation.model_folder import ModelInfo
@@ -130,6 +134,33 @@ def test_sentences_without_translations_are_read_in_the_first_steps_alone(data: 
     assert len(corpus_files(data)["train"]) == 6
     with pytest.raises(ValueError, match=r"^alone of data.more has no translations, which needs .* encoder-decoder, "):
         replace(settings, training=TrainingConfig(), model=ModelConfig(family="decoder-only"))
+
+
+def test_a_few_pairs_among_many_texts_are_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words of sources are theirs, the tokenizer learns from them first, and their sides are compared."""
+    monkeypatch.setattr("nmt.data.store.shards.WORDS_SOURCES", 40)
+    monkeypatch.setattr("nmt.data.store.preparing.COMPARED", 100)
+    learned = list[list[Pair]]()
+
+    def noted(pairs: list[Pair], *settings: Any, **more: Any) -> Tokenizer:
+        learned.append(pairs)
+        return train_tokenizer(pairs, *settings, **more)
+
+    monkeypatch.setattr("nmt.data.store.preparing.train_tokenizer", noted)
+    pairs = [[f"Ein Hund {n} springt", f"A dog {n} jumps"] for n in range(50)]
+    write_corpus(tmp_path / "main", "de", "en", train=pairs[:40], val=pairs[40:45], test=pairs[45:])
+    (tmp_path / "many.en").write_text("".join(f"text {n}\n" for n in range(900)))
+    texts = CorpusConfig(corpus=str(tmp_path / "many.en"), text="target")
+    data = DataConfig(corpus=str(tmp_path / "main"), more=(texts,))
+    prepared = prepared_of(data, tmp_path / "run")
+    assert [source != "" for source, _ in learned[0]] == [True] * 40 + [False] * 900
+    sources = [source for source, _ in prepared.train if source]
+    assert load_words(prepared.folder / "data") == learn_words(prepared.tokenizer, sources)
+    write_corpus(
+        tmp_path / "main", "de", "en", train=[[b, a] for a, b in pairs[:40]], val=pairs[40:45], test=pairs[45:]
+    )
+    with pytest.raises(ValueError, match=r"^the sources of train look like the targets of val"):
+        prepared_of(data, tmp_path / "swapped")
 
 
 def test_one_corpus_alone_is_not_mixed(data: DataConfig, tmp_path: Path) -> None:
