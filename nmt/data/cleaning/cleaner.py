@@ -239,6 +239,6 @@ class Cleaner:
 
 
 def require_pairs(ledger: Ledger) -> None:
-    """Raise ValueError, with the causes, if no training pair or text is left."""
+    """Raise ValueError, with the causes, if no training pair is left, or no text of a corpus of texts."""
     problem = f"no training {ledger.unit} is left of {ledger.read:,}: {ledger.causes()}"
-    require(ledger.kept > 0, f"{problem}; see data.max_*, data.drop_*, data.least_quality and cleaning.*")
+    require(ledger.kept > ledger.texts, f"{problem}; see data.max_*, data.drop_*, data.least_quality and cleaning.*")

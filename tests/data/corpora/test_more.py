@@ -156,6 +156,8 @@ def test_a_few_pairs_among_many_texts_are_not_lost(tmp_path: Path, monkeypatch: 
     assert [source != "" for source, _ in learned[0]] == [True] * 40 + [False] * 900
     sources = [source for source, _ in prepared.train if source]
     assert load_words(prepared.folder / "data") == learn_words(prepared.tokenizer, sources)
+    with pytest.raises(ValueError, match=r"^no training pair is left of 940: 40 longer than 12 characters; see "):
+        prepared_of(replace(data, max_characters=12), tmp_path / "none")
     write_corpus(
         tmp_path / "main", "de", "en", train=[[b, a] for a, b in pairs[:40]], val=pairs[40:45], test=pairs[45:]
     )
