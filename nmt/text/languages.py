@@ -120,8 +120,8 @@ def language_tag(code: str) -> str:
     """The code of a language as files state it (BCP 47): de for deu_Latn and de_XX, zh-Hant for zho_Hant. A script is
     left out if nobody writes the language otherwise."""
     language, *parts = code.replace("_", "-").split("-")
-    scripts = {part for part in parts if len(part) == 4 and part not in ("Hans", "Hant")}
-    unsaid = {"XX", *(part for part in scripts if scripts_of(f"{language}-{part}") == scripts_of(language))}
+    scripts, usual = {part for part in parts if len(part) == 4 and part.isalpha()}, scripts_of(language)
+    unsaid = {"XX", *(part for part in scripts - {"Hans", "Hant"} if scripts_of(f"x-{part}") == usual != set())}
     return "-".join([short_code(language), *(part for part in parts if part not in unsaid)])
 
 

@@ -43,7 +43,7 @@ def test_the_language_and_what_is_seen_elsewhere(form: str, before: str, after: 
 @pytest.mark.parametrize(
     ("source", "target", "stated"),
     [("deu", "eng", "en"), ("de_DE", "en_XX", "en"), ("deu_Latn", "zho_Hant", "zh-Hant"), ("de", "srp_Cyrl", "sr-Cyrl"),
-     ("de", "pt_BR", "pt-BR"), ("de", "shp", "shp")],
+     ("de", "pt_BR", "pt-BR"), ("de", "shp", "shp"), ("deu", "de-1996", "de-1996"), ("de", "taq_Tfng", "taq-Tfng")],
 )  # fmt: skip
 def test_files_state_codes_of_models_as_the_standard_writes_them(source: str, target: str, stated: str) -> None:
     options = Options(source=source, target=target)
