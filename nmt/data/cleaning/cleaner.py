@@ -58,6 +58,11 @@ class Ledger:
         """The texts without translations among what was kept, if most is pairs."""
         return sum(part.kept for part in self.parts.values() if part.unit != self.unit)
 
+    @property
+    def units(self) -> list[str]:
+        """What is counted, in words: pairs, texts or, in parts, both."""
+        return list(dict.fromkeys(f"{ledger.unit}s" for ledger in (self, *self.parts.values())))
+
     def amount(self, extra: int = 0) -> str:
         """What was kept, in words; `extra`: pairs that were added."""
         pairs = f"{self.kept - self.texts + extra:,} {self.unit}s"
@@ -117,8 +122,7 @@ def ledger_table(ledgers: Mapping[str, Ledger]) -> "Table":
     """The ledgers of several splits side by side, a row for each cause, with the line where it first occurred."""
     from rich.table import Table
 
-    counted = (part.unit for ledger in ledgers.values() for part in (ledger, *ledger.parts.values()))
-    units = " and ".join(f"{unit}s" for unit in dict.fromkeys(counted)).capitalize()
+    units = " and ".join(dict.fromkeys(unit for ledger in ledgers.values() for unit in ledger.units)).capitalize()
     table = Table("", *ledgers, "first at", title=f"{units} read, repaired, dropped and kept", title_justify="left")
     for column in table.columns[1:-1]:
         column.justify = "right"

@@ -25,7 +25,7 @@ def describe_losses(
         for cause, count in {**ledger.dropped, **undecoded}.items():
             if count > MASS * ledger.read and not cause.startswith("held out"):
                 verb = "have" if cause == INVALID else "were dropped:"
-                share = f"{count:,} of {ledger.read:,} {split} {ledger.unit}s ({count / ledger.read:.0%})"
+                share = f"{count:,} of {ledger.read:,} {split} {' and '.join(ledger.units)} ({count / ledger.read:.0%})"
                 advice = [advise(file, languages) for file in files.get(split, ()) if "invalid UTF-8" in cause]
                 if cause.startswith("nearly in "):
                     advice.append("To keep them, set cleaning.contamination to false.")

@@ -99,6 +99,10 @@ def test_causes_of_few_lines_and_what_is_held_out_are_no_warning() -> None:
         f"WARNING: 8 of 100 train pairs (8%) were dropped: nearly in val. {advice}",
         "WARNING: 9 of 50 val pairs (18%) have invalid UTF-8 made U+FFFD.",
     ]
+    mixed = Ledger(read=20, dropped=Counter({"repeated": 5}), parts={"a": Ledger(), "b": Ledger(unit="text")})
+    assert list(describe_losses({"train": mixed}, {}, ())) == [
+        "WARNING: 5 of 20 train pairs and texts (25%) were dropped: repeated."
+    ]
 
 
 @pytest.mark.parametrize(

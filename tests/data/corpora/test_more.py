@@ -14,7 +14,7 @@ from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
 from nmt.config.recipes import dump_config, load_config
 from nmt.data.batches import Pairs
-from nmt.data.cleaning import Pair
+from nmt.data.cleaning import Pair, ledger_table
 from nmt.data.corpora import corpus_files, load_corpus
 from nmt.data.sections import labels, sections_of
 from nmt.data.store.facts import learn_words
@@ -132,6 +132,7 @@ def test_sentences_without_translations_are_read_in_the_first_steps_alone(data: 
         assert (pair[0] == "") == (ids[0] == ids[1]) == (number == 2)
     assert read.facts.longest_source == max(map(len, prepared.tokenizer.encode_source([a for a, _ in prepared.train])))
     assert len(corpus_files(data)["train"]) == 6
+    assert ledger_table(prepared.ledgers).title == "Pairs and texts read, repaired, dropped and kept"
     with pytest.raises(ValueError, match=r"^alone of data.more has no translations, which needs .* encoder-decoder, "):
         replace(settings, training=TrainingConfig(), model=ModelConfig(family="decoder-only"))
 
