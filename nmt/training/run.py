@@ -101,10 +101,11 @@ def without_effect(config: Config, named: Collection[str], data: TrainingData) -
     for name, (is_used, needed) in uses.items():
         if f"training.{name}" in named and not is_used:
             yield f"training.{name} changes nothing here: it is used only with {needed}"
-    if mixture := data.mixture:
+    if mixture := data.first_mixture:  # it has all that any step reads
         for part, size, amount in zip(data.portions, mixture.sizes, mixture.amounts, strict=True):
-            if size and not amount and part.text == "pairs":
-                yield f"WARNING: none of the {size:,} pairs of {part.name} is seen: raise the weight of that corpus"
+            if size and not amount:
+                unit = "pairs" if part.text == "pairs" else "texts"
+                yield f"WARNING: none of the {size:,} {unit} of {part.name} is seen: raise the weight of that corpus"
 
 
 def recorded(file: Path) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from nmt.data.store.record import data_settings
 from nmt.data.tokenizer import Tokenizer, load_words, train_tokenizer
 from nmt.training.data import TrainingData
 from nmt.training.delivery import card
+from nmt.training.run import without_effect
 from nmt.translation.model_folder import ModelInfo
 from tests.data.corpus_files import kept_in, write_corpus
 from tests.data.test_mixing import rows_of
@@ -133,6 +134,10 @@ def test_sentences_without_translations_are_read_in_the_first_steps_alone(data: 
     assert read.facts.longest_source == max(map(len, prepared.tokenizer.encode_source([a for a, _ in prepared.train])))
     assert len(corpus_files(data)["train"]) == 6
     assert ledger_table(prepared.ledgers).title == "Pairs and texts read, repaired, dropped and kept"
+    seldom = replace(data, more=(*data.more[:1], replace(texts, weight=0.001)))
+    read = TrainingData.load(prepared, seldom).as_read(replace(settings, data=seldom))
+    [warning] = without_effect(settings, (), read)
+    assert warning == "WARNING: none of the 51 texts of alone is seen: raise the weight of that corpus"
     with pytest.raises(ValueError, match=r"^alone of data.more has no translations, which needs .* encoder-decoder, "):
         replace(settings, training=TrainingConfig(), model=ModelConfig(family="decoder-only"))
 
