@@ -126,6 +126,9 @@ def card(
         title = title.format(languages=", ".join(data.many_to_many), source="{source}", target="{target}")
     notes = [(info.corpus, data.licence), *((entry.shown_name, entry.licence) for entry in data.more)]
     names = ", ".join(name for name, _ in notes)
+    alone = ", ".join(entry.shown_name for entry in data.more if entry.text != "pairs")
+    paired = ", ".join([info.corpus, *(entry.shown_name for entry in data.more if entry.text == "pairs")])
+    read_alone = f" and sentences of {alone}" if alone else ""
     texts = ", ".join(f"{name} ({licence or 'licence not noted'})" for name, licence in notes)
     corpora = f"Text that it was trained on: {texts}.\n\n" if data.more or data.licence else ""
     read = [f"{name} at commit {commit}" for name, commit in commits.items()]
@@ -135,8 +138,8 @@ def card(
     return (
         f"# {title.format(source=info.source, target=info.target)}, trained on {names}\n\n"
         f"A Transformer of {parameters:,} parameters, trained by nmt {__version__} on {pairs:,} "
-        f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of {names}. "
-        f"{use.format(source=info.source, target=info.target)}\n\n"
+        f"{'sentence pairs' if info.objective in ('translation', 'pair') else 'sentences'} of "
+        f"{paired}{read_alone}. {use.format(source=info.source, target=info.target)}\n\n"
         f"{base}{corpora}{origins}"
         f"It was trained {'further ' if base else ''}on {'these corpora' if data.more else 'that corpus'} only: check "
         f"{'their' if data.more else 'its'} terms before you share the model.\n"

@@ -352,6 +352,8 @@ def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:
     text = card(info, noted, 1, 90, {"wmt/wmt14": "a1b2"})
     assert "Text that it was trained on: main (CC BY 4.0), back (licence not noted), NEWS (CC0).\n" in text
     assert "90 sentence pairs of main, back, NEWS." in text
+    alone = replace(noted, more=(data.more[0], CorpusConfig(corpus="NEWS", text="target")))
+    assert "90 sentence pairs of main, back and sentences of NEWS." in card(info, alone, 1, 90, {})
     assert "Read from the Hugging Face hub: wmt/wmt14 at commit a1b2.\n" in text
     assert "Text that it was trained on: main (CC BY 4.0).\n" in card(info, replace(noted, more=()), 1, 90, {})
     plain = card(info, replace(data, more=()), 1, 90, {})
