@@ -25,6 +25,7 @@ KINDS = (
     ".tmx, .xliff, .parquet, .po or .mo file (or .gz or .zst of one), or the common prefix of two plain files; for "
     "data.text source or target also one plain file"
 )
+TO_READ_TEXTS = "set data.text (of an entry of data.more: text) to source or target"
 KINDS_OF_ROWS = ("tsv", "jsonl", "tmx", "xliff", "xlf", "parquet", "po", "mo")
 ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$", re.IGNORECASE)
 BUILT_IN = ("phrasebook", "multi30k")
@@ -60,7 +61,7 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
     is_table = plain and kind in (*TABLES, *ARCHIVES) and not (usable and kind == ".csv")
     require(not is_table, f"the corpus {config.corpus!r}: a {kind} file isn't read as a corpus: {advice}")
     problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files, call a table .tsv"
-    require(usable, f"{problem}, or, for text in one language, set data.text to source or target; {KINDS}")
+    require(usable, f"{problem}, or, for text in one language, {TO_READ_TEXTS}; {KINDS}")
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
         beside = [file.name for file in path.parent.iterdir() if file != path] if path.parent.is_dir() else []
@@ -115,8 +116,7 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
         raise ValueError(f"{wrong} is a folder: it must be a file with a sentence in each line")
     if plain and not is_of_others(stem, config):
         problem = f"{missing[0]} is missing, and {plain[0]} is there"
-        advice = "to read text in one language, set data.text to source or target"
-        raise ValueError(f"{problem}: {advice}; {contents(folder)}")
+        raise ValueError(f"{problem}: to read text in one language, {TO_READ_TEXTS}; {contents(folder)}")
     return None
 
 

@@ -224,7 +224,7 @@ def test_a_plain_file_is_text_in_one_language(tmp_path: Path, name: str) -> None
     assert corpus.notes[0] == "news has no val text: 2 of its training texts are held out for it."
     for both in ("pairs", "both"):
         with pytest.raises(
-            ValueError, match=r"one plain file: give the prefix of two files, call .* set data\.text to"
+            ValueError, match=r"one plain file: give the prefix of two files, call .* set data\.text \(of .*: text\) to"
         ):
             load(tmp_path / name, text=both)
 
@@ -249,7 +249,7 @@ def test_text_of_two_languages_may_have_different_numbers_of_lines(folder: Path)
 @pytest.mark.parametrize("text", ["auto", "pairs", "both"])
 def test_a_language_that_is_missing_is_named_with_the_setting(folder: Path, text: Text) -> None:
     (folder / "val.de").unlink()
-    there = r"and .*val\.en is there: .* set data\.text to source or target; .* holds test\.de, test\.en"
+    there = r"and .*val\.en is there: .* set data\.text \(of .*: text\) to source .* holds test\.de, test\.en"
     with pytest.raises(ValueError, match=rf"val\.de is missing, {there}"):
         load(folder, text=text)
     with pytest.raises(ValueError, match=r"neither train\.fi nor .*, and data\.text is target; .*holds test\.de"):
