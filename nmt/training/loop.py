@@ -242,9 +242,11 @@ class Trainer:
     def most_steps(self) -> int:
         """The steps of the whole run if no other limit than `max_steps` and `max_epochs` ends it: of epochs, about."""
         config, first, epochs = self.config, self.config.denoise_steps, self.config.max_epochs
+        if not epochs:  # counting takes time: it reads the lengths of all pairs
+            return config.max_steps
         restoring, usual = self.steps_a_pass(first=True), self.steps_a_pass()
         of_epochs = min(first, epochs * restoring) + max(0, epochs - first / restoring) * usual
-        return round(of_epochs) if 0 < of_epochs <= config.max_steps else config.max_steps
+        return round(min(of_epochs, config.max_steps))
 
     def steps_a_pass(self, first: bool = False) -> float:
         """About how many steps an epoch takes. `first`: of the first steps, which restore noised text."""

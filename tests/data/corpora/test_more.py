@@ -14,7 +14,7 @@ from nmt.config.data import CorpusConfig
 from nmt.config.names import fixed_settings
 from nmt.config.recipes import dump_config, load_config
 from nmt.data.batches import Pairs
-from nmt.data.cleaning import Pair, ledger_table
+from nmt.data.cleaning.cleaner import Pair, ledger_table
 from nmt.data.corpora import corpus_files, load_corpus
 from nmt.data.sections import labels, sections_of
 from nmt.data.store.facts import learn_words
