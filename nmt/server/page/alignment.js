@@ -41,12 +41,8 @@ export class Alignment {
     );
     if (!from || !to || right.left < left.right) return; // the panes stand one above the other
     const [a, b] = [from.getBoundingClientRect(), to.getBoundingClientRect()];
-    const [x1, x2, y1, y2] = [
-      left.right - sheets.left,
-      right.left - sheets.left,
-      low(a) - sheets.top,
-      low(b) - sheets.top,
-    ];
+    const [x1, x2] = [left.right - sheets.left, right.left - sheets.left];
+    const [y1, y2] = [low(a) - sheets.top, low(b) - sheets.top];
     const middle = (x1 + x2) / 2;
     const [start, end] = [a.left - sheets.left, b.right - sheets.left];
     const curve = `M${start} ${y1}H${x1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}H${end}`;

@@ -3,7 +3,8 @@
 // line.
 
 import { make } from "./dom.js";
-import { changedWords, scopeAt, splitWords } from "./words.js";
+import { marked } from "./versions.js";
+import { scopeAt, splitWords } from "./words.js";
 
 const WAIT = 250; // milliseconds: a click that starts an edit asks for nothing
 
@@ -60,13 +61,8 @@ export class Alternatives {
   }
 
   option({ word, probability, text }, old, choose) {
-    const changed = changedWords(old, text);
     const bar = make("span", { class: "bar" });
     bar.style.setProperty("--share", probability);
-    const sentence = splitWords(text).flatMap((one, i) => [
-      i ? " " : "",
-      changed.has(i) ? make("b", {}, one.text) : one.text,
-    ]);
     const percent = probability < 0.01 ? "under 1%" : `${Math.round(100 * probability)}%`;
     return make(
       "div",
@@ -74,7 +70,7 @@ export class Alternatives {
       make("bdi", { class: "term" }, word),
       make("span", { class: "quiet figure" }, percent),
       bar,
-      make("bdi", { class: "sentence" }, ...sentence),
+      make("bdi", { class: "sentence" }, ...marked(old, text)),
     );
   }
 

@@ -7,9 +7,9 @@ const ATTEMPTS = 6;
 const LONGEST_WAIT = 60; // seconds
 
 export class ApiError extends Error {
-  constructor(message, code, status) {
+  constructor(message, status) {
     super(message);
-    Object.assign(this, { code, status });
+    this.status = status;
   }
 }
 
@@ -34,10 +34,7 @@ async function call(path, { method = "GET", body, signal } = {}) {
     return response.status === 204
       ? null
       : response.json().catch(() => {
-          throw new ApiError(
-            "The server answered with something else than JSON. Is there a proxy in between?",
-            "no_json",
-          );
+          throw new ApiError("The server answered with something else than JSON. Is there a proxy in between?");
         });
   }
 }
@@ -53,22 +50,17 @@ async function send(path, method, body, signal) {
     return await fetch(path, { method, headers, signal, body: body && !isForm ? JSON.stringify(body) : body });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw navigator.onLine
-      ? new ApiError(
-          "The server does not answer. Is it running? Your text stays here; press Ctrl+Enter to try again.",
-          "network",
-        )
-      : new ApiError(
-          "You are offline. Your text stays here, and it is translated when the connection is back.",
-          "offline",
-        );
+    throw new ApiError(
+      navigator.onLine
+        ? "The server does not answer. Is it running? Your text stays here; press Ctrl+Enter to try again."
+        : "You are offline. Your text stays here, and it is translated when the connection is back.",
+    );
   }
 }
 
 async function problemOf(response) {
   const told = (await response.json().catch(() => null))?.error;
-  const message = told?.message ?? `The server answered with status ${response.status}.`;
-  return new ApiError(message, told?.code ?? "unknown", response.status);
+  return new ApiError(told?.message ?? `The server answered with status ${response.status}.`, response.status);
 }
 
 const tell = (seconds) => waits.dispatchEvent(new CustomEvent("wait", { detail: seconds }));

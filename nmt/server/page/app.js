@@ -8,7 +8,7 @@ import * as api from "./api.js";
 import { showAttention } from "./attention.js";
 import { Corrections } from "./corrections.js";
 import { connectDocuments } from "./documents.js";
-import { byId, debounce } from "./dom.js";
+import { byId, debounce, make } from "./dom.js";
 import { Editing } from "./editing.js";
 import { GlossaryEditor } from "./glossary.js";
 import { History } from "./history.js";
@@ -30,24 +30,18 @@ class Page {
     this.panes = { source: new Pane(byId("source-pane"), "source"), target: new Pane(byId("target-pane"), "target") };
     [this.source, this.target] = [this.panes.source.area, this.panes.target.area];
     const failed = (error) => this.failed(error);
-    this.lines = new Lines(
-      (texts, signal) => this.ask(texts, {}, signal),
-      () => this.draw(),
-      failed,
-    );
+    const drawn = () => this.draw();
+    const again = () => this.again();
+    this.lines = new Lines((texts, signal) => this.ask(texts, {}, signal), drawn, failed);
     this.languages = new Languages(models, start, () => void this.turned());
     const askOne = async (text, options, signal) => (await this.ask([text], options, signal))[0];
-    this.editing = new Editing(this.panes.target, this.lines, askOne, () => this.draw(), failed);
+    this.editing = new Editing(this.panes.target, this.lines, askOne, drawn, failed);
     this.alignment = new Alignment(this.panes, this.lines);
     const askWords = (text, translation, word, signal) =>
       api.wordAlternatives(text, this.languages.pair, translation, word, signal);
     const take = (line, scope, text) => this.editing.take(line, scope, text);
     this.alternatives = new Alternatives(byId("alternatives"), this.panes.target, this.lines, askWords, take);
-    this.glossary = new GlossaryEditor(
-      byId("glossary"),
-      () => this.languages.pair,
-      () => this.again(),
-    );
+    this.glossary = new GlossaryEditor(byId("glossary"), () => this.languages.pair, again);
     this.corrections = new Corrections(byId("corrections"));
     this.history = new History(byId("history"), (entry) => this.show(entry));
     this.remember = debounce(() => {
@@ -240,13 +234,10 @@ class Page {
       byId("confidence-text").textContent = `${Math.round(100 * least)}% sure`;
       byId("confidence").title = "The mean probability of a piece, for the line that the model doubts most";
     }
-    const flags = lines.flatMap((line) =>
-      line.view.flagTexts.map((text) => [this.lines.lines.indexOf(line) + 1, text]),
-    );
-    const sentences = flags.map(([number, text]) => (this.lines.lines.length > 1 ? `Line ${number}: ${text}` : text));
-    byId("flags").replaceChildren(
-      ...sentences.map((text) => Object.assign(document.createElement("li"), { textContent: text })),
-    );
+    const all = this.lines.lines;
+    const place = (line) => (all.length > 1 ? `Line ${all.indexOf(line) + 1}: ` : "");
+    const sentences = lines.flatMap((line) => line.view.flagTexts.map((text) => `${place(line)}${text}`));
+    byId("flags").replaceChildren(...sentences.map((text) => make("li", {}, text)));
     const isEdited = this.lines.lines.some((line) => this.lines.isEdited(line));
     byId("keep").hidden = byId("undo-edits").hidden = !isEdited;
     byId("copy").hidden = !this.lines.text;

@@ -1,10 +1,16 @@
 // Corrected pairs, kept on this device. In: lines whose translation the user changed. Out: a list, and files for
 // training: TMX 1.4b or TSV (docs/page.md shows the way from there to a better model).
 
-import { byId, download, make } from "./dom.js";
+import { button, byId, download, make } from "./dom.js";
 import { follow, load, save } from "./state.js";
 import { say } from "./notices.js";
 import { toTmx, toTsv } from "./tmx.js";
+
+const NONE =
+  "Change a translation, then keep it as a corrected pair. The pairs stay on this device until you export them; a " +
+  "model learns from them by fine-tuning.";
+
+const direction = (pair) => `${pair.source}-${pair.target}`;
 
 export class Corrections {
   constructor(panel) {
@@ -40,14 +46,7 @@ export class Corrections {
   draw() {
     byId("corrections-number").textContent = this.pairs.length ? ` ${this.pairs.length}` : "";
     if (!this.pairs.length) {
-      this.panel.replaceChildren(
-        make(
-          "p",
-          { class: "empty" },
-          "Change a translation, then keep it as a corrected pair. The pairs stay on this device until you " +
-            "export them; a model learns from them by fine-tuning.",
-        ),
-      );
+      this.panel.replaceChildren(make("p", { class: "empty" }, NONE));
       return;
     }
     const items = this.pairs.map((pair, i) =>
@@ -57,41 +56,24 @@ export class Corrections {
         make("span", { class: "quiet figure" }, `${pair.source} → ${pair.target}`),
         make("bdi", { lang: pair.source }, pair.text),
         make("bdi", { lang: pair.target }, pair.translation),
-        make("button", { class: "plain", "aria-label": `Remove the pair ${i + 1}`, click: () => this.remove(i) }, "×"),
+        button("×", () => this.remove(i), { "aria-label": `Remove the pair ${i + 1}` }),
       ),
     );
+    const all = () => download("corrections.tmx", "application/xml", toTmx(this.pairs));
+    const some = (name) => {
+      const pairs = this.pairs.filter((pair) => direction(pair) === name);
+      download(`corrections.${name}.tsv`, "text/tab-separated-values", toTsv(pairs));
+    };
+    const names = [...new Set(this.pairs.map(direction))];
+    const buttons = [
+      button("Export as TMX", all, { class: "plain strong" }),
+      ...names.map((name) => button(`Export ${name} as TSV`, () => some(name))),
+      button("Remove all", () => this.put([])),
+    ];
     this.panel.replaceChildren(
-      make(
-        "p",
-        { class: "row" },
-        make(
-          "button",
-          { class: "plain strong", click: () => download("corrections.tmx", "application/xml", toTmx(this.pairs)) },
-          "Export as TMX",
-        ),
-        ...this.directions().map(([name, pairs]) =>
-          make(
-            "button",
-            {
-              class: "plain",
-              click: () => download(`corrections.${name}.tsv`, "text/tab-separated-values", toTsv(pairs)),
-            },
-            `Export ${name} as TSV`,
-          ),
-        ),
-        make("button", { class: "plain", click: () => this.put([]) }, "Remove all"),
-      ),
+      make("p", { class: "row" }, ...buttons),
       make("ul", { class: "pairs" }, ...items),
     );
-  }
-
-  directions() {
-    const found = new Map();
-    for (const pair of this.pairs) {
-      const name = `${pair.source}-${pair.target}`;
-      found.set(name, [...(found.get(name) ?? []), pair]);
-    }
-    return [...found];
   }
 
   remove(i) {

@@ -25,6 +25,11 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** A button that looks like a link. */
+export function button(text, click, attributes = {}) {
+  return make("button", { class: "plain", click, ...attributes }, text);
+}
+
 /** Calls `action` once, when no call has come for `delay` milliseconds; `.now()` calls at once, `.cancel()` never. */
 export function debounce(action, delay) {
   let timer = 0;

@@ -1,10 +1,14 @@
 // The glossary editor. In: the glossaries of the server for the chosen languages. Out: the name of the glossary in use,
 // and entries that are stored on the server. A translation must then contain the target of each term of its source.
 
-import { byId, make } from "./dom.js";
+import { button, byId, make } from "./dom.js";
 import { deleteGlossary, glossaries, glossary, saveGlossary } from "./api.js";
 import { load, save } from "./state.js";
 import { say } from "./notices.js";
+
+const NOTE =
+  "A term in lower case matches any case, * stands for any ending, and | separates allowed translations: " +
+  "station|stop. Glossaries are stored on the server.";
 
 /** The name itself or, if it is taken, the name with the first number that is free. */
 export function freeName(name, taken) {
@@ -94,47 +98,21 @@ export class GlossaryEditor {
     const choices = ["", ...this.names].map((name) =>
       make("option", { value: name, selected: name === this.name }, name || "none"),
     );
-    const choice = make(
-      "select",
-      { id: "glossary-choice", change: (event) => this.choose(event.target.value) },
-      ...choices,
-    );
+    const choose = (event) => this.choose(event.target.value);
+    const choice = make("select", { id: "glossary-choice", change: choose }, ...choices);
     const name = make("input", { id: "glossary-name", class: "field", placeholder: this.pair, autocomplete: "off" });
     this.body = make("tbody", {}, ...[...this.rows, ["", ""]].map((row) => this.row(row)));
-    const table = make(
-      "table",
-      { class: "terms" },
-      make(
-        "thead",
-        {},
-        make(
-          "tr",
-          {},
-          make("th", { scope: "col" }, "Term"),
-          make("th", { scope: "col" }, "Translation"),
-          make("th", {}, make("span", { class: "unseen" }, "Remove")),
-        ),
-      ),
-      this.body,
-    );
-    const buttons = [make("button", { class: "plain strong", click: () => this.store() }, "Save and use")];
-    if (this.name) buttons.push(make("button", { class: "plain", click: () => this.remove() }, `Delete ${this.name}`));
+    const titles = ["Term", "Translation"].map((title) => make("th", { scope: "col" }, title));
+    const head = make("tr", {}, ...titles, make("th", {}, make("span", { class: "unseen" }, "Remove")));
+    const buttons = [button("Save and use", () => this.store(), { class: "plain strong" })];
+    if (this.name) buttons.push(button(`Delete ${this.name}`, () => this.remove()));
+    const used = make("label", {}, "Glossary in use ", choice);
     this.panel.replaceChildren(
-      make(
-        "p",
-        { class: "row" },
-        make("label", {}, "Glossary in use ", choice),
-        this.name ? null : make("label", {}, "Name of a new one ", name),
-      ),
+      make("p", { class: "row" }, used, this.name ? null : make("label", {}, "Name of a new one ", name)),
       this.problem ? make("p", { class: "problem", role: "alert" }, this.problem) : "",
-      table,
+      make("table", { class: "terms" }, make("thead", {}, head), this.body),
       make("p", { class: "row" }, ...buttons),
-      make(
-        "p",
-        { class: "note" },
-        "A term in lower case matches any case, * stands for any ending, and | separates allowed " +
-          "translations: station|stop. Glossaries are stored on the server.",
-      ),
+      make("p", { class: "note" }, NOTE),
     );
   }
 
@@ -154,27 +132,15 @@ export class GlossaryEditor {
       this.rows = [...this.body.rows].map((one) => [...one.querySelectorAll("input")].map((field) => field.value));
       if (line === this.body.lastElementChild && value) this.body.append(this.row(["", ""]));
     };
-    const drop = make(
-      "button",
-      {
-        class: "plain",
-        "aria-label": `Remove ${term || "this term"}`,
-        click: () => {
-          const next = line.nextElementSibling ?? line.previousElementSibling;
-          if (line !== this.body.lastElementChild) line.remove(); // else there is none for a new term
-          edit(0, "");
-          next?.querySelector("input").focus();
-        },
-      },
-      "×",
-    );
-    const line = make(
-      "tr",
-      {},
-      make("td", {}, input(0, "Term")),
-      make("td", {}, input(1, "Translation")),
-      make("td", {}, drop),
-    );
+    const drop = () => {
+      const next = line.nextElementSibling ?? line.previousElementSibling;
+      if (line !== this.body.lastElementChild) line.remove(); // else there is none for a new term
+      edit(0, "");
+      next?.querySelector("input").focus();
+    };
+    const last = button("×", drop, { "aria-label": `Remove ${term || "this term"}` });
+    const fields = [input(0, "Term"), input(1, "Translation"), last];
+    const line = make("tr", {}, ...fields.map((field) => make("td", {}, field)));
     return line;
   }
 }

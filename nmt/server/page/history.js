@@ -1,6 +1,6 @@
 // What was translated here before. In: finished texts. Out: a list on this device only; a click shows a text again.
 
-import { make } from "./dom.js";
+import { button, make } from "./dom.js";
 import { follow, load, save } from "./state.js";
 
 const MOST = 100;
@@ -48,39 +48,22 @@ export class History {
 
   draw(changes = {}) {
     Object.assign(this, changes);
-    const items = this.entries.map((entry) =>
-      make(
-        "li",
-        {},
-        make(
-          "button",
-          { class: "version", click: () => this.show(entry) },
-          make("bdi", { class: "sentence", lang: entry.source }, entry.text),
-          make("bdi", { class: "sentence", lang: entry.target }, entry.translation),
-          make(
-            "span",
-            { class: "quiet figure" },
-            `${entry.source} → ${entry.target}, ${new Date(entry.time).toLocaleString()}`,
-          ),
-        ),
-      ),
-    );
+    const items = this.entries.map((entry) => {
+      const about = `${entry.source} → ${entry.target}, ${new Date(entry.time).toLocaleString()}`;
+      const shown = make(
+        "button",
+        { class: "version", click: () => this.show(entry) },
+        make("bdi", { class: "sentence", lang: entry.source }, entry.text),
+        make("bdi", { class: "sentence", lang: entry.target }, entry.translation),
+        make("span", { class: "quiet figure" }, about),
+      );
+      return make("li", {}, shown);
+    });
+    const turn = (event) => this.turn(event.target.checked);
+    const box = make("input", { type: "checkbox", checked: this.isOn, change: turn });
+    const choice = make("label", {}, box, " Remember what I translate, on this device only");
     this.panel.replaceChildren(
-      make(
-        "p",
-        { class: "row" },
-        make(
-          "label",
-          {},
-          make("input", {
-            type: "checkbox",
-            checked: this.isOn,
-            change: (event) => this.turn(event.target.checked),
-          }),
-          " Remember what I translate, on this device only",
-        ),
-        items.length ? make("button", { class: "plain", click: () => this.put([]) }, "Remove all") : null,
-      ),
+      make("p", { class: "row" }, choice, items.length ? button("Remove all", () => this.put([])) : null),
       items.length ? make("ul", { class: "versions" }, ...items) : make("p", { class: "empty" }, "Nothing yet."),
     );
   }

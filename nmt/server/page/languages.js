@@ -46,16 +46,9 @@ export class Languages {
   choose(source, target, tell = false) {
     const model = this.find(source, target) ?? this.models.find((one) => one.source === source) ?? this.models[0];
     const { source: from, target: to } = model;
-    this.fill(
-      this.from,
-      this.models.map((one) => one.source),
-      from,
-    );
-    this.fill(
-      this.to,
-      this.models.filter((one) => one.source === from).map((one) => one.target),
-      to,
-    );
+    const ways = this.models.filter((one) => one.source === from);
+    this.fill(this.from, new Set(this.models.map((one) => one.source)), from);
+    this.fill(this.to, new Set(ways.map((one) => one.target)), to);
     const swap = byId("swap");
     swap.setAttribute("aria-disabled", String(!this.canSwap));
     swap.title = this.canSwap ? "Swap the languages" : this.whyNot;
@@ -68,9 +61,9 @@ export class Languages {
   }
 
   fill(list, codes, chosen) {
-    const unique = [...new Set(codes)].sort((a, b) => languageName(a).localeCompare(languageName(b)));
+    const sorted = [...codes].sort((a, b) => languageName(a).localeCompare(languageName(b)));
     list.replaceChildren(
-      ...unique.map((code) => make("option", { value: code, selected: code === chosen }, languageName(code))),
+      ...sorted.map((code) => make("option", { value: code, selected: code === chosen }, languageName(code))),
     );
   }
 }

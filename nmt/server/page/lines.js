@@ -64,13 +64,6 @@ export class Lines {
     this.lines = this.lines.map((line) => ({ ...line, fresh: !line.source.trim() }));
   }
 
-  /** Show finished lines, such as those of the history. */
-  show(lines) {
-    this.running?.abort();
-    this.lines = lines;
-    this.changed();
-  }
-
   async update(text) {
     this.running?.abort();
     const running = new AbortController();
@@ -86,7 +79,10 @@ export class Lines {
           running.signal,
         );
         if (running.signal.aborted) return;
-        some.forEach((line, n) => this.settle(line, viewOf(found[n])));
+        some.forEach((line, n) => {
+          const view = viewOf(found[n]);
+          Object.assign(line, { view, machine: view, fresh: true });
+        });
         this.changed();
       }
     } catch (error) {
@@ -95,9 +91,5 @@ export class Lines {
       if (this.running === running) this.running = null;
       this.changed();
     }
-  }
-
-  settle(line, view) {
-    Object.assign(line, { view, machine: view, fresh: true });
   }
 }

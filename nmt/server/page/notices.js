@@ -1,15 +1,15 @@
 // What the page tells the user. In: sentences. Out: a bar that stays until the problem is gone, or words that only a
 // screen reader speaks.
 
-import { byId, make } from "./dom.js";
+import { button, byId, make } from "./dom.js";
 import { save } from "./state.js";
 
 /** Shows a problem, with a button for what helps, or hides it (no text). `field`: what the user fills in before. */
 export function notice(text = "", label = "", action = null, field = null) {
   const bar = byId("notice");
   bar.hidden = !text;
-  const button = label ? make("button", { class: "plain strong", click: action }, label) : null;
-  bar.replaceChildren(...(text ? [make("span", {}, text), field, button].filter(Boolean) : []));
+  const help = label ? button(label, action, { class: "plain strong" }) : null;
+  bar.replaceChildren(...(text ? [make("span", {}, text), field, help].filter(Boolean) : []));
 }
 
 /** Shows why the server did not do what it was asked; `again()` asks once more, with the key if that was missing. */
