@@ -28,7 +28,6 @@ export class Alignment {
       spans[side] = new Map(found.filter(([, span]) => span));
       spans[side].forEach((span) => span.classList.add("linked"));
     }
-    if (!words.source.size || !words.target.size) return;
     const own = line.view.links.filter(([from, to]) => words.source.has(from) && words.target.has(to));
     for (const [from, to] of own) this.thread(spans.source.get(from), spans.target.get(to));
   }
@@ -59,13 +58,11 @@ export class Alignment {
     const parts = [make("bdi", { class: "term" }, own)];
     if (linked.length) parts.push(` ${arrow} `, make("bdi", { class: "term" }, linked.join(" ")));
     const measured = side === "target" ? line.view.measured[word] : null;
-    if (measured)
-      parts.push(make("span", { class: "quiet" }, ` · the model gives it ${percent(measured.probability)}`));
+    const quiet = (text) => make("span", { class: "quiet" }, ` · ${text}`);
+    if (measured) parts.push(quiet(`the model gives it ${percent(measured.probability)}`));
     if (measured?.pieces.length > 1) {
-      const pieces = measured.pieces.map(
-        ({ piece, probability }) => `${piece.replaceAll("▁", "")} ${percent(probability)}`,
-      );
-      parts.push(make("span", { class: "quiet" }, ` · in pieces: ${pieces.join(", ")}`));
+      const share = ({ piece, probability }) => `${piece.replaceAll("▁", "")} ${percent(probability)}`;
+      parts.push(quiet(`in pieces: ${measured.pieces.map(share).join(", ")}`));
     }
     return parts;
   }

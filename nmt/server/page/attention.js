@@ -24,13 +24,8 @@ const NOTE =
 function drawMap({ source, target, weights }) {
   const [columns, rows] = [source.slice(0, MOST_PIECES), target.slice(0, MOST_PIECES)];
   const [width, height] = [LEFT + columns.length * CELL + 40, TOP + rows.length * CELL + 4];
-  const picture = draw("svg", {
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: "img",
-    "aria-label": inWords(columns, rows, weights),
-  });
+  const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+  const picture = draw("svg", { ...size, role: "img", "aria-label": inWords(columns, rows, weights) });
   columns.forEach((piece, i) => {
     const x = LEFT + (i + 0.65) * CELL;
     picture.append(draw("text", { x, y: TOP - 8, transform: `rotate(-50 ${x} ${TOP - 8})` }, label(piece)));
@@ -40,14 +35,8 @@ function drawMap({ source, target, weights }) {
     picture.append(draw("text", { x: LEFT - 10, y: y + 15, "text-anchor": "end" }, label(piece)));
     columns.forEach((from, i) => {
       const weight = weights[j]?.[i] ?? 0;
-      const cell = draw("rect", {
-        x: LEFT + i * CELL + 1,
-        y: y + 1,
-        width: CELL - 2,
-        height: CELL - 2,
-        rx: 3,
-        "fill-opacity": (0.04 + 0.96 * weight).toFixed(3),
-      });
+      const square = { x: LEFT + i * CELL + 1, y: y + 1, width: CELL - 2, height: CELL - 2, rx: 3 };
+      const cell = draw("rect", { ...square, "fill-opacity": (0.04 + 0.96 * weight).toFixed(3) });
       cell.append(draw("title", {}, `${label(piece)} ← ${label(from)}: ${Math.round(100 * weight)}%`));
       picture.append(cell);
     });

@@ -15,9 +15,8 @@ const direction = (pair) => `${pair.source}-${pair.target}`;
 export class Corrections {
   constructor(panel) {
     this.panel = panel;
-    this.pairs = load("corrections", []);
-    follow("corrections", [], (pairs) => this.show(pairs));
-    this.draw();
+    follow("corrections", [], (pairs) => this.draw(pairs));
+    this.draw(load("corrections", []));
   }
 
   /** Keeps pairs {source, target, text, translation, machine}; a newer pair replaces one with the same text. */
@@ -34,16 +33,12 @@ export class Corrections {
   }
 
   put(pairs) {
-    this.show(pairs);
+    this.draw(pairs);
     return save("corrections", pairs);
   }
 
-  show(pairs) {
+  draw(pairs) {
     this.pairs = pairs;
-    this.draw();
-  }
-
-  draw() {
     byId("corrections-number").textContent = this.pairs.length ? ` ${this.pairs.length}` : "";
     if (!this.pairs.length) {
       this.panel.replaceChildren(make("p", { class: "empty" }, NONE));

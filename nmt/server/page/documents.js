@@ -28,12 +28,8 @@ export function connectDocuments(fields, shown) {
 async function start(file, fields) {
   const state = make("span", { class: "quiet" }, "sending");
   const progress = make("progress", { max: 1, "aria-label": `Progress of ${file.name}` });
-  const title = make(
-    "span",
-    { class: "job-title" },
-    make("bdi", {}, file.name),
-    make("span", { class: "quiet figure" }, ` ${fields.source} → ${fields.target}`),
-  );
+  const languages = make("span", { class: "quiet figure" }, ` ${fields.source} → ${fields.target}`);
+  const title = make("span", { class: "job-title" }, make("bdi", {}, file.name), languages);
   const job = make("li", { class: "job" }, title, progress, state);
   byId("jobs").prepend(job);
   try {

@@ -116,8 +116,7 @@ export class GlossaryEditor {
     );
   }
 
-  row([term, translation]) {
-    const cells = [term, translation];
+  row(cells) {
     const input = (i, label) =>
       make("input", {
         class: "field",
@@ -125,20 +124,19 @@ export class GlossaryEditor {
         dir: "auto",
         autocomplete: "off",
         "aria-label": label,
-        input: (event) => edit(i, event.target.value),
+        input: (event) => edit(event.target.value),
       });
-    const edit = (i, value) => {
-      cells[i] = value;
+    const edit = (value) => {
       this.rows = [...this.body.rows].map((one) => [...one.querySelectorAll("input")].map((field) => field.value));
       if (line === this.body.lastElementChild && value) this.body.append(this.row(["", ""]));
     };
     const drop = () => {
       const next = line.nextElementSibling ?? line.previousElementSibling;
       if (line !== this.body.lastElementChild) line.remove(); // else there is none for a new term
-      edit(0, "");
+      edit("");
       next?.querySelector("input").focus();
     };
-    const last = button("×", drop, { "aria-label": `Remove ${term || "this term"}` });
+    const last = button("×", drop, { "aria-label": `Remove ${cells[0] || "this term"}` });
     const fields = [input(0, "Term"), input(1, "Translation"), last];
     const line = make("tr", {}, ...fields.map((field) => make("td", {}, field)));
     return line;

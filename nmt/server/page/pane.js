@@ -7,11 +7,8 @@ import { splitWords, wordAt } from "./words.js";
 
 export class Pane {
   constructor(element, side) {
-    this.element = element;
-    this.side = side;
-    this.area = element.querySelector("textarea");
-    this.mirror = element.querySelector(".mirror");
-    this.drawn = [];
+    const [area, mirror] = ["textarea", ".mirror"].map((one) => element.querySelector(one));
+    Object.assign(this, { element, side, area, mirror, drawn: [] });
   }
 
   /**

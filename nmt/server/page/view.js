@@ -4,16 +4,6 @@
 
 import { measureWords, sameWords, splitWords } from "./words.js";
 
-export const EMPTY = Object.freeze({
-  text: "",
-  links: [],
-  measured: [],
-  score: 0,
-  confidence: 1,
-  flagTexts: [],
-  alternatives: [],
-});
-
 /** The view of a translation as the server tells it. */
 export function viewOf(translation) {
   return {
@@ -26,6 +16,8 @@ export function viewOf(translation) {
     alternatives: translation.alternatives,
   };
 }
+
+export const EMPTY = Object.freeze(viewOf({ text: "", score: 0, confidence: 1, flag_texts: [], alternatives: [] }));
 
 /** A view after the user changed its text: words that stayed keep what is known of them. */
 export function withText(view, text) {

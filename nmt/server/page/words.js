@@ -23,15 +23,12 @@ export function wordAt(words, place) {
 
 /** Whether a place is inside a word: a letter or digit before it, and one after it. */
 export function isInsideWord(text, place) {
-  const before = [...text.slice(0, place)].at(-1) ?? "";
-  const after = [...text.slice(place)][0] ?? "";
-  return LETTER.test(before) && LETTER.test(after);
+  return endsInWord(text.slice(0, place)) && LETTER.test([...text.slice(place)][0] ?? "");
 }
 
 /** Whether letters that were typed before a place stand directly before a word, with no letter before them. */
 export function isBeforeWord(text, place, typed) {
-  const before = [...text.slice(0, place - typed.length)].at(-1) ?? "";
-  return LETTER.test(typed) && !LETTER.test(before) && isInsideWord(text, place);
+  return LETTER.test(typed) && !endsInWord(text.slice(0, place - typed.length)) && isInsideWord(text, place);
 }
 
 /** Whether a text ends in the middle of a word, or at its end: more letters would continue the word. */
