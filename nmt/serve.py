@@ -4,7 +4,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nmt.commands.options import (
     Options,
@@ -21,9 +20,6 @@ from nmt.config.serve import ServeConfig
 from nmt.extras import package
 from nmt.fields import require
 from nmt.messages import say
-
-if TYPE_CHECKING:
-    from nmt.server.service import Service
 
 EXAMPLES = """
 python -m nmt.serve
@@ -58,6 +54,8 @@ def command(options: Options) -> int:
     from nmt.server.models import Models
     from nmt.server.run import listen, serve
     from nmt.server.service import Service
+    from nmt.translation.model_folder import read_info, settings_file
+    from nmt.translation.pair_scorer import PairScorer
     from nmt.translation.translator import Translator, find_model
 
     config = ServeConfig(**{f.name: options[f.name] for f in fields(ServeConfig)})
@@ -78,7 +76,9 @@ def command(options: Options) -> int:
             say(f"with the adapter {folder}: {name}")
     service = Service(models, config)
     if config.scorer:
-        add_scorer(service, options)
+        folder = find_model(config.scorer)
+        info, _ = read_info(settings_file(folder))
+        service.scorers[info.source, info.target] = PairScorer.load(folder, options.device, options.precision)
     listener = listen(config.host, config.port)
     say(f"{address(config.host, listener.getsockname()[1])} from now on, until Ctrl-C")
     serve(service, listener)
@@ -102,17 +102,6 @@ def read_adapters(given: Sequence[str]) -> dict[str, Path]:
         require(name not in found, f"--adapter {name} is given twice: give each adapter a name of its own")
         found[name] = adapter_in(Path(folder))
     return found
-
-
-def add_scorer(service: "Service", options: Options) -> None:
-    """Load the pair scorer, for the languages that it knows."""
-    from nmt.translation.model_folder import read_info, settings_file
-    from nmt.translation.pair_scorer import PairScorer
-    from nmt.translation.translator import find_model
-
-    folder = find_model(service.config.scorer)
-    info, _ = read_info(settings_file(folder))
-    service.scorers[info.source, info.target] = PairScorer.load(folder, options.device, options.precision)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,13 @@
 """Counts and times of the service flow in; the text that Prometheus reads flows out."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
+BOUNDS = {**{str(most): most for most in BUCKETS}, "+Inf": math.inf}  # by what Prometheus calls them
 ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 Labels = tuple[tuple[str, str], ...]
-
-
-@dataclass
-class Histogram:
-    """How many values were at most so large."""
-
-    counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
-    total: float = 0.0
-
-    def add(self, value: float) -> None:
-        self.counts[sum(value > bound for bound in BUCKETS)] += 1
-        self.total += value
 
 
 class Metrics:
@@ -26,7 +15,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self.counters: dict[str, dict[Labels, float]] = defaultdict(lambda: defaultdict(float))
-        self.times: dict[str, dict[Labels, Histogram]] = defaultdict(lambda: defaultdict(Histogram))
+        self.times: dict[str, dict[Labels, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        """The number of times that were at most as long as each of BOUNDS, and their sum."""
         self.gauges: dict[str, Callable[[], float]] = {}
 
     def count(self, name: str, amount: float = 1, **labels: str) -> None:
@@ -34,7 +24,10 @@ class Metrics:
         self.counters[name][tuple(labels.items())] += amount
 
     def time(self, name: str, seconds: float, **labels: str) -> None:
-        self.times[name][tuple(labels.items())].add(seconds)
+        known = self.times[name][tuple(labels.items())]
+        for bound, most in BOUNDS.items():
+            known[bound] = known.get(bound, 0) + (seconds <= most)
+        known["sum"] = known.get("sum", 0.0) + seconds
 
     def text(self) -> str:
         """All figures in the text format of Prometheus, version 0.0.4."""
@@ -49,13 +42,11 @@ class Metrics:
             yield from (f"nmt_{name}_total{show(labels)} {value:.17g}" for labels, value in counter.items())
         for name, histograms in self.times.items():
             yield f"# TYPE nmt_{name}_seconds histogram"
-            for labels, histogram in histograms.items():
-                so_far = 0
-                for bound, count in zip((*map(str, BUCKETS), "+Inf"), histogram.counts, strict=True):
-                    so_far += count
-                    yield f"nmt_{name}_seconds_bucket{show((*labels, ('le', bound)))} {so_far}"
-                yield f"nmt_{name}_seconds_sum{show(labels)} {histogram.total:g}"
-                yield f"nmt_{name}_seconds_count{show(labels)} {so_far}"
+            for labels, known in histograms.items():
+                for bound in BOUNDS:
+                    yield f"nmt_{name}_seconds_bucket{show((*labels, ('le', bound)))} {known[bound]}"
+                yield f"nmt_{name}_seconds_sum{show(labels)} {known['sum']:g}"
+                yield f"nmt_{name}_seconds_count{show(labels)} {known['+Inf']}"
 
 
 def show(labels: Labels) -> str:

@@ -246,7 +246,7 @@ async def test_a_request_ends_at_its_deadline_and_frees_its_place(model_folder: 
             streams = await send(port, http("POST", path, sent))
             assert await status(streams) == code
             streams[1].close()
-        await until(lambda: not server.service.engine.waiting)
+        await until(lambda: not server.service.engine.lines.used)
         slow.gate.set()
         assert server.service.gate.bodies.used == 0
 

@@ -112,10 +112,10 @@ async def test_a_batch_is_bounded_and_of_similar_lengths(ask: Ask, first: First,
 
 async def test_a_cancelled_call_leaves_the_queue(engine: Engine, ask: Ask, first: First, slow: Slow) -> None:
     gone = await begin(ask("gone", "gone too"))
-    assert (engine.waiting, engine.running) == (2, 1)
+    assert (engine.lines.used, engine.running) == (2, 1)
     gone.cancel()
     await settle()
-    assert (engine.waiting, engine.pieces.used, engine.queues) == (0, 0, {})
+    assert (engine.lines.used, engine.pieces.used, engine.queues) == (0, 0, {})
     slow.gate.set()
     await first
     assert slow.batches == [["one"]]

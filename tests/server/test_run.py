@@ -85,9 +85,9 @@ async def test_a_client_that_hangs_up_frees_its_place(model_folder: Path, slow: 
         first = await send(port, ASK)
         await until(lambda: server.service.engine.running)
         _, gone = await send(port, ASK.replace(b"Hund", b"Mann"))
-        await until(lambda: engine.waiting)
+        await until(lambda: engine.lines.used)
         gone.close()
-        await until(lambda: not engine.waiting)
+        await until(lambda: not engine.lines.used)
         slow.gate.set()
         assert await status(first) == 200
         first[1].close()
@@ -145,7 +145,7 @@ async def test_what_was_taken_before_the_end_is_translated_to_its_end(model_fold
         slow.gate.clear()
         upload = await send(port, file("a.txt", lines.encode(), "/translate_file"))
         stream, _ = await send(port, head % len(body) + body)
-        await until(lambda: server.service.engine.waiting >= 64)  # both have begun
+        await until(lambda: server.service.engine.lines.used >= 64)  # both have begun
         server.stop()
         slow.gate.set()
         assert await status(upload) == 200

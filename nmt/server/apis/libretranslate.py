@@ -53,7 +53,6 @@ SPEC = {
 
 
 def operations(config: ServeConfig, models: Models, engine: Engine, documents: Documents) -> list[Operation]:
-    """All that the API does."""
     api = LibreTranslate(config, models, engine, documents)
     operation, most = partial(Operation, key_in_body=True), documents.most_bytes
     return [

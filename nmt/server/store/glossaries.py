@@ -95,8 +95,10 @@ class Glossaries:
 
     def get(self, owner: str, identity: str) -> Stored | None:
         """The glossary of an owner with this id."""
-        path = self.path(identity)
-        stored = self.load(path) if path else None
+        try:
+            stored = self.load(self.path(identity))
+        except ValueError:
+            return None
         return stored if stored and stored.owner == owner else None
 
     def named(self, owner: str, name: str) -> Stored | None:
@@ -104,12 +106,9 @@ class Glossaries:
         found = [stored for stored in reversed(self.all(owner)) if stored.name == name]
         return max(found, key=lambda stored: bool(stored.dictionaries), default=None)
 
-    def path(self, identity: str) -> Path | None:
-        """The file of a glossary; None if the text is no id, which could lead out of the folder."""
-        try:
-            return self.folder / f"{uuid.UUID(identity)}.json"
-        except ValueError:
-            return None
+    def path(self, identity: str) -> Path:
+        """The file of a glossary; ValueError if the text is no id, which could lead out of the folder."""
+        return self.folder / f"{uuid.UUID(identity)}.json"
 
     def create(self, owner: str, name: str, dictionaries: Sequence[Dictionary]) -> Stored:
         """Store a new glossary. ValueError if it can't be used, or if the owner has too many."""
@@ -132,15 +131,12 @@ class Glossaries:
             dictionary.compile()
         n = sum(len(dictionary.entries) for stored in (*others, glossary) for dictionary in stored.dictionaries)
         require(n <= MAX_TOTAL, f"all glossaries together have {n:,} entries: at most {MAX_TOTAL:,} are allowed")
-        path = self.path(glossary.id)
-        assert path
-        write_json(path, asdict(glossary))
+        write_json(self.path(glossary.id), asdict(glossary))
         return glossary
 
     def delete(self, glossary: Stored, direction: Direction | None = None) -> None:
         """Delete a glossary; with a direction, only its dictionary for that, unless it has no other one."""
         path = self.path(glossary.id)
-        assert path
         with self.writing, locked(self.folder, wait=True):  # a change that is under way would bring it back
             now = self.load(path)
             rest = now.without(direction) if now and direction else None

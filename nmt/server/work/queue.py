@@ -167,7 +167,7 @@ class Engine:
         self.threads = max(1, threads // self.workers)  # of each worker
         self.pool = ThreadPoolExecutor(self.workers, "translate")
         self.queues: dict[str, deque[Item]] = {}  # by owner; the first one's turn is next
-        self.lines, self.pieces = Room(config.queue_sentences), Room(config.queue_tokens)
+        self.lines, self.pieces = Room(config.queue_sentences), Room(config.queue_tokens)  # that wait
         self.most_lines = max(1, config.queue_sentences // 2)  # of a request
         self.cache = Cache(config.cache_tokens)
         self.running = 0
@@ -177,16 +177,11 @@ class Engine:
         self.shared_until = 0.0  # when several owners no longer count as asking
         self.expected, self.patient_until = 0, 0.0  # lines that clients may send after the batch that ended last
         metrics.gauges |= {
-            "waiting_lines": lambda: self.waiting,
+            "waiting_lines": lambda: self.lines.used,
             "waiting_pieces": lambda: self.pieces.used,
             "running_batches": lambda: self.running,
             "cached_pieces": lambda: self.cache.size,
         }
-
-    @property
-    def waiting(self) -> int:
-        """Lines that wait."""
-        return self.lines.used
 
     async def translate(
         self,
@@ -280,7 +275,7 @@ class Engine:
     def start_batches(self) -> None:
         self.is_due = False
         loop = asyncio.get_running_loop()
-        if 0 < self.waiting < self.expected and loop.time() < self.patient_until:
+        if 0 < self.lines.used < self.expected and loop.time() < self.patient_until:
             loop.call_at(self.patient_until, self.wake)
             return
         started = []
@@ -289,7 +284,7 @@ class Engine:
             self.running += 1
             started.append((batch, loop.run_in_executor(self.pool, self.compute, batch)))
         for batch, task in started:
-            task.add_done_callback(partial(self.finish, batch, self.waiting > 0))
+            task.add_done_callback(partial(self.finish, batch, self.lines.used > 0))
 
     def next_batch(self) -> list[Item]:
         """The first item of the owner whose turn it is, and the items most like it in length that go with it; none if
@@ -338,7 +333,7 @@ class Engine:
         if not batch[0].is_long and (is_loaded or 0 < self.speed < speed):
             self.speed += (SMOOTHING if self.speed else 1.0) * (speed - self.speed)
         self.running -= 1
-        self.expected = min(self.waiting + len(batch), batch[0].group.search.batch_size)
+        self.expected = min(self.lines.used + len(batch), batch[0].group.search.batch_size)
         self.patient_until = asyncio.get_running_loop().time() + min(PATIENCE * seconds, MOST_PATIENCE)
         self.metrics.count("batches")
         self.metrics.count("pieces", tokens)

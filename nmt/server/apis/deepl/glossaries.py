@@ -22,7 +22,6 @@ NUMBERED = re.compile(r"dictionaries\[(\d+)\]\.(\w+)")  # as DeepL's clients for
 
 
 def operations(models: Models, engine: Engine, store: Glossaries) -> list[Operation]:
-    """All that the API does."""
     api, v2, v3 = DeepLGlossaries(models, engine, store), "/v2/glossaries", "/v3/glossaries"
     of_client = partial(Operation, auth="own")
     return [

@@ -44,7 +44,6 @@ UPLOAD = {"type": "object", "required": ["file"]}
 
 
 def operations(models: Models, engine: Engine, documents: Documents, glossaries: Glossaries) -> list[Operation]:
-    """All that the API does."""
     api = DeepL(models, engine, documents, glossaries)
     upload = partial(Operation, auth="own", body=UPLOAD, most_bytes=documents.most_bytes)
     return [

@@ -1,6 +1,11 @@
-"""Answers of our own API: translations flow in; what a request wants to know of them flows out."""
+"""Answers of our own API: translations flow in; what a request wants to know of them flows out.
+
+Shapes: T pieces of the translation, S pieces of the source.
+"""
 
 from collections.abc import Sequence
+
+import torch
 
 from nmt.decode.stop import Stop
 from nmt.reading.pieces import surfaces
@@ -77,13 +82,9 @@ def attention_of(translator: Translator, translation: Translation) -> Attention:
     problem = f"the attention of a text has {n:,} weights: at most {MAX_WEIGHTS:,} are sent; send a shorter text"
     if n > MAX_WEIGHTS:
         raise Refused(problem, status=413, code="too_long")
-    found = Attention([], [], [])
     parts = [translator.aligner.attention(part) for part in translation.parts]
-    width = sum(len(source) for _, source, _ in parts)
-    for weights_TS, source, target in parts:
-        left = [0.0] * len(found.source)
-        right = [0.0] * (width - len(left) - len(source))
-        found.weights.extend([*left, *(round(w, DIGITS) for w in row), *right] for row in weights_TS.tolist())
-        found.source.extend(source)
-        found.target.extend(target)
-    return found
+    if not parts:
+        return Attention([], [], [])
+    sources, targets = ([piece for part in parts for piece in part[side]] for side in (1, 2))
+    weights_TS = torch.block_diag(*(part[0] for part in parts))
+    return Attention(sources, targets, [[round(weight, DIGITS) for weight in row] for row in weights_TS.tolist()])

@@ -2,7 +2,7 @@
 flow out the same way; `nmt.server.apis.native.openapi` describes both."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -40,7 +40,6 @@ AT_ONCE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # nginx woul
 
 
 def operations(api: "Own") -> list[Operation]:
-    """All that the API does."""
     document = "/v1/documents/{id}"
 
     async def openapi(_: Call) -> Response:
@@ -94,21 +93,14 @@ class Own:
     def list_models(self) -> Response:
         """All directions, with each adapter and with none; takes time, since a model of 100 languages has 9,900."""
         known, size = self.known.by_direction.items(), cache(size_of)  # of each translator once
-        choices = [(direction, name) for direction, served in known for name in ("", *served.adapters)]
-        return send(v1.ModelList([self.describe(*choice, size) for choice in choices]))
-
-    def describe(self, direction: Direction, name: str, size: Callable[[Translator | None], int | None]) -> v1.Model:
-        """A direction with an adapter, or with none, without loading its model."""
-        served = self.known.by_direction[direction]
-        translator = served.choose(name)
-        features = v1.Features(
-            alignments=True,
-            scorer=direction in self.scorers,
-            html=True,
-            word_alternatives=translator is None or bool(translator.engine.models),
-        )
-        loaded = translator is not None
-        return v1.Model(*direction, name or served.name, loaded, features, size(translator))
+        found = list[v1.Model]()
+        for direction, served, name in ((pair, of, name) for pair, of in known for name in ("", *of.adapters)):
+            translator = served.choose(name)  # which loads no model
+            scored, has_words = direction in self.scorers, translator is None or bool(translator.engine.models)
+            features = v1.Features(alignments=True, scorer=scored, html=True, word_alternatives=has_words)
+            loaded = translator is not None
+            found.append(v1.Model(*direction, name or served.name, loaded, features, size(translator)))
+        return send(v1.ModelList(found))
 
     async def translate(self, call: Call) -> Response:
         started = time.perf_counter()

@@ -7,6 +7,7 @@ with it the searches that still wait.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from nmt.reading.lines import Lines, cut_text, each_sentence
@@ -48,15 +49,13 @@ async def events(
     end = asyncio.get_running_loop().time() + seconds
     left, running = iter(enumerate(pieces)), dict[asyncio.Future[list[list[Translation]]], int]()
 
-    def begin() -> None:
-        """Ask for a sentence more."""
-        for n, (_, request) in left:
+    def begin(most: int) -> None:
+        """Ask for so many sentences more."""
+        for n, (_, request) in islice(left, most):
             running[asyncio.ensure_future(translate([request]))] = n
-            break
 
     try:
-        for _ in range(AT_ONCE):
-            begin()
+        begin(AT_ONCE)
         while running:
             rest = end - asyncio.get_running_loop().time()
             done, _ = await asyncio.wait(running, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
@@ -65,7 +64,7 @@ async def events(
             for task in done:
                 n = running.pop(task)
                 [lists[n]] = task.result()
-                begin()
+                begin(1)
                 yield event("sentence", as_json(Sentence(*pieces[n][0], lists[n][0].text)))
         yield event("done", await finish(lists))
     except Exception as error:

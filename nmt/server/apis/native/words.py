@@ -99,10 +99,6 @@ class Read:
             return None
         return cls(tree, next((leaf for leaf in leaves if leaf.constraints), leaves[0]))
 
-    @property
-    def pieces(self) -> int:
-        return sum(len(leaf.ids or ()) for leaf in self.tree.leaves())
-
     def put_back(self, text: str) -> str:
         """The translation, as the user reads it, that begins with what the model wrote."""
         # Another word follows, so that the marks at the end of the line don't go to the last one.
@@ -129,8 +125,8 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
         return []
     ids, begun = read.leaf.ids or (), tidy(read.leaf.constraints.prefix)[0]
     prefix = tokenizer.encode_target([begun])[0]
-    is_long = read.pieces + len(prefix) > LONGEST_SENTENCE
-    if is_long or not fits(engine, ids, [*prefix, *range(LONGEST_WORD)]):
+    n_pieces = len(prefix) + sum(len(leaf.ids or ()) for leaf in read.tree.leaves())
+    if n_pieces > LONGEST_SENTENCE or not fits(engine, ids, [*prefix, *range(LONGEST_WORD)]):
         raise Refused("the sentence is too long: send a shorter one", status=413, code="too_long")
 
     def log_probs(rows: Sequence[Sequence[int]]) -> torch.Tensor:
