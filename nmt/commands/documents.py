@@ -3,23 +3,14 @@
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from nmt.commands.streams import name_of, open_output
-from nmt.documents.base import (
-    ADVICE,
-    FORMATS,
-    Answer,
-    Options,
-    Translate,
-    Unit,
-    format_of,
-    read_document,
-    require_readable,
-)
+from nmt.documents.base import ADVICE, FORMATS, Answer, Options, Unit, format_of, read_document, require_readable
 from nmt.documents.memory import with_memories
 from nmt.fields import require
 from nmt.files import require_whole_gzip
@@ -66,7 +57,7 @@ def translate_file(
     document = read_document(data, format_name, Options(source=source, target=target, **chosen))
     if data.startswith(b"PK\3\4"):
         require_fit(format_name, options.get("output", ""))
-    translate = with_memories(job_translator(job), options, languages, memory_check(job))
+    translate = with_memories(partial(translate_units, job), options, languages, partial(check_answer, job))
     out, text = options.get("output"), f"texts: {len(document.units):,}"
     with open_output(out, [file], [options.get("glossary", ""), *options.memory]) as output, status(text, out):
         output.write(document.join(translate(document.units)))
@@ -88,40 +79,33 @@ def require_fit(format_name: str, output: str) -> None:
     require(not of_another, f"--output {output}: {problem}: give its name the ending {suffixes[0]}")
 
 
-def job_translator(job: Translating) -> Translate:
-    """A function that translates units as the options of the job say, and tells the user what looks wrong."""
-
-    def translate_some(units: Sequence[Unit], mode: Mode) -> list[Answer]:
-        marked = replace(job, markup=mode)  # it shares the remarks and the glossary
-        records = [marked.constrain(marked.form.read(unit.text)) for unit in units]
-        requests = [request for record in records for request in record.requests]
-        found = [best for best, *_ in job.translator.translate_n_best(requests, job.search, markup=mode)]
-        for unit, record, best in zip(units, records, found, strict=True):
-            for remark in filter(None, (record.note, ", ".join(best.flags))):
-                job.remarks.say(f"{unit.place}: {remark}")
-            marked.count(unit.text, best.text)
-        return [Answer(best.text, best.flags) for best in found]
-
-    def translate(units: Sequence[Unit]) -> list[Answer]:
-        plain = iter(translate_some([unit for unit in units if not unit.markup], "none"))
-        marked = iter(translate_some([unit for unit in units if unit.markup], "html"))
-        return [next(marked if unit.markup else plain) for unit in units]
-
-    return translate
+def translate_units(job: Translating, units: Sequence[Unit]) -> list[Answer]:
+    """Translate units as the options of the job say, and tell the user what looks wrong."""
+    plain = iter(translate_some(job, [unit for unit in units if not unit.markup], "none"))
+    marked = iter(translate_some(job, [unit for unit in units if unit.markup], "html"))
+    return [next(marked if unit.markup else plain) for unit in units]
 
 
-def memory_check(job: Translating) -> Callable[[Unit, Answer], Answer]:
-    """A function that flags what a memory has for a unit if it breaks constraints of the job, and tells the user."""
-
-    def check(unit: Unit, answer: Answer) -> Answer:
-        marked = replace(job, markup="html" if unit.markup else "none")
-        marked.count(unit.text, answer.text)
-        record = marked.constrain(marked.form.read(unit.text))
-        seen, compiler = visible(answer.text, marked.markup), job.translator.compiler
-        if not all(compiler.are_met(request.constraints, seen) for request in record.requests):
-            answer = replace(answer, flags=(*answer.flags, "constraints"))
-        for remark in filter(None, (record.note, ", ".join(answer.flags).replace("fuzzy", FUZZY))):
+def translate_some(job: Translating, units: Sequence[Unit], mode: Mode) -> list[Answer]:
+    marked = replace(job, markup=mode)  # it shares the remarks and the glossary
+    records = [marked.constrain(marked.form.read(unit.text)) for unit in units]
+    requests = [request for record in records for request in record.requests]
+    found = [best for best, *_ in job.translator.translate_n_best(requests, job.search, markup=mode)]
+    for unit, record, best in zip(units, records, found, strict=True):
+        for remark in filter(None, (record.note, ", ".join(best.flags))):
             job.remarks.say(f"{unit.place}: {remark}")
-        return answer
+        marked.count(unit.text, best.text)
+    return [Answer(best.text, best.flags) for best in found]
 
-    return check
+
+def check_answer(job: Translating, unit: Unit, answer: Answer) -> Answer:
+    """Flag what a memory has for a unit if it breaks constraints of the job, and tell the user."""
+    marked = replace(job, markup="html" if unit.markup else "none")
+    marked.count(unit.text, answer.text)
+    record = marked.constrain(marked.form.read(unit.text))
+    seen, compiler = visible(answer.text, marked.markup), job.translator.compiler
+    if not all(compiler.are_met(request.constraints, seen) for request in record.requests):
+        answer = replace(answer, flags=(*answer.flags, "constraints"))
+    for remark in filter(None, (record.note, ", ".join(answer.flags).replace("fuzzy", FUZZY))):
+        job.remarks.say(f"{unit.place}: {remark}")
+    return answer

@@ -113,12 +113,12 @@ class Placeheld(Taken):
         unmarked = self.marked.restore(translation.text)
         if unmarked is None:
             return None
-        places, links, end = unmarked.places, list[tuple[int, int]](), len(unmarked.text)
+        (text, places), links = unmarked, list[tuple[int, int]]()
         for key, item in self.marked.marks.items():
             source = self.outer.places[self.marked.places[self.marked.text.index(key)]]
             target = places[translation.text.index(key)]
             links += [(source + start, target + start) for start in word_starts(item.text)]
-        return translation.moved(unmarked.text, lambda place: places[place] if place < len(places) else end, links)
+        return translation.moved(text, lambda place: places[place] if place < len(places) else len(text), links)
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         found = mark(text, self.outer.user_items)

@@ -39,8 +39,9 @@ class Marked:
     marks: dict[str, Mark]
     """By their placeholders, in the order of the line."""
 
-    def restore(self, translation: str) -> "Unmarked | None":
-        """The translation with the items in place of their placeholders; None if one is missing or occurs twice."""
+    def restore(self, translation: str) -> tuple[str, list[int]] | None:
+        """The translation with the items in place of their placeholders, and where each of its characters is then; None
+        if a placeholder is missing or occurs twice."""
         if sorted(PLACEHOLDER.findall(translation)) != sorted(self.marks):
             return None
         text, places, length = list[str](), list[int](), 0
@@ -58,16 +59,7 @@ class Marked:
             places.append(length + len(written) - len(written.lstrip(" ")))
             text.append(written)
             length += len(written)
-        return Unmarked("".join(text), places)
-
-
-@dataclass(frozen=True)
-class Unmarked:
-    """A translation with its items."""
-
-    text: str
-    places: list[int]
-    """Where each character of the translation with placeholders is in `text`."""
+        return "".join(text), places
 
 
 def mark(line: str, user_items: UserItems = NO_USER_ITEMS) -> Marked | None:

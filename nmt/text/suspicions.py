@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt.text.edits import apply
 from nmt.text.items import NO_USER_ITEMS, Item, breaks_tags, find_items, framed, scan, unmatched
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
 from nmt.text.sentences import CLAUSE_MARK, count_ends, split_clauses
@@ -278,8 +279,4 @@ def is_copy(source: str, translation: str, user_items: UserItems = NO_USER_ITEMS
 
 def prose(text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
     """A text without its items."""
-    items = find_items(text, user_items)
-    if not items:
-        return text
-    starts, ends = [item.start for item in items], [item.end for item in items]
-    return " ".join(text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True))
+    return apply(text, [(item.start, item.end, " ") for item in find_items(text, user_items)])

@@ -72,13 +72,14 @@ def plain_engine(
     folder: Path, tokenizer: Tokenizer, info: ModelInfo, precision: DecodingPrecision
 ) -> CTranslate2Engine | None:
     """CTranslate2's engine, on the CPU, for a model folder of ours; None if it can't run it in this precision. The
-    first call for a folder writes a copy in CTranslate2's format into the user's cache."""
+    first call for a folder writes a copy in CTranslate2's format into NMT_CACHE, or nmt in the user's cache."""
     if precision == "bf16" or obstacles(info):
         return None
     sums = (folder / SUMS).read_text(encoding="utf8")
     key = hashlib.sha256(f"{sums} {version('ctranslate2')} {__version__}".encode()).hexdigest()
     try:
-        copy = cache_folder() / "ctranslate2" / key[:32]
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        copy = Path(os.environ.get("NMT_CACHE") or Path(base) / "nmt") / "ctranslate2" / key[:32]
         with locked(copy.parent, wait=True):
             if not is_whole(copy):
                 model, _, _ = load_model(folder)
@@ -97,9 +98,3 @@ def is_whole(copy: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def cache_folder() -> Path:
-    """Where nmt keeps what it can make again: NMT_CACHE, or nmt in the cache folder of the user."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("NMT_CACHE") or Path(base) / "nmt")

@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nmt.config import SearchConfig
 from nmt.fields import require
@@ -20,9 +19,7 @@ from nmt.reading.request import Constraints, Request, Term
 from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
 from nmt.text.scripts import UNSPACED, Phrase, phrase_text
-
-if TYPE_CHECKING:
-    from nmt.translation.translator import Translator
+from nmt.translation.translator import Translator
 
 # Entries are indexed by runs of letters (as `nmt.text.scripts.is_letter`, but without marks).
 RUN = re.compile(rf"[^\W{UNSPACED}]+")
@@ -114,7 +111,7 @@ def make_entry(source: str, target: str) -> Entry | None:
 def add_terms(
     glossary: Glossary,
     request: Request,
-    translator: "Translator",
+    translator: Translator,
     search: SearchConfig,
     markup: Mode,
     most: int | None = None,
@@ -134,7 +131,7 @@ def add_terms(
     return replace(request, constraints=constraints), note
 
 
-def read_text(text: str, translator: "Translator", markup: Mode) -> str:
+def read_text(text: str, translator: Translator, markup: Mode) -> str:
     """The text as the model reads it, in which the words of a term are looked for."""
     return "\n".join(map(translator.tokenizer.readable, tidied(visible(text, markup)).split("\n")))
 

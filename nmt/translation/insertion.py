@@ -9,12 +9,11 @@ probable. Where a term can't be put in so, as one that its neighbours change, co
 Shapes: P phrases, T target pieces.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 
 from torch import Tensor
 
-from nmt.config import SearchConfig
 from nmt.decode.engine import Ids
 from nmt.decode.hypothesis import CompiledConstraints, Hypothesis
 from nmt.decode.phrases import Automaton
@@ -23,11 +22,6 @@ from nmt.decode.phrases import Automaton
 # in otherwise stand at the end.
 MOST_TERMS = 4
 SCORED = 32  # translations whose places are compared together: the logits of all of them take memory
-
-
-def narrower(search: SearchConfig) -> SearchConfig:
-    """The settings for what follows a term: half the beam gives as good translations, in 0.7 of the time."""
-    return replace(search, beam_size=max(1, search.beam_size // 2))
 
 
 @dataclass(eq=False)
@@ -63,13 +57,8 @@ class Draft:
     def n_terms(self) -> int:
         return self.phrases.all_met.bit_count()
 
-    @property
-    def firsts(self) -> list[int]:
-        """The first pieces of `writable`."""
-        return [self.constraints.spelled[p][0] for p in self.writable]
-
     def weigh(self, log_probs_PT: Tensor) -> None:
-        """Find the best places of terms. `log_probs_PT`: of `firsts`."""
+        """Find the best places of terms. `log_probs_PT`: of the first pieces of `writable`."""
         ids, separating_V = self.found.ids, self.phrases.reader.surfaces.separating_V
         places = [i for i in range(len(ids) + 1) if i == len(ids) or separating_V[ids[i]]]
         self.places = {}

@@ -144,13 +144,9 @@ class LanguageModel:
     def device(self) -> torch.device:
         return self.engine.device
 
-    @property
-    def precision(self) -> str:
-        return self.engine.precision
-
     def describe(self) -> str:
         """Device, precision and threads, for the user."""
-        return describe(self.precision, self.device)
+        return describe(self.engine.precision, self.device)
 
     def settings(self, search: SearchConfig | None, stop: Stop | None) -> SearchConfig:
         """The settings of a call; TypeError for what can't be its arguments."""

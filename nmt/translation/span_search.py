@@ -17,7 +17,7 @@ from nmt.decode.sampling import MAX_SLOTS
 from nmt.decode.stop import Stop
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Lists, Part
 from nmt.translation.constraints import ConstraintCompiler
-from nmt.translation.insertion import MOST_TERMS, SCORED, Draft, narrower
+from nmt.translation.insertion import MOST_TERMS, SCORED, Draft
 
 # Constraints widen the beam, in these steps and up to this limit, to keep hypotheses with unfinished phrases.
 WIDENING_STEP, MAX_WIDENING = 4, 40
@@ -109,7 +109,8 @@ class SpanSearch:
 
     def insert_terms(self, drafts: list[Draft], search: SearchConfig, stop: Stop | None) -> None:
         """Put in the terms that drafts lack, as far as possible."""
-        search, room = narrower(search), self.engine.longest_target
+        # Half the beam gives as good translations of what follows a term, in 0.7 of the time.
+        search, room = replace(search, beam_size=max(1, search.beam_size // 2)), self.engine.longest_target
 
         def rest(begun: list[tuple[Draft, CompiledConstraints]]) -> list[list[Hypothesis]]:
             return self.engine.rest([draft.source for draft, _ in begun], search, [start for _, start in begun], stop)
@@ -132,7 +133,8 @@ class SpanSearch:
         """Those drafts whose terms can be put in, with the best places for these."""
 
         def log_probs(batch: list[Draft]) -> list[Tensor]:
-            return self.engine.log_probs_of([(d.source, d.found.ids) for d in batch], [d.firsts for d in batch])
+            firsts = [[draft.constraints.spelled[p][0] for p in draft.writable] for draft in batch]
+            return self.engine.log_probs_of([(d.source, d.found.ids) for d in batch], firsts)
 
         going = [draft for draft in drafts if draft.goes_on and fits(self.engine, draft.source, draft.ended())]
         batches = make_batches(going, SCORED, lambda draft: max(len(draft.source), len(draft.found.ids)))

@@ -47,8 +47,9 @@ def test_items_stand_where_placeholders_do(line: str, with_placeholders: str, tr
     assert numbered(found.text) == with_placeholders
     unmarked = found.restore(placed(translation))
     assert unmarked
-    assert unmarked.text == expected
-    assert len(unmarked.places) == len(placed(translation))
+    text, places = unmarked
+    assert text == expected
+    assert len(places) == len(placed(translation))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_an_unchanged_line_comes_back_as_it_was(line: str) -> None:
     if found:
         unmarked = found.restore(found.text)
         assert unmarked
-        assert unmarked.text == line
+        assert unmarked[0] == line
         assert len(found.places) == len(found.text)
         assert all(found.text[n] == line[place] for n, place in enumerate(found.places) if found.text[n].isalnum())
 
@@ -91,4 +92,4 @@ def test_every_order_of_items_keeps_each_of_them(order: list[int]) -> None:
     line = marked("Eins {a} zwei %s drei https://x.org vier 😀 fünf")
     unmarked = line.restore(placed(" word ".join(f"[{n}]" for n in order)))
     assert unmarked
-    assert [item.text for item in find_items(unmarked.text)] == [["{a}", "%s", "https://x.org", "😀"][n] for n in order]
+    assert [item.text for item in find_items(unmarked[0])] == [["{a}", "%s", "https://x.org", "😀"][n] for n in order]
