@@ -44,7 +44,7 @@ class Glossary:
     def __post_init__(self) -> None:
         self.by_run: defaultdict[str, list[tuple[Entry, Phrase]]] = defaultdict(list)
         for entry in self.entries:
-            phrase = parse(entry.source)
+            phrase = Phrase.parse(entry.source, any_case=entry.source == entry.source.lower())
             self.by_run[index_run(phrase)].append((entry, phrase))
 
     @classmethod
@@ -139,10 +139,6 @@ def read_text(text: str, translator: Translator, markup: Mode) -> str:
 def tidied(text: str) -> str:
     """The text as training text was normalised, line by line: no term goes over the end of a line."""
     return "\n".join(tidy(line)[0] for line in text.split("\n"))
-
-
-def parse(written: str) -> Phrase:
-    return Phrase.parse(written, any_case=written == written.lower())
 
 
 def index_run(phrase: Phrase) -> str:

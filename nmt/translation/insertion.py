@@ -49,11 +49,6 @@ class Draft:
         return [p for p in self.lacking or () if self.constraints.spelled[p]]
 
     @property
-    def goes_on(self) -> bool:
-        """Whether terms can be put in."""
-        return not self.constraints.prefix and bool(self.writable)
-
-    @property
     def n_terms(self) -> int:
         return self.phrases.all_met.bit_count()
 

@@ -136,7 +136,8 @@ class SpanSearch:
             firsts = [[draft.constraints.spelled[p][0] for p in draft.writable] for draft in batch]
             return self.engine.log_probs_of([(d.source, d.found.ids) for d in batch], firsts)
 
-        going = [draft for draft in drafts if draft.goes_on and fits(self.engine, draft.source, draft.ended())]
+        able = [draft for draft in drafts if draft.writable and not draft.constraints.prefix]
+        going = [draft for draft in able if fits(self.engine, draft.source, draft.ended())]
         batches = make_batches(going, SCORED, lambda draft: max(len(draft.source), len(draft.found.ids)))
         for draft, log_probs_PT in map_items(log_probs, batches, self.engine.device):
             draft.weigh(log_probs_PT)

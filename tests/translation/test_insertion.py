@@ -132,7 +132,7 @@ def test_if_a_term_became_a_part_of_a_longer_word_the_words_that_stood_there_fol
     draft.weigh(log_probs_PT)
     assert [*draft.start()] == [*ids[:word], *dog]
     draft.take(hypothesis(longer))
-    assert (draft.found.ids, draft.goes_on) == (ids, True)
+    assert (draft.found.ids, bool(draft.writable)) == (ids, True)
     draft.take(hypothesis([*draft.start(whole=True)]))
     assert draft.found.ids == [*ids[:word], *dog, *ids[word:]]
     assert draft.n_lacking == 0

@@ -81,10 +81,6 @@ class Fields(dict[str, Any]):
             raise Refused(f"Invalid request: {name} parameter is not a number")
         return value
 
-    def file(self, name: str) -> Upload | None:
-        """A file of a multipart form."""
-        return next((value for value in self.listed(name) if isinstance(value, Upload)), None)
-
 
 def brief(value: Any) -> str:
     """A value of a wrong type, for an error: without text, which may be private."""

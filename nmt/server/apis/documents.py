@@ -47,11 +47,12 @@ class Documents:
 
     def upload(self, call: Call) -> Upload:
         """The file of a request. Refused if there is none, if there are several, or if it or its form is too large."""
-        upload, most = call.fields.file("file"), self.config.file_bytes
+        files, most = call.fields.listed("file"), self.config.file_bytes
+        upload = next((file for file in files if isinstance(file, Upload)), None)
         if upload is None:
             raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
         call.charge([])  # which is refused if all characters are used; those of the file are counted when it was read
-        if (n := len(call.fields.listed("file"))) > 1:
+        if (n := len(files)) > 1:
             raise Refused(f"the form has {n:,} files: send each in a request of its own", code="too_many")
         if len(upload.data) > most:
             problem = f"the file has {len(upload.data):,} bytes: at most {most:,} are allowed"
