@@ -42,6 +42,7 @@ SPELLINGS = {
     "de": {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "Ö", "Ue": "Ü"},
     "ru": {"ё": "е", "Ё": "Е"},
 }
+DOTLESS_SHARE = 1 / 50  # of the words of a language with ı, at least; English news has 3 in 39,000
 MOST_PLACES = 6  # of a word that are changed: each doubles the number of forms
 
 Spellings = Mapping[str, str]
@@ -181,7 +182,8 @@ class Words:
 
     @cached_property
     def has_dotless_i(self) -> bool:
-        return any("ı" in word for word in self.usual)
+        """Whether the language has ı: a few words may be names of another one, as in news."""
+        return sum("ı" in word for word in self.usual) > DOTLESS_SHARE * len(self.usual)
 
     def lower(self, word: str) -> str:
         """A word in small letters; those of I and İ are ı and i in languages that have these, such as Turkish."""

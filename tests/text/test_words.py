@@ -165,3 +165,5 @@ def test_capitals_are_those_of_the_language() -> None:
     ]
     words = Words.learn(["kız bir sınırda durdu, kız bir kişi"])
     assert words.recased("BİR KIZ SINIRDA DURDU", {}) == "Bir kız sınırda durdu"
+    news = Words.learn([f"she is in {a}in{b} and visits Kılıç" for a in "bdfghlpst" for b in "abcdefghk"])
+    assert news.recased("SHE IS IN BINA AND VISITS", {}) == "She is in bina and visits", "a Turkish name"
