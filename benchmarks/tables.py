@@ -160,15 +160,15 @@ def any_language(rows: Sequence[Row]) -> str:
     languages, kinds = (list(dict.fromkeys(row[name] for row in rows)) for name in ("languages", "kind"))
     lost = {(row["kind"], row["languages"]): row["plain"] - row["chrf"] for row in rows}
     of_plain = [row["plain"] for row in rows if row["kind"] == "plain"]
-    lines = [["chrF of plain lines", *(f"{plain:.1f}" for plain in of_plain)]]
+    lines = [["(chrF of plain lines)", *(f"{plain:.1f}" for plain in of_plain)]]
     cells = {kind: [lost.get((kind, language)) for language in languages] for kind in kinds}
     least = min(2, len(languages))
     several = {kind: found for kind, found in cells.items() if sum(x is not None for x in found) >= least}
     shown = {kind: found for kind, found in several.items() if max(x for x in found if x is not None) >= LOSS}
     for kind, found in shown.items():
-        lines.append([f"{kind}: loss", *("" if x is None else f"{x:+.1f}" for x in found)])
-    lines.append([f"each other kind ({len(several) - len(shown)})", *[f"below {LOSS:g}"] * len(languages)])
-    return markdown(["", *languages], lines)
+        lines.append([kind, *("" if x is None else f"{x:+.1f}" for x in found)])
+    lines.append([f"{len(several) - len(shown)} other kinds: below {LOSS:g}", *[""] * len(languages)])
+    return markdown(["loss of chrF", *languages], lines)
 
 
 @table("item | lines | right place, % | other words there | wrong place | lost")
