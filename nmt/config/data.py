@@ -150,10 +150,8 @@ class DataConfig:
             known = len({*entry.languages} & {*self.many_to_many}) == len(entry.languages) != 1
             advice = "name at least two of data.many_to_many, each once" if codes else "they are for data.many_to_many"
             require(known, f"{problem}: {advice}")
-            problem = (
-                f"{listed}, and the corpus {entry.shown_name} of data.more has text {entry.text}: take pairs alone"
-            )
-            require(entry.text == "pairs" or not codes, problem)
+            problem = f"{listed}, and the corpus {entry.shown_name} of data.more has text {entry.text}"
+            require(entry.text == "pairs" or not codes, f"{problem}: take pairs alone")
         require(self.corpus != "", "data.corpus is empty: name a corpus, such as phrasebook or a folder")
         check_bounds("data", self)
         check_use("data", self, self.scorer != "", "data.scorer", ["least_quality"])

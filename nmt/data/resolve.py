@@ -61,11 +61,8 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
     known = {n: value for n, value in flatten(config).items() if n in named and n.startswith(CHOSEN)}
     config = replace(config, data=data, name=config.name or "-".join(parts))
     is_read = config.training.denoise_steps > 0 or (chooses and "training.denoise_steps" not in known)
-    problem = f"{data.texts}: only the first steps read it, which restore noised text,"
-    require(
-        is_read or not data.texts,
-        f"{problem} and training.denoise_steps is 0. Set it to half of the steps, for instance",
-    )
+    problem = f"{data.texts}: only the first steps read it, and training.denoise_steps is 0"
+    require(is_read or not data.texts, f"{problem}. Set it to half of the steps, for instance")
     return ResolvedRun(config, corpus, known if chooses else None)
 
 

@@ -164,14 +164,15 @@ class HeldOut:
     @cached_property
     def known(self) -> dict[str, str]:
         """The sentences by which pairs are known, with the first split that has each."""
-        pairs = ((split, pair) for split in reversed([*self.splits]) for pair in reversed(self.splits[split]))
-        return {known_by(pair): split for split, pair in pairs}
+        return {known_by(pair): split for split, pair in self.last_first()}
 
     @cached_property
     def sentences(self) -> dict[str, str]:
         """All sentences of both sides, with the first split that has each."""
-        pairs = ((split, pair) for split in reversed([*self.splits]) for pair in reversed(self.splits[split]))
-        return {side: split for split, pair in pairs for side in pair}
+        return {side: split for split, pair in self.last_first() for side in pair}
+
+    def last_first(self) -> Iterator[tuple[str, Sequence[str]]]:
+        return ((split, pair) for split in reversed([*self.splits]) for pair in reversed(self.splits[split]))
 
     @cached_property
     def all(self) -> "Repeats":
