@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -53,6 +54,7 @@ from nmt.version import __version__
 # Thresholds of flags: at most so many validation sentences are translated; this fraction of them is below.
 CONFIDENCE_SENTENCES, UNSURE_SHARE, MOST_UNSURE = 1000, 1 / 200, 1 / 5
 POOR = 40.0  # chrF: translations with less share little with their reference
+MUCH_WORSE = 10.0  # chrF below the model's mean: of one that is nearly always right, no translation is below POOR
 MOST_SPELLING = 100.0  # letters a piece: no word has so many, and all unknown words are flagged
 
 
@@ -185,9 +187,10 @@ def lowest(values: Sequence[float]) -> float:
 
 def unsure_below(confidences: Sequence[float], scores: Sequence[float]) -> float:
     """The confidence below which a translation is more likely poor than not: at least half of the translations below it
-    have a chrF (`scores`, 0 to 100) below POOR. A share from UNSURE_SHARE to MOST_UNSURE of all is below it."""
-    in_order = sorted(zip(confidences, scores, strict=True))
-    poor = [*accumulate(score < POOR for _, score in in_order)]
+    have a chrF (`scores`, 0 to 100) below POOR, or MUCH_WORSE than the mean. A share from UNSURE_SHARE to MOST_UNSURE
+    of all is below it."""
+    in_order, least = sorted(zip(confidences, scores, strict=True)), max(POOR, fmean(scores) - MUCH_WORSE)
+    poor = [*accumulate(score < least for _, score in in_order)]
     most = int(len(poor) * MOST_UNSURE)
     n = max((n for n in range(1, most + 1) if 2 * poor[n - 1] >= n), default=0)
     return max(lowest(confidences), math.floor(in_order[n][0] * 9999) / 10_000 if n else 0.0)

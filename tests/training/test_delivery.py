@@ -31,6 +31,11 @@ def test_unsure_translations_are_more_likely_poor_than_not_and_few(poor: set[flo
     assert unsure_below(CONFIDENCES[:1], [0.0]) == pytest.approx(0.9, abs=1e-3)
 
 
+def test_of_a_model_that_is_nearly_always_right_the_few_others_are_unsure() -> None:
+    assert unsure_below(CONFIDENCES, [80.0 if c in {0.1, 0.2} else 100.0 for c in CONFIDENCES]) > 0.25
+    assert unsure_below(CONFIDENCES, [95.0 if c in {0.1, 0.2} else 100.0 for c in CONFIDENCES]) < 0.2
+
+
 @pytest.mark.parametrize("objective", ["mlm", "translation"])
 def test_the_command_that_uses_the_model_works_as_it_is_printed(objective: ObjectiveName) -> None:
     """Another text than the model's is read without data.corpus, and with another recipe, which may have placeholders:
