@@ -214,23 +214,38 @@ class Span(NamedTuple):
 
 def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, halves: bool = False) -> Sentences:
     """The spans of a line: as was usual in training, at the end of each sentence and clause, or half as long."""
-    text, limits, encode = reading.text, context.limits, context.tokenizer.encode_source
-    parts, ids = [(text, "")], encode([text.replace("\t", " ")])
+    limits, encode = context.limits, context.tokenizer.encode_source
+    parts, ids = [(reading.text, "")], encode([reading.text.replace("\t", " ")])
     usual = not (clauses or halves) and len(ids[0]) <= limits.split_above
     if not usual or limits.sentences < math.inf:
-        sentences = (split_clauses if clauses else split_sentences)(text)
+        sentences = (split_clauses if clauses else split_sentences)(reading.text)
         if len(sentences) > (limits.sentences if usual else 1):
+            if clauses and context.final_mark:
+                reading, sentences = ended(reading, sentences, context.final_mark)
             parts, ids = sentences, encode([sentence.replace("\t", " ") for sentence, _ in sentences])
     if len(parts) == 1 and not halves and len(ids[0]) <= min(limits.pieces, limits.split_above):
         return Sentences((replace(reading, ids=tuple(ids[0])),), ("",), (False,), context)
-    spans = list(spans_of(text, parts, ids, context, halves=halves))
-    shared = share(reading.constraints, [text[span.start : span.end] for span in spans])
+    spans = list(spans_of(reading.text, parts, ids, context, halves=halves))
+    shared = share(reading.constraints, [reading.text[span.start : span.end] for span in spans])
     readings = [
         replace(reading.part(span.start, span.end, constraints), ids=span.ids, number=n)
         for n, (span, constraints) in enumerate(zip(spans, shared, strict=True))
     ]
     blanks, amid = tuple(span.blank for span in spans), tuple(span.amid for span in spans)
     return Sentences(tuple(readings) or (replace(reading, ids=()),), blanks, amid, context)
+
+
+def ended(reading: Reading, clauses: Sequence[tuple[str, str]], mark: str) -> tuple[Reading, list[tuple[str, str]]]:
+    """The clauses of a line, each with the final mark: of one without it, a model that has seen no such sentence makes
+    something else ("… my father father."). `clauses`: as those of `split_clauses`; returns the line and them."""
+    parts = [(clause + mark if blank.strip() else clause, blank) for clause, blank in clauses]
+    ends = accumulate(len(clause) + len(blank) for clause, blank in clauses)
+    edits = [
+        (end - len(blank), end - len(blank), mark)
+        for end, (_, blank) in zip(ends, clauses, strict=True)
+        if blank.strip()
+    ]
+    return reading.edited(edits), parts
 
 
 def spans_of(

@@ -194,6 +194,14 @@ def test_spans_are_joined_as_their_scripts_do_in_place(tokenizer: Tokenizer, lin
     assert [text[j] for part in best.parts for j in part.target_places] == [*answer * 2]
 
 
+def test_a_clause_ends_with_the_mark_that_all_training_sources_have(tokenizer: Tokenizer) -> None:
+    line, answers = "Die Hunde laufen heute; zwei Männer trinken Kaffee?", Pretended(lambda text: text[:-1] + "!")
+    best = text_of(line, [by_clauses], context_of(tokenizer, final_mark="."), answers)
+    assert answers.asked == ["Die Hunde laufen heute.", "zwei Männer trinken Kaffee?"]
+    assert best.text == "Die Hunde laufen heute! zwei Männer trinken Kaffee!"
+    assert [line[i] for part in best.parts for i in part.source_places] == [*line.replace("; ", ";")]
+
+
 @given(st.lists(st.lists(st.integers(-4, 0), min_size=1, max_size=4), max_size=4), st.integers(1, 9))
 def test_the_best_joins_of_spans_are_those_of_all_combinations(scores: list[list[int]], n_best: int) -> None:
     lists = [
