@@ -171,7 +171,7 @@ class Unquoted(Out):
 def quotes(reading: Reading, context: Context) -> Out | None:
     """The line without quotes inside it, if training had few."""
     line, words = reading.text, context.tokenizer.words
-    if words is None or "\t" in line:
+    if words is None:
         return None
     # Quotes right around an item, and those in an item ({{ "x" }}), belong to it.
     found = [match for match in QUOTED.finditer(line) if any(map(str.isalpha, prose(match[0], reading.user_items)))]

@@ -3,7 +3,7 @@
 The segments of mark-up (`nmt.text.markup`) are translated one by one, and their translations stand between the tags:
 first come those between tags, then those inside tags, which are attributes that readers see, and CDATA.
 
-A line never shares a search with another line of its text.
+A line never shares a search with another line of its text, nor a cell with another: tabs stand between cells.
 A line is cut into its sentences (`nmt.text.sentences`) if it has more of them, or more pieces, than was usual in
 training. A sentence that is still too long is cut where a sentence may end, after at least SHORT_SENTENCE pieces. What
 is longer than the model may read is cut at the last space that fits, and text without spaces between characters.
@@ -29,7 +29,7 @@ from nmt.text.scripts import Phrase, phrase_text
 from nmt.text.sentences import joint, possible_ends, split_clauses, split_sentences
 from nmt.vocabulary import SPACE
 
-BREAK = re.compile("(\r\n|[\n\x0b\x0c\r\x85\u2028\u2029])")
+BREAK = re.compile("(\r\n|[\t\n\x0b\x0c\r\x85\u2028\u2029])")
 SHORTEST_SPAN = 8  # fewest pieces of a halved span
 SHORT_SENTENCE = 10  # a shorter part of a long sentence is joined to the next, unless a sentence surely ends there
 MOST_GROUPINGS = 50  # of the sentences of a given translation, if it has more of them than its source
@@ -215,14 +215,14 @@ class Span(NamedTuple):
 def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, halves: bool = False) -> Sentences:
     """The spans of a line: as was usual in training, at the end of each sentence and clause, or half as long."""
     limits, encode = context.limits, context.tokenizer.encode_source
-    parts, ids = [(reading.text, "")], encode([reading.text.replace("\t", " ")])
+    parts, ids = [(reading.text, "")], encode([reading.text])
     usual = not (clauses or halves) and len(ids[0]) <= limits.split_above
     if not usual or limits.sentences < math.inf:
         sentences = (split_clauses if clauses else split_sentences)(reading.text)
         if len(sentences) > (limits.sentences if usual else 1):
             if clauses and context.final_mark:
                 reading, sentences = ended(reading, sentences, context.final_mark)
-            parts, ids = sentences, encode([sentence.replace("\t", " ") for sentence, _ in sentences])
+            parts, ids = sentences, encode([sentence for sentence, _ in sentences])
     if len(parts) == 1 and not halves and len(ids[0]) <= min(limits.pieces, limits.split_above):
         return Sentences((replace(reading, ids=tuple(ids[0])),), ("",), (False,), context)
     spans = list(spans_of(reading.text, parts, ids, context, halves=halves))

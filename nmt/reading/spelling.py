@@ -58,7 +58,7 @@ def inside(reading: Reading, context: Context) -> Inside | None:
     """The text without the marks around it."""
     text, constraints = reading.text, reading.constraints
     edges = take_off(text, context.tokenizer.knows, context.quotes, reading.user_items, context.final_mark)
-    if not edges or "\t" in text:
+    if not edges:
         return None
     around = edges.lead + "\n" + (edges.stop or "") + edges.trail
     shorter, longer = sorted((constraints.prefix, edges.lead), key=len)
@@ -85,9 +85,8 @@ class Tidied(Taken):
 
 
 def tidied(reading: Reading, context: Context) -> Tidied | None:
-    """The line as training text was normalised. Tabs stay: they may separate sentences."""
-    text = reading.text
-    text = "\t".join(tidy(cell)[0] for cell in text.split("\t")).strip() if "\t" in text else tidy(text)[0]
+    """The line as training text was normalised."""
+    text = tidy(reading.text)[0]
     return None if text == reading.text else Tidied((reading.respelled(text, lambda word: tidy(word)[0]),))
 
 
@@ -153,7 +152,7 @@ def lower(kept: Mapping[str, str], word: re.Match[str]) -> str:
 def known_words(reading: Reading, context: Context) -> Recased | None:
     """The line in words that the model knows (see `nmt.text.words`), if it doesn't have them already."""
     words = context.tokenizer.words
-    if words is None or "\t" in reading.text:
+    if words is None:
         return None
     items, constraints = reading.user_items, reading.constraints
 

@@ -242,5 +242,5 @@ def joint(left: str, right: str, blank: str, *, amid: bool) -> str:
     last, first = left.rstrip(PUNCTUATION)[-1:], right.lstrip(PUNCTUATION)[:1]
     is_cjk = IS_CJK.match(last) and (IS_CJK.match(first) or not last.isalnum())
     if is_cjk or (amid and UNSPACED.match(last) and UNSPACED.match(first)):
-        return "".join(character for character in blank if character in "\t\u3000")
+        return "".join(character for character in blank if character == "\u3000")
     return blank.replace("\u3000", " ") or " "

@@ -72,7 +72,7 @@ class Text(Format):
         return [self.show(index, record.requests[0].text, translation) for translation in n_best[0]]
 
     def show(self, index: int, line: str, translation: Translation) -> str:
-        text = translation.text.replace("\t", " ")  # tabs separate columns
+        text = translation.text.replace("\t", " ") if self.scores else translation.text  # tabs separate columns
         links = f" ||| {pharaoh(self.translator.align(line, translation))}" if self.alignments else ""
         numbers = [decimal(translation.score), *([decimal(translation.quality)] if self.quality else [])]
         if self.n_best:

@@ -23,7 +23,7 @@ from tests.reading.pretended import Pretended, asked_of, context_of, text_of
 from tests.text.test_markup import texts
 from tests.tiny import SHORT
 
-BREAKS = ["\n", "\r\n", "\r", "\n\n", "\n \r\n\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
+BREAKS = ["\t", "\n", "\r\n", "\r", "\n\n", "\n \r\n\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
 SENTENCES = ["Der kleine Hund läuft über die Wiese.", "Wo ist der Tisch?", "Ja!"]
 
 pieces_of_text = st.lists(

@@ -53,14 +53,14 @@ def test_columns_are_kept_and_three_are_added(translator: Translator) -> None:
     assert float(score) < 0
 
 
-def test_a_tab_between_sentences_stays_in_json_only(translator: Translator) -> None:
-    line = "Wo ist der Tisch?\t Er ist dort."
-    first, second = translator.translate(["Wo ist der Tisch?", "Er ist dort."])
+def test_cells_are_translated_alone_and_tabs_stay_where_they_separate_no_columns(translator: Translator) -> None:
+    line = "Hund\t Wo ist der Tisch"
+    first, second = translator.translate(["Hund", "Wo ist der Tisch"])
     (answer,) = answers(translator, Json(translator), json.dumps({"text": line}))
-    assert json.loads(answer)["translation"] == f"{first}\t{second}"
-    assert answers(translator, Text(translator), line) == [f"{first} {second}"]
-    (scored,) = answers(translator, Text(translator, scores=True, n_best=True), line)
-    assert scored.split(" ||| ")[1] == f"{first} {second}"
+    assert json.loads(answer)["translation"] == f"{first}\t {second}"
+    assert answers(translator, Text(translator), line) == [f"{first}\t {second}"]
+    (scored,) = answers(translator, Text(translator, scores=True), line)
+    assert scored.split("\t")[1:] == [f"{first}  {second}"]
 
 
 def test_json_answers_have_all_that_there_is_to_say(translator: Translator) -> None:
