@@ -26,7 +26,7 @@ from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Document, is_markup, parse, parse_inner
 from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
-from nmt.text.sentences import joint, possible_ends, split_clauses, split_sentences
+from nmt.text.sentences import COLON, LABEL, MARKS, joint, possible_ends, split_clauses, split_sentences
 from nmt.vocabulary import SPACE
 
 BREAK = re.compile("(\r\n|[\t\n\x0b\x0c\r\x85\u2028\u2029])")
@@ -284,6 +284,46 @@ def each_sentence(reading: Reading, context: Context) -> Sentences | None:
     ]
     blanks = tuple(blank for _, blank in parts)
     return Sentences(tuple(readings), blanks, (False,) * len(parts), context)
+
+
+@dataclass(frozen=True)
+class Labelled(Taken):
+    """The word before a colon, with which a line begins, and the text after it; or the text alone: the word stays."""
+
+    lead: str
+    """What stands before the translation of the text, and after that of the word."""
+    place: int
+    """Where the label begins in the line as written."""
+
+    def put_back(self, chosen: Sequence[Translation]) -> Translation:
+        *words, text = chosen
+        ends = [(len(word.text.rstrip(MARKS)), len(word.text), "") for word in words]
+        words = [word.edited([end]) for word, end in zip(words, ends, strict=True)]
+        whole = join([*words, self.lead, text])
+        return whole if words else replace(whole, links=((self.place, 0), *whole.links))
+
+    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
+        colon = COLON.search(text)
+        if len(self.readings) == 1 and text.startswith(self.lead):
+            yield (text.removeprefix(self.lead),)
+        elif len(self.readings) == 2 and colon:
+            yield text[: colon.start()], text[colon.end() :].strip()
+
+
+def label(reading: Reading, context: Context) -> Labelled | None:
+    """The word before a colon apart from the text after it. A word that training lacked stays: it may be a name."""
+    found, words = LABEL.match(reading.text), context.tokenizer.words
+    if not found or reading.constraints.prefix:
+        return None
+    (start, middle), end = found.span(1), found.end()
+    spans = [(end, len(reading.text))]
+    if stays := bool(words and words.unknown(found[1])[0]):
+        shared = [reading.constraints]
+    else:
+        spans = [(start, middle), *spans]
+        shared = share(reading.constraints, [reading.text[first:last] for first, last in spans])
+    parts = [reading.part(*span, constraints) for span, constraints in zip(spans, shared, strict=True)]
+    return Labelled(tuple(parts), found[0] if stays else found[2], reading.places[start])
 
 
 by_clauses, by_halves = partial(cut_sentences, clauses=True), partial(cut_sentences, halves=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nmt.text.edits import apply
 from nmt.text.items import NO_USER_ITEMS, Item, breaks_tags, find_items, framed, scan, unmatched
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
-from nmt.text.sentences import CLAUSE_MARK, count_ends, split_clauses
+from nmt.text.sentences import CLAUSE_MARK, COLON, LABEL, count_ends, split_clauses
 from nmt.text.user_items import UserItems
 
 Flag = Literal[
@@ -239,12 +239,15 @@ def encode(units: Sequence[str]) -> NDArray[np.intp]:
 
 
 def loses_sentences(source: str, translation: str, ratio: float) -> bool:
-    """Whether the translation has fewer sentences or clauses than its source, and a length that fits that; `ratio`: of
-    lengths.
+    """Whether the translation lacks the word before a colon with which the source begins ("Anna: Yes."), or has fewer
+    sentences or clauses than its source, and a length that fits that; `ratio`: of lengths.
 
     Translators join sentences, too: only if the translation is also shorter by half of what as many average sentences
     take, one was probably lost.
     """
+    label = LABEL.match(source)
+    if label and not COLON.search(translation) and label[1].casefold() not in translation.casefold():
+        return True
     n_source = len(split_clauses(source))
     lost = n_missing(n_source, translation) if n_source > 1 else 0
     return lost > 0 and ratio < 1 - lost / (2 * n_source)

@@ -20,14 +20,14 @@ from dataclasses import dataclass, replace
 from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.items import items, items_beside, lifted_items, quotes, tags
-from nmt.reading.lines import by_clauses, by_halves, cut_sentences
+from nmt.reading.lines import by_clauses, by_halves, cut_sentences, label
 from nmt.reading.loop import Reading, Step
 from nmt.reading.request import Lists, Translation
 from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
 from nmt.text.scripts import is_uncased
-from nmt.text.sentences import split_clauses, split_sentences
+from nmt.text.sentences import LABEL, split_clauses, split_sentences
 from nmt.text.suspicions import Flag, n_missing, prose, suspicions
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.insertion import MOST_TERMS
@@ -42,7 +42,7 @@ Steps = tuple[Step, ...]
 WORDS: Steps = (tidied, inside, quotes, known_words, readable)
 USUAL: Steps = (tags, *WORDS, items_beside, items, cut_sentences)
 AS_WRITTEN: Steps = (tags, *WORDS, items_beside, cut_sentences)  # no placeholders for items
-CLAUSES: Steps = (*USUAL[:-1], by_clauses)
+CLAUSES: Steps = (tags, tidied, label, *USUAL[2:-1], by_clauses)
 HALVES: Steps = (*USUAL[:-1], by_halves)
 LIFTED: Steps = (tags, *WORDS[:-1], lifted_items, readable, cut_sentences)
 LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items_beside, items, cut_sentences)
@@ -149,9 +149,11 @@ class Line:
 
     @property
     def may_have_lost_clauses(self) -> bool:
-        """Whether a line, of which not each clause was translated alone, lost some, or joined clauses that may be
-        sentences; or has such clauses, and the model was unsure."""
+        """Whether a line lost its label or, if not each clause was translated alone, some clauses; or joined clauses
+        that may be sentences; or has such clauses, and the model was unsure."""
         clauses, best = split_clauses(self.text), self.translations[0]
+        if "sentences" in self.flags and LABEL.match(self.text):
+            return True
         if len(clauses) < 2 or len(best.parts) >= len(clauses):
             return False
         n_capital = sum(not clause[:1].islower() for clause, _ in clauses)  # those that may be sentences

@@ -13,10 +13,20 @@ from hypothesis import strategies as st
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.items import tags
-from nmt.reading.lines import best_joins, by_clauses, by_halves, cut_points, cut_sentences, cut_text, each_sentence
+from nmt.reading.lines import (
+    best_joins,
+    by_clauses,
+    by_halves,
+    cut_points,
+    cut_sentences,
+    cut_text,
+    each_sentence,
+    label,
+)
 from nmt.reading.loop import Limits, Reading
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.items import find_items, tag_pairs
+from nmt.text.words import Words
 from nmt.translation.repair import USUAL
 from nmt.translation.translator import Translator
 from tests.reading.pretended import Pretended, asked_of, context_of, text_of
@@ -200,6 +210,27 @@ def test_a_clause_ends_with_the_mark_that_all_training_sources_have(tokenizer: T
     assert answers.asked == ["Die Hunde laufen heute.", "zwei Männer trinken Kaffee?"]
     assert best.text == "Die Hunde laufen heute! zwei Männer trinken Kaffee!"
     assert [line[i] for part in best.parts for i in part.source_places] == [*line.replace("; ", ";")]
+
+
+@pytest.mark.parametrize(
+    ("line", "asked", "answer"),
+    [
+        ("Hund: Der Hund läuft.", ["Hund", "Der Hund läuft."], "HUND: DER HUND LÄUFT."),
+        ("Anna: Der Hund läuft.", ["Der Hund läuft."], "Anna: DER HUND LÄUFT."),
+        ("Hund：Der Hund.", ["Hund", "Der Hund."], "HUND：DER HUND."),
+        ("Hund: 12", ["Hund: 12"], "HUND: 12"),
+        ("http://a.de: Der", ["http://a.de: Der"], "HTTP://A.DE: DER"),
+    ],
+)
+def test_a_label_is_read_alone_or_stays_if_training_lacked_it(
+    tokenizer: Tokenizer, line: str, asked: list[str], answer: str
+) -> None:
+    model = Pretended(str.upper)
+    context = context_of(tokenizer.with_words(Words.learn(["Der Hund läuft."] * 5)))
+    best = text_of(line, [label], context, model)
+    assert (best.text, model.asked) == (answer, asked)
+    assert [line[i] for part in best.parts for i in part.source_places] == [*"".join(asked)]
+    assert asked_of(line, answer, [label], context) == [text.upper() for text in asked]
 
 
 @given(st.lists(st.lists(st.integers(-4, 0), min_size=1, max_size=4), max_size=4), st.integers(1, 9))
