@@ -44,7 +44,7 @@ def tokenize(text: str, cuts: Iterable[int] = (), user_items: UserItems = NO_USE
 
 def words(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """The tokens of a part of a text without items. A mark (accent, vowel sign) stays with the character before it."""
-    if text.isascii() or max(text) < FIRST_MARK:  # as in most languages with Latin letters
+    if text.isascii() or max(text[start:end], default="") < FIRST_MARK:  # as in most languages with Latin letters
         return [match.span() for match in TOKEN.finditer(text, start, end)]
     found = list[tuple[int, int]]()
     for match in TOKEN.finditer(text, start, end):

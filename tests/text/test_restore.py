@@ -132,7 +132,7 @@ def test_links_are_those_of_the_words_of_items() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["{a} ", "{a}", "Wort {a} ", "Wort{a}", "<b>Wort</b> ", "({a}) und ", "<b><i>x</i></b>", "({x}", "</b>"],
+    ["{a} ", "{a}", "Wort {a} ", "Wort{a}", "<b>Größe</b> ", "({a}) und ", "<b><i>x</i></b>", "({x}", "</b>"],
 )  # fmt: skip
 def test_thousands_of_items_take_linear_time(unit: str) -> None:
     line = (unit * 5_000).strip()
