@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.text.edits import apply
-from nmt.text.items import NO_USER_ITEMS, Item, breaks_tags, find_items, framed, scan, unmatched
+from nmt.text.items import NO_USER_ITEMS, Item, breaks_tags, canonical_number, find_items, framed, scan, unmatched
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
 from nmt.text.sentences import CLAUSE_MARK, COLON, LABEL, count_ends, split_clauses
 from nmt.text.user_items import UserItems
@@ -127,7 +127,8 @@ def lost_numbers(source: str, items: list[Item], others: list[Item], translation
         known = {figures(item.canonical) for item in others}
         joined = {place for match in JOINED.finditer(source) for place in match.span()}
         missing = [n for n in missing if figures(n.canonical) not in known and joined.isdisjoint((n.start, n.end))]
-    groups = {str(int(digits)) for digits in re.findall(r"\d+", translation)} if missing else set[str]()
+    runs = re.findall(r"\d+", translation) if missing else []
+    groups = {canonical_number(digits).lstrip("0") or "0" for digits in runs}  # int() has a limit of 4,300 digits
     parts = [set(number.canonical.split("-")) for number in missing]
     return [n for n, numbers in zip(missing, parts, strict=True) if len(numbers - groups) > n.canonical.count("-") // 2]
 
