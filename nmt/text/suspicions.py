@@ -149,10 +149,10 @@ def is_glued(items: list[Item], source: str, translation: str) -> bool:
 def is_wanted(number: Item, translation: str) -> bool:
     """Whether a number that a translation lacks is likely a mistake: not if it is a single digit or a clock time, or
     the end of a longer number, as 50 of 1950, or if it only got a zero after its decimals, as 2.50."""
-    single = sum(map(str.isdigit, number.text)) < 2
+    if sum(map(str.isdigit, number.text)) < 2 or CLOCK.fullmatch(number.text):
+        return False
     ends = (number.canonical, f"{number.canonical}0" if "." in number.canonical else number.canonical)
-    is_end = any(run.replace(",", ".").endswith(ends) for run in DIGITS.findall(translation))
-    return not single and not CLOCK.fullmatch(number.text) and not is_end
+    return not any(run.replace(",", ".").endswith(ends) for run in DIGITS.findall(translation))
 
 
 def loops(source: str, translation: str) -> bool:
