@@ -95,6 +95,8 @@ def load_mapped(folder: Path) -> MappedModels:
         raw = json.loads((folder / PIECES).read_text(encoding="utf8"))
         require(raw["format"] == FORMAT, f"its format is {raw['format']!r}, of a newer nmt")
         languages = read_value(raw["languages"], Languages)
+        for name in (SOURCE, TARGET):
+            require((folder / name).is_file(), f"{name} is missing")
         protos = (folder / SOURCE).read_bytes(), (folder / TARGET).read_bytes()
         return mapped_models(protos, (raw["source"], raw["target"] or raw["source"]), languages)
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, RecursionError) as error:

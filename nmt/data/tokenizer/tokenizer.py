@@ -67,12 +67,13 @@ class Tokenizer:
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
-        """Read `joint.model`, or `source.model` and `target.model`; ValueError names the file that is wrong."""
-        if (folder / PIECES).exists():
+        """Read `joint.model`, or `source.model` and `target.model`; ValueError names the file that is wrong. Pipes and
+        devices, which a folder from others may have, never end: they are taken for missing."""
+        if (folder / PIECES).is_file():
             return cls(*load_mapped(folder))
         joint, separate = folder / "joint.model", [folder / "source.model", folder / "target.model"]
-        one_side = any(path.exists() for path in separate)
-        if joint.exists():
+        one_side = any(path.is_file() for path in separate)
+        if joint.is_file():
             require(not one_side, f"{folder} holds joint.model and a model of one side: remove what doesn't belong")
             model = load_model(joint)
             return cls(model, model).with_words(load_words(folder)).with_languages(load_languages(folder))
@@ -288,7 +289,7 @@ def respell(ids: list[int], old: list[int], new: list[int]) -> list[int]:
 def load_model(path: Path) -> Any:
     from sentencepiece import SentencePieceProcessor
 
-    require(path.exists(), f"{path} is missing")
+    require(path.is_file(), f"{path} is missing")
     proto = path.read_bytes()
     require(len(proto) > 0, f"{path} is empty: copy or train the tokenizer again")
     try:
@@ -303,7 +304,7 @@ def load_model(path: Path) -> Any:
 def load_words(folder: Path) -> Words | None:
     file = folder / WORDS
     try:
-        return Words.parse(file.read_text(encoding="utf8")) if file.exists() else None
+        return Words.parse(file.read_text(encoding="utf8")) if file.is_file() else None
     except ValueError as error:
         raise ValueError(f"{file} is damaged: {error}") from error
 
@@ -311,6 +312,6 @@ def load_words(folder: Path) -> Words | None:
 def load_languages(folder: Path) -> Languages:
     file = folder / LANGUAGES
     try:
-        return read_value(json.loads(file.read_text(encoding="utf8")), Languages) if file.exists() else Languages()
+        return read_value(json.loads(file.read_text(encoding="utf8")), Languages) if file.is_file() else Languages()
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: {error}") from error

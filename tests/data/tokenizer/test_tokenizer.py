@@ -310,6 +310,13 @@ def test_a_folder_with_other_files_than_those_of_a_tokenizer_is_refused(train: T
         Tokenizer.load(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["joint.model", "source.model", "pieces.json"])
+def test_devices_and_pipes_which_have_no_end_are_no_files_of_a_tokenizer(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to("/dev/null")
+    with pytest.raises(ValueError, match="holds no tokenizer"):
+        Tokenizer.load(tmp_path)
+
+
 def test_a_model_cut_anywhere_is_refused(train: Train, tmp_path: Path) -> None:
     train(folder=tmp_path)
     path = tmp_path / "joint.model"
@@ -353,3 +360,6 @@ def test_words_of_training_are_saved_with_the_tokenizer_and_a_damaged_file_is_na
     (tmp_path / "words.txt").write_text("Hund\n")
     with pytest.raises(ValueError, match=r"words\.txt is damaged"):
         Tokenizer.load(tmp_path)
+    (tmp_path / "words.txt").unlink()
+    (tmp_path / "words.txt").symlink_to("/dev/null")  # /dev/zero would fill the memory
+    assert Tokenizer.load(tmp_path).words is None
