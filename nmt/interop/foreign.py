@@ -6,6 +6,7 @@ Weights are read from safetensors files, or from files of torch.save without run
 import json
 import math
 import pickle
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -135,10 +136,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def licence_in(card: Path) -> str:
     """The licence that the header of a model card names, such as cc-by-nc-4.0; empty if it names none."""
-    text = card.read_text("utf8", "replace") if card.is_file() else ""
-    parts = text.split("---")
+    text = card.read_text("utf-8-sig", "replace") if card.is_file() else ""
+    before, *parts = re.split(r"(?m)^---[ \t]*$", text)  # other --- may stand in values, such as those of tags
     try:
-        header = load_yaml(parts[1]) if text.startswith("---") and len(parts) > 2 else {}
+        header = load_yaml(parts[0]) if not before and len(parts) > 1 else {}
     except (yaml.YAMLError, ValueError, RecursionError, *DAMAGE):  # such as a date without such a day
         return ""
     named = header.get("license") if isinstance(header, dict) else None

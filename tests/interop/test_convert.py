@@ -135,6 +135,7 @@ def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, caps
         ("# A model\n", ""),
         ("---\nlicense: [\n---\n", ""),
         ("---\n", ""),
+        ("\ufeff---\r\ntags: [a---b]\r\nlicense: cc-by-nc-4.0\r\n--- \r\n", "cc-by-nc-4.0"),
         ("---\nlicense: [mit, apache-2.0]\n---\n", "mit, apache-2.0"),
         ("---\na: &a [x, x]\nb: &b [*a, *a]\nlicense: [*b, *b]\n---\n", ""),
         (f"---\nlicense: mit\nm0: &m0 {{x: 1}}\n{MERGED}\n---\n", ""),
