@@ -78,6 +78,11 @@ def model_in(folder: Path) -> Path:
     return folder / "model" if (folder / "model").is_dir() else folder
 
 
+def run_of(folder: Path) -> Path:
+    """The run folder that a model folder is in, if it is in one; also that of "." in the model folder."""
+    return folder.absolute().parent
+
+
 def partial_path(path: Path) -> Path:
     """The temporary name of a file while it is written."""
     return path.with_name(f"{path.name}.partial")

@@ -20,7 +20,7 @@ from nmt.data.phrasebook import phrasebook
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import IdPair, Ids
 from nmt.fields import require
-from nmt.files import read_lines, require_new, require_writable, whole_file, whole_folder
+from nmt.files import read_lines, require_new, require_writable, run_of, whole_file, whole_folder
 from nmt.model.contract import GenerativeModel, Model
 from nmt.scoring.metrics import score
 from nmt.text.languages import require_pair
@@ -187,7 +187,7 @@ def packed(
 def real_lines(folder: Path, info: ModelInfo, file: Path | None = None) -> list[str]:
     """Lines, none of them blank, to compare an export with: the first of a file or, without one, of the test sets of
     the run that the model folder is in, or else of the phrasebook. Raises ValueError if there is none."""
-    files = [file] if file else sorted((folder.parent / "data").glob("test*.src"))
+    files = [file] if file else sorted((run_of(folder) / "data").glob("test*.src"))
     lines = [line for path in files for line in read_lines(path) if tidy(line)[0]]
     if not files and info.source in PHRASEBOOK:
         lines = [pair[PHRASEBOOK[info.source]] for pair in phrasebook(1, 1000, 50).test]

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from nmt.config.yaml12 import write_yaml
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
-from nmt.files import write_json
+from nmt.files import run_of, write_json
 from nmt.interop.export import About, Export, Parity, lost_settings
 from nmt.interop.fast_tokenizer import CONTENT, read_pieces, tokenizer_json
 from nmt.interop.huggingface_check import compare
@@ -159,7 +159,7 @@ def header(export: Export) -> str:
 
 def test_results(export: Export) -> Iterator[dict[str, Any]]:
     """The scores of each test set in the report of the model's run, as model cards have them; none without a report."""
-    file = export.folder.parent / "report.json"
+    file = run_of(export.folder) / "report.json"
     report = json.loads(file.read_text(encoding="utf8")) if file.is_file() else {}
     for name, test in report.get("tests", {}).items():
         metrics = [

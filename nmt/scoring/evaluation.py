@@ -12,7 +12,7 @@ from rich.table import Table
 
 from nmt.config import SearchConfig
 from nmt.fields import require
-from nmt.files import read_lines
+from nmt.files import read_lines, run_of
 from nmt.scoring.metrics import USUAL_METRICS, Metric, Score, check_lines, score
 from nmt.text.markup import Mode
 from nmt.translation.model_folder import EXPORTED, require_model
@@ -38,7 +38,7 @@ def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) 
     """The test set in these files, or else those of the run of a model folder: [sources, *references] by name."""
     hint = "give both, or neither for a run's own test sets"
     require((source is not None) == bool(references), f"--source and --reference belong together: {hint}")
-    prepared = sorted((folder.parent / "data").glob("test*.src"), key=lambda path: path.stem)
+    prepared = sorted((run_of(folder) / "data").glob("test*.src"), key=lambda path: path.stem)
     own = [[path, path.with_suffix(".tgt")] for path in prepared]
     files = own if source is None else [[Path(source), *map(Path, references)]]
     if not files and not (folder / EXPORTED).is_file():

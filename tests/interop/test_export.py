@@ -124,7 +124,9 @@ def test_wrong_options(
     assert not any(tmp_path.iterdir())
 
 
-def test_lines_to_check_come_from_the_file_or_the_run_or_the_phrasebook(tmp_path: Path) -> None:
+def test_lines_to_check_come_from_the_file_or_the_run_or_the_phrasebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "data").mkdir()
     folder, file = tmp_path / "model", tmp_path / "mine.txt"
     with pytest.raises(ValueError, match="none in fi beside the model: give --check FILE"):
@@ -135,6 +137,9 @@ def test_lines_to_check_come_from_the_file_or_the_run_or_the_phrasebook(tmp_path
     for name in ("test", "test_b"):
         (tmp_path / "data" / f"{name}.src").write_text(f"of {name}\n\n \u00a0\n", encoding="utf8")
     assert real_lines(folder, INFO) == ["of test", "of test_b"]
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert real_lines(Path(), INFO) == ["of test", "of test_b"]
     file.write_text("\n".join(map(str, range(MOST_LINES + 1))), encoding="utf8")
     assert real_lines(folder, INFO, file) == [*map(str, range(MOST_LINES))]
     file.write_text(" \n", encoding="utf8")

@@ -40,11 +40,14 @@ def test_marked_lines_are_evaluated_as_users_get_them(translator: Translator) ->
     assert plain.settings["markup"] == "none"
 
 
-def test_test_sets_are_those_of_the_run_or_the_files_given(tmp_path: Path) -> None:
+def test_test_sets_are_those_of_the_run_or_the_files_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pair = [("ein", "a")]
     write_corpus(tmp_path / "data", "src", "tgt", **{"test-b": pair}, test=pair, train=pair)
-    found = read_test_sets(tmp_path / "model", None, [])
-    assert list(found.items()) == [("test", [["ein"], ["a"]]), ("test-b", [["ein"], ["a"]])]
+    (tmp_path / "model").mkdir()
+    monkeypatch.chdir(tmp_path / "model")
+    for folder in (tmp_path / "model", Path()):
+        found = read_test_sets(folder, None, [])
+        assert list(found.items()) == [("test", [["ein"], ["a"]]), ("test-b", [["ein"], ["a"]])]
     source, target = str(tmp_path / "data" / "train.src"), str(tmp_path / "data" / "train.tgt")
     assert read_test_sets(tmp_path / "model", source, [target, target]) == {"train": [["ein"], ["a"], ["a"]]}
     (tmp_path / "runs" / "new" / "checkpoints").mkdir(parents=True)
