@@ -4,7 +4,6 @@
 the check needs.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from nmt.data.tokenizer.mapped import unique_names
 from nmt.files import run_of, write_json
 from nmt.interop.export import About, Export, Parity, lost_settings
 from nmt.interop.fast_tokenizer import CONTENT, read_pieces, tokenizer_json
+from nmt.interop.foreign import read_json
 from nmt.interop.huggingface_check import compare
 from nmt.interop.huggingface_layouts import SHARED, Layout, choose_layout, config_json
 from nmt.translation.model_folder import ModelInfo
@@ -159,8 +159,7 @@ def header(export: Export) -> str:
 
 def test_results(export: Export) -> Iterator[dict[str, Any]]:
     """The scores of each test set in the report of the model's run, as model cards have them; none without a report."""
-    file = run_of(export.folder) / "report.json"
-    report = json.loads(file.read_text(encoding="utf8")) if file.is_file() else {}
+    report = read_json(run_of(export.folder) / "report.json")
     for name, test in report.get("tests", {}).items():
         metrics = [
             {"type": key, "value": test[key], "name": title, "args": {"signature": test.get(f"{key}_signature", "")}}

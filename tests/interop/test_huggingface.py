@@ -254,6 +254,14 @@ def test_the_card_has_metadata_of_the_hub_and_a_program(
     assert capsys.readouterr().out.count("\n") == 3, "only LF ends a line"
 
 
+@pytest.mark.parametrize("text", ["", '{"corpus": "three', "[]"])
+def test_a_damaged_report_is_named(tmp_path: Path, tokenizer: Tokenizer, text: str) -> None:
+    (tmp_path / "report.json").write_text(text)
+    info = ModelInfo("de", "en", "three pairs", TINY, BEAMS)
+    with pytest.raises(ValueError, match=r"report\.json (can't be read|holds no JSON object)"):
+        huggingface.header(Export(noisy(TINY, tokenizer), tokenizer, info, "float32", tmp_path / "model"))
+
+
 def test_the_files_of_marian_say_how_many_vocabularies_there_are(tmp_path: Path, tokenizer: Tokenizer) -> None:
     pieces = {piece: i for i, piece in enumerate(tokenizer.source_pieces(range(tokenizer.src_vocab_size)))}
     apart = replace(TINY, tied_embeddings="decoder")
