@@ -79,6 +79,7 @@ def test_the_attention_of_a_sentence_is_drawn(model_folder: Path, tmp_path: Path
         (["EMPTY"], "is not a model folder: it has no SHA256SUMS"),
         (["EMPTY/wrong.yaml"], "did you mean model.d_model?"),
         (["EMPTY/binary"], "is not valid YAML"),
+        (["EMPTY/large.yaml"], "large.yaml has a model that this machine can't hold"),
         (["EMPTY/nothing"], "has no settings: it is no recipe"),
         (["MODEL", "--pictur", "x"], "did you mean picture?"),
         (["MODEL", "--picture", "x.png"], "--sentence and --picture belong together"),
@@ -114,6 +115,7 @@ def test_a_mistake_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wrong.yaml").write_text("model: {d_modl: 3}\n")
+    (tmp_path / "large.yaml").write_text(f"model: {{d_model: {1 << 40}}}\n")
     (tmp_path / "nothing").write_text("")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "folder.png").mkdir()

@@ -135,7 +135,10 @@ def read_recipe(recipe: Path) -> Known:
     known |= {"source": several or codes[0], "target": several or codes[-1], "corpus": config.data.corpus}
     known |= {"objective": config.training.objective, "vocabulary": {"source": size, "target": size}}
     known["one_tokenizer"] = config.tokenizer.joint
-    return build_model(config.model, size, size).eval(), flatten(config), known
+    try:
+        return build_model(config.model, size, size).eval(), flatten(config), known
+    except RuntimeError as error:  # memory ran out, or a size is beyond all memory
+        raise ValueError(f"{recipe} has a model that this machine can't hold: {str(error).splitlines()[0]}") from error
 
 
 def lengths(model: Model, objective: str) -> tuple[int, int]:
