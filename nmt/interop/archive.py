@@ -37,19 +37,19 @@ def write(export: Export, folder: Path) -> None:
     ctranslate2.write(export, folder)
     info, search, most = export.info, export.info.search, longest_sequence(export.info.model)
     before, after = export.tokenizer.languages.starts()
-    longest, begin = most - 1 if most else LONGEST, [after] if after else []
-    least, room = min(search.min_length, longest - len(begin)), longest - len(begin)
+    longest = most - 1 if most else LONGEST
+    least, room = min(search.min_length, longest - len(after)), longest - len(after)
     source, target = export.direction
     about: dict[str, Any] = {"source": source, "target": target, "beam_size": search.beam_size}
     about |= {"length_ratio": search.max_length_ratio, "min_length": least}
     about |= {"max_length": min(search.max_length or room, room), "longest": longest}
-    about |= {"before_source": before, "before_target": begin, "final_mark": info.facts.final_mark, "marks": MARKS}
+    about |= {"before_source": before, "before_target": after, "final_mark": info.facts.final_mark, "marks": MARKS}
     about |= {"removed": REMOVED, "tokenizers": ctranslate2.tokenizer_files(export.tokenizer)}
     about["search"] = {  # as CTranslate2 calls the settings
         "patience": PATIENCE,
         "length_penalty": search.length_penalty,
         "no_repeat_ngram_size": search.no_repeat_ngram,
-        "min_decoding_length": least + len(begin) if least else 0,
+        "min_decoding_length": least + len(after) if least else 0,
         "suppress_sequences": [[SPECIAL_PIECES[i]] for i in forbidden_ids(search)],
     }
     write_json(folder / "translate.json", about)

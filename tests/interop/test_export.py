@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from nmt.text.normalise import tidy
 from nmt.translation.model_folder import EXPORTED, Facts, ModelInfo, read_info, save_model
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, UNK
-from tests.interop.foreign import marian
+from tests.interop.foreign import marian, nllb
 from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
 LINES = [source for source, _ in PAIRS]
@@ -243,13 +244,21 @@ def test_lines_of_a_zip_file_stay_lines_of_a_size_that_memory_has(
     assert 0 < len(found[64]) < len(found[0])
 
 
-def test_a_zip_file_of_a_converted_model_names_the_tokenizers_that_it_has(lines: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("make", "pair"), [(marian, ("de", "en")), (nllb, ("deu_Latn", "eng_Latn"))])
+def test_a_zip_file_of_a_converted_model_translates_as_nmt(
+    lines: Path, tmp_path: Path, make: Callable[[Path], Any], pair: tuple[str, str]
+) -> None:
     pytest.importorskip("transformers")
-    marian(tmp_path / "marian")
-    convert(tmp_path / "marian", tmp_path / "ours", "a test", ("de", "en"))
+    make(tmp_path / "theirs")
+    convert(tmp_path / "theirs", tmp_path / "ours", "a test", pair)
     export(tmp_path / "ours", tmp_path / "zip", "zip", "float32", lines)
-    names = json.loads((tmp_path / "zip" / "translate.json").read_text("utf8"))["tokenizers"]
-    assert all((tmp_path / "zip" / name).is_file() for name in names), names
+    text = ["Baum rot Hund", "alt und grün"]
+    run = subprocess.run(
+        [sys.executable, "translate.py"], cwd=tmp_path / "zip", input="\n".join(text).encode(), capture_output=True
+    )
+    search = replace(read_info(tmp_path / "zip" / EXPORTED)[0].search, guard=False)
+    found = Translator.load(tmp_path / "zip", "cpu", search, backend="ctranslate2").translate(text)
+    assert run.stdout.decode().splitlines() == found, run.stderr
 
 
 @pytest.mark.parametrize("form", ["zip", "html"])
