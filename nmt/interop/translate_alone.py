@@ -71,7 +71,9 @@ def main() -> None:
                 print(f"line {done} is too long for the model: it is not translated", file=sys.stderr)
             if n in jobs:
                 hypothesis = jobs[n].result().hypotheses[0][len(about["before_target"]) :]
-                line = target.decode([p for p in hypothesis if p != "<unk>"]).replace("\n", " ")  # spelled in bytes
+                line = target.decode([p for p in hypothesis if p != "<unk>"])
+                # ▁ is of pieces that only the sources' model has; a line break is spelled in bytes.
+                line = line.replace("\u2581", " ").strip(" ").replace("\n", " ")
                 line = line.rstrip(about["marks"] + " ") if marks[n] else line
             sys.stdout.buffer.write(line.encode() + b"\n")
         sys.stdout.buffer.flush()

@@ -252,7 +252,7 @@ def test_a_zip_file_of_a_converted_model_translates_as_nmt(
     make(tmp_path / "theirs")
     convert(tmp_path / "theirs", tmp_path / "ours", "a test", pair)
     export(tmp_path / "ours", tmp_path / "zip", "zip", "float32", lines)
-    text = ["Baum rot Hund", "alt und grün"]
+    text = ["nicht rot alt Haus", "und Baum alt Haus"]
     run = subprocess.run(
         [sys.executable, "translate.py"], cwd=tmp_path / "zip", input="\n".join(text).encode(), capture_output=True
     )
