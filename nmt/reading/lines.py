@@ -26,7 +26,7 @@ from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Document, is_markup, parse, parse_inner
 from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
-from nmt.text.sentences import COLON, LABEL, MARKS, joint, possible_ends, split_clauses, split_sentences
+from nmt.text.sentences import LABEL, MARKS, joint, possible_ends, split_clauses, split_sentences
 from nmt.vocabulary import SPACE
 
 BREAK = re.compile("(\r\n|[\t\n\x0b\x0c\r\x85\u2028\u2029])")
@@ -303,11 +303,9 @@ class Labelled(Taken):
         return whole if words else replace(whole, links=((self.place, 0), *whole.links))
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        colon = COLON.search(text)
-        if len(self.readings) == 1 and text.startswith(self.lead):
-            yield (text.removeprefix(self.lead),)
-        elif len(self.readings) == 2 and colon:
-            yield text[: colon.start()], text[colon.end() :].strip()
+        word, lead, rest = text.partition(self.lead)
+        if lead and len(self.readings) == 1 + bool(word):
+            yield (word, rest) if word else (rest,)
 
 
 def label(reading: Reading, context: Context) -> Labelled | None:

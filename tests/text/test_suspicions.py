@@ -82,6 +82,7 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("Where is he? I don't know where he is.", "他在哪里？", ["sentences"]),
         ("Anna: Der Hund läuft.", "The dog is running.", ["sentences"]),
         ("Anna: Der Hund läuft.", "Anna, the dog is running.", []),
+        ("Anna\u202f: Le chien court.", "The dog is running.", ["sentences"]),
         ("注意：狗在跑。", "Note: the dog is running.", []),
         ("Klick <b>hier</b>", "Click <b>here", ["items"]),
         ("Klick hier", "Click here: www.x.de", ["items"]),
