@@ -59,7 +59,10 @@ FILES = frozenset(
 )
 CLAUSE_MARK, DASH = re.compile(r";\s|\s[—–-]\s"), re.compile(r"\s[—–-]\s")
 CLAUSE_WORDS = 3  # fewest words of a clause
-LABEL = re.compile(r"([^\W\d_][^\s:：_\d()<>{}\[\]=/.\\\"'*%&|-]{0,19})(\s?: |： ?)(?=[^\W\d_])")  # "Anna: ", "Anna : "
+# "Anna: ", "Anna : " or "安娜：" before a text; Han or kana may be a clause if they are more than six.
+LABEL = re.compile(
+    rf"(?![{HAN_AND_KANA}]{{7}})([^\W\d_][^\s:：_\d()<>{{}}\[\]=/.\\\"'*%&|-]{{0,19}})(\s?: |： ?)(?=[^\W\d_])"
+)
 COLON = re.compile("[:：]")
 UNSPACED = re.compile(f"[{CJK}{SOUTH_EAST_ASIAN}]")
 USES_NO_STOP = re.compile(f"[{SOUTH_EAST_ASIAN}]")  # there, a full stop marks an abbreviation

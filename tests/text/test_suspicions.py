@@ -84,6 +84,7 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("Anna: Der Hund läuft.", "Anna, the dog is running.", []),
         ("Anna\u202f: Le chien court.", "The dog is running.", ["sentences"]),
         ("注意：狗在跑。", "Note: the dog is running.", []),
+        ("我想告诉你的是：狗在跑。", "What I want to tell you is that the dog is running.", []),
         ("Klick <b>hier</b>", "Click <b>here", ["items"]),
         ("Klick hier", "Click here: www.x.de", ["items"]),
         ("Ein <b>Hut</b> hier", "A hat</b> <b>here", ["items"]),
