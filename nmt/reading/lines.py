@@ -310,18 +310,16 @@ class Labelled(Taken):
 
 def label(reading: Reading, context: Context) -> Labelled | None:
     """The word before a colon apart from the text after it. A word that training lacked stays: it may be a name."""
-    found, words = LABEL.match(reading.text), context.tokenizer.words
-    if not found or reading.constraints.prefix:
+    found, words, constraints = LABEL.match(reading.text), context.tokenizer.words, reading.constraints
+    if not found or constraints.prefix:
         return None
-    (start, middle), end = found.span(1), found.end()
-    spans = [(end, len(reading.text))]
-    if stays := bool(words and words.unknown(found[1])[0]):
-        shared = [reading.constraints]
-    else:
-        spans = [(start, middle), *spans]
-        shared = share(reading.constraints, [reading.text[first:last] for first, last in spans])
-    parts = [reading.part(*span, constraints) for span, constraints in zip(spans, shared, strict=True)]
-    return Labelled(tuple(parts), found[0] if stays else found[2], reading.places[start])
+    rest, own = share(constraints, [reading.text[found.end() :], found[1]])  # terms without a source are for the rest
+    stays = bool(words and words.unknown(found[1])[0]) and not own.must
+    lead = found[0] if stays else found[2]
+    if any(phrase in lead for phrase in constraints.must_not):
+        return None
+    parts = [reading.part(*found.span(1), own), reading.part(found.end(), len(reading.text), rest)]
+    return Labelled(tuple(parts[stays:]), lead, reading.places[0])
 
 
 by_clauses, by_halves = partial(cut_sentences, clauses=True), partial(cut_sentences, halves=True)

@@ -235,6 +235,19 @@ def test_a_label_is_read_alone_or_stays_if_training_lacked_it(
     assert asked_of(line, answer, [label], context) == [text.upper() for text in asked]
 
 
+def test_constraints_are_for_the_text_after_a_label_unless_they_name_it(tokenizer: Tokenizer) -> None:
+    context = context_of(tokenizer.with_words(Words.learn(["Der Hund läuft."] * 5)))
+    name, other = Term(("Anne",), "Anna"), Term(("meadow",))
+
+    def terms(line: str, *must: Term, must_not: tuple[str, ...] = ()) -> list[tuple[str, tuple[Term, ...]]]:
+        taken = label(Reading.of(Request(line, Constraints("", must, must_not))), context)
+        return [(reading.text, reading.constraints.must) for reading in taken.readings] if taken else []
+
+    assert terms("Anna: Der Hund", name, other) == [("Anna", (name,)), ("Der Hund", (other,))]
+    assert terms("Hund: Der Vogel", other) == [("Hund", ()), ("Der Vogel", (other,))]
+    assert terms("Anna: Der Hund", must_not=("Anna",)) == []
+
+
 @given(st.lists(st.lists(st.integers(-4, 0), min_size=1, max_size=4), max_size=4), st.integers(1, 9))
 def test_the_best_joins_of_spans_are_those_of_all_combinations(scores: list[list[int]], n_best: int) -> None:
     lists = [
