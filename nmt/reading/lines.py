@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.pieces import piece_starts
-from nmt.reading.request import Constraints, Lists, Part, Term, Translation, join, ranks, shifted
+from nmt.reading.request import Constraints, Lists, Part, Places, Term, Translation, join, ranks, shifted
 from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Document, is_markup, parse, parse_inner
 from nmt.text.normalise import tidy
@@ -292,15 +292,15 @@ class Labelled(Taken):
 
     lead: str
     """What stands before the translation of the text, and after that of the word."""
-    place: int
-    """Where the label begins in the line as written."""
+    places: Places
+    """Of the characters of a word that stays, and of the colon, in the line as written."""
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
         *words, text = chosen
         ends = [(len(word.text.rstrip(MARKS)), len(word.text), "") for word in words]
         words = [word.edited([end]) for word, end in zip(words, ends, strict=True)]
         whole = join([*words, self.lead, text])
-        return whole if words else replace(whole, links=((self.place, 0), *whole.links))
+        return replace(whole, links=(*zip(self.places, range(len(self.places)), strict=True), *whole.links))
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         word, lead, rest = text.partition(self.lead)
@@ -319,7 +319,7 @@ def label(reading: Reading, context: Context) -> Labelled | None:
     if any(phrase in lead for phrase in constraints.must_not):
         return None
     parts = [reading.part(*found.span(1), own), reading.part(found.end(), len(reading.text), rest)]
-    return Labelled(tuple(parts[stays:]), lead, reading.places[0])
+    return Labelled(tuple(parts[stays:]), lead, reading.places[: found.end()] if stays else ())
 
 
 by_clauses, by_halves = partial(cut_sentences, clauses=True), partial(cut_sentences, halves=True)

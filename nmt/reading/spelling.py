@@ -38,10 +38,11 @@ class Inside(Taken):
             found, end = LAST_MARKS.search(translation.text), len(translation.text)
             edits = [(found.start() if found else end, end, self.edges.stop)]
         whole = join([self.edges.lead, translation.edited(edits), self.edges.trail])
-        # The words of the edges are linked; of a word at an end of the inner text, its letters are.
+        # The words of the edges are linked, each character; of a word at an end of the inner text, its letters are.
         trail, places = len(self.edges.trail), self.outer.places
-        links = [(places[word.start()], word.start()) for word in re.finditer(r"\S+(?=\s)", self.edges.lead)]
-        ends = [trail - word.start() for word in re.finditer(r"(?<=\s)\S+", self.edges.trail)]
+        lead, tail = re.finditer(r"\S+(?=\s)", self.edges.lead), re.finditer(r"(?<=\s)\S+", self.edges.trail)
+        links = [(places[place], place) for word in lead for place in range(*word.span())]
+        ends = [trail - place for word in tail for place in range(*word.span())]
         links += [(places[len(self.outer.text) - end], len(whole.text) - end) for end in ends]
         return replace(whole, links=(*whole.links, *links))
 

@@ -59,8 +59,10 @@ class Aligner:
         """Link tokens of a translation to tokens of its line: words to words, signs to signs (`nmt.text.tokens`)."""
         starts = [[place for place, _ in tokens] for tokens in (source, target)]
         are_words = [torch.tensor([is_word for _, is_word in tokens]) for tokens in (source, target)]
-        links = list[Link]()
-        for part in translation.parts if source and target else ():
+        if not source or not target:
+            return []
+        links = [(number_of(starts[0], i), number_of(starts[1], j)) for i, j in translation.links]
+        for part in translation.parts:
             weights_TS, read, written = self.weighted_attention(part)
             source_S, more_sources = numbers(read, part.read, part.source_places, starts[0])
             target_T, more_targets = numbers(written, part.written, part.target_places, starts[1])

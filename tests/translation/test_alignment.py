@@ -96,6 +96,12 @@ def test_tokens_of_a_translation_are_linked(translator: Translator) -> None:
         assert is_word(source, tokens[0][i]) == is_word(best.text, tokens[1][j])
 
 
+def test_tokens_that_were_put_back_are_linked_too() -> None:
+    translation = Translation("Anna: ", 0.0, (), links=((0, 0), (3, 3), (4, 4)))
+    tokens = [(0, True), (4, False)]
+    assert set(Aligner(None, None).links(translation, tokens, tokens)) == {(0, 0), (1, 1)}  # type: ignore[arg-type]
+
+
 def test_lines_with_tags_are_aligned_together(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     calls, attention = [], translator.engine.attention
 
