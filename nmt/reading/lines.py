@@ -26,7 +26,7 @@ from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Document, is_markup, parse, parse_inner
 from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
-from nmt.text.sentences import LABEL, MARKS, joint, possible_ends, split_clauses, split_sentences
+from nmt.text.sentences import LABEL, MARKS, PUNCTUATION, joint, possible_ends, split_clauses, split_sentences
 from nmt.vocabulary import SPACE
 
 BREAK = re.compile("(\r\n|[\t\n\x0b\x0c\r\x85\u2028\u2029])")
@@ -236,15 +236,16 @@ def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, 
 
 
 def ended(reading: Reading, clauses: Sequence[tuple[str, str]], mark: str) -> tuple[Reading, list[tuple[str, str]]]:
-    """The clauses of a line, each with the final mark: of one without it, a model that has seen no such sentence makes
+    """The clauses of a line, each with a mark at the end: of one without it, a model that saw no such sentence makes
     something else ("… my father father."). `clauses`: as those of `split_clauses`; returns the line and them."""
-    parts = [(clause + mark if blank.strip() else clause, blank) for clause, blank in clauses]
-    ends = accumulate(len(clause) + len(blank) for clause, blank in clauses)
-    edits = [
-        (end - len(blank), end - len(blank), mark)
-        for end, (_, blank) in zip(ends, clauses, strict=True)
-        if blank.strip()
-    ]
+    parts, edits, end = list[tuple[str, str]](), list[Edit](), 0
+    for clause, blank in clauses:
+        end += len(clause)
+        if blank.strip() and clause[-1] not in f"{MARKS}{PUNCTUATION}":
+            edits.append((end, end, mark))
+            clause += mark
+        parts.append((clause, blank))
+        end += len(blank)
     return reading.edited(edits), parts
 
 

@@ -205,11 +205,13 @@ def test_spans_are_joined_as_their_scripts_do_in_place(tokenizer: Tokenizer, lin
 
 
 def test_a_clause_ends_with_the_mark_that_all_training_sources_have(tokenizer: Tokenizer) -> None:
-    line, answers = "Die Hunde laufen heute; zwei Männer trinken Kaffee?", Pretended(lambda text: text[:-1] + "!")
+    line = "Sie sehen Hunde usw.; die Hunde laufen heute; zwei Männer trinken Kaffee?"
+    answers = Pretended(lambda text: text[:-1] + "!")
     best = text_of(line, [by_clauses], context_of(tokenizer, final_mark="."), answers)
-    assert answers.asked == ["Die Hunde laufen heute.", "zwei Männer trinken Kaffee?"]
-    assert best.text == "Die Hunde laufen heute! zwei Männer trinken Kaffee!"
-    assert [line[i] for part in best.parts for i in part.source_places] == [*line.replace("; ", ";")]
+    assert answers.asked == ["Sie sehen Hunde usw.", "die Hunde laufen heute.", "zwei Männer trinken Kaffee?"]
+    assert best.text == "Sie sehen Hunde usw! die Hunde laufen heute! zwei Männer trinken Kaffee!"
+    read = [line[i] for part in best.parts for i in part.source_places]
+    assert read == [*line.replace("; ", "", 1).replace("; ", ";")]
 
 
 @pytest.mark.parametrize(
