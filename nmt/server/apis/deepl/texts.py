@@ -250,7 +250,7 @@ def names_in(fields: Fields, name: str) -> list[str]:
 def fold(text: str, fields: Fields) -> str:
     """With split_sentences nonewlines a line break is a blank, as it is in mark-up anyway."""
     folds = choice(fields, "split_sentences", SPLITS) == "nonewlines" and not fields.get("tag_handling")
-    return BREAK.sub(" ", text) if folds else text
+    return "\t".join(BREAK.sub(" ", cell) for cell in text.split("\t")) if folds else text
 
 
 def protect(texts: Sequence[str], names: Collection[str]) -> list[str]:
