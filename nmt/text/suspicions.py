@@ -71,7 +71,7 @@ def suspicions(
     - copy: see `is_copy`.
     - empty: no letter or digit, though the source has some.
     - invented: letters, though the source has none; a source with digits ("24.12.2023", "§ 5") may get some, if all
-      its numbers are there and nothing else is wrong.
+      its numbers are there, no others, and nothing else is wrong.
     - unfinished: the search found no end of the translation; unsure: the model was not confident enough.
     - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, pairs of tags are broken or
       nested in another way, or an item has lost the brackets or quotes right beside it. `user_items`: of the user.
@@ -104,8 +104,10 @@ def suspicions(
         "unsure": not sure,
     }
     flags = [flag for flag, is_raised in raised.items() if is_raised]
-    # A source of digits may be spelled out.
-    return [] if flags == ["invented"] and not lost and any(map(str.isdigit, source)) else flags
+    if flags == ["invented"] and not lost:  # a source of digits may be spelled out, but gets no more numbers
+        n_source, n_translation = (len(re.findall(r"\d+", text)) for text in (source, translation))
+        return [] if n_source >= max(1, n_translation) else flags
+    return flags
 
 
 def loses_items(source: tuple[str, list[Item]], translation: tuple[str, list[Item]]) -> bool:

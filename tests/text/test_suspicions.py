@@ -92,6 +92,7 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("<b>Ein</b> <i>Hut</i>", "<b>A <i>hat</b></i>", ["items"]),
         ("<b>Ein</b> Hut", "<b></b> A hat", ["items"]),
         ("12:30", "A New York team.", ["invented"]),
+        ("12", "A 12 is 12.", ["invented"]),
         ("...", "What?", ["invented"]),
         ("24.12.2023", "December 24, 2022", ["invented", "numbers"]),
         ("Stuhl", "The chair is a chair", ["loop"]),
