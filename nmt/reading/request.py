@@ -95,8 +95,7 @@ class Translation:
     """One translation of a line."""
 
     text: str
-    """The translation, with the line breaks inside the source; empty for a blank line. Tabs only where they separated
-    sentences."""
+    """The translation, with the line breaks and tabs inside the source; empty for a blank line."""
 
     score: float
     """Length-normalised log-probability (see `nmt.decode.beam`); for a line cut into spans, their mean; 0 if blank."""

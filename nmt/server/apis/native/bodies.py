@@ -178,7 +178,7 @@ class Sentence:
     index: int
     """Number of the text, from 0."""
     line: int
-    """Number of the line in the text, from 0."""
+    """Number of the line, or of the cell between tabs, in the text, from 0."""
     sentence: int
     """Number of the sentence in the line, from 0."""
     text: str
