@@ -48,6 +48,12 @@ def test_the_case_of_unknown_words_is_that_of_most_rare_words() -> None:
     )
 
 
+def test_without_capitals_a_word_that_is_nearly_always_written_with_one_gets_it() -> None:
+    errors = ["und dann sind viele andere Wörter hier zwischen ihnen allen noch gut zu sehen", "da lacht das kind"]
+    words = Words.learn(["da lacht das Kind", "da ist der Weg", "da ist er weg"] * 9 + errors)
+    assert words.recased("da ist das kind weg", GERMAN) == "Da ist das Kind weg"
+
+
 def test_other_spellings_of_a_language_are_read_as_known_words() -> None:
     assert Words.learn(["елка и еще"]).respelled("ёлка и ещё", spellings_of("ru")) == "елка и еще"
 
