@@ -63,6 +63,7 @@ CLAUSE_WORDS = 3  # fewest words of a clause
 LABEL = re.compile(
     rf"(?![{HAN_AND_KANA}]{{7}})([^\W\d_][^\s:：_\d()<>{{}}\[\]=/.\\\"*%&|]{{0,19}})(\s?: |： ?)(?=[^\W\d_])"
 )
+SECTION = re.compile(r"(\d{1,3}\.\d{1,3})( )(?=[^\W\d_])")  # "5.2 ", which may be a decimal too
 COLON = re.compile("[:：]")
 UNSPACED = re.compile(f"[{CJK}{SOUTH_EAST_ASIAN}]")
 USES_NO_STOP = re.compile(f"[{SOUTH_EAST_ASIAN}]")  # there, a full stop marks an abbreviation

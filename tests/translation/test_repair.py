@@ -148,10 +148,12 @@ def test_clauses_that_were_joined_are_translated_alone_if_the_model_is_surer_of_
     assert best.text == ("The bird is his — The course begins today." if taken else whole.removeprefix("?"))
 
 
-def test_a_label_that_was_lost_is_translated_alone(translator: Translator) -> None:
-    scripted = Doubtful(translator, ["The bird is his."], ["Anna.", "The bird is his."])
-    ((best,),) = scripted("Anna: Der Vogel gehört ihm.")
-    assert (best.text, "sentences" in best.flags, best.fallback) == ("Anna: The bird is his.", False, "sentences")
+@pytest.mark.parametrize(("label", "parts"), [("Anna:", ["Anna."]), ("5.2", [])])
+def test_a_label_that_was_lost_is_translated_alone(translator: Translator, label: str, parts: list[str]) -> None:
+    scripted = Doubtful(translator, ["The bird is his."], [*parts, "The bird is his."])
+    ((best,),) = scripted(f"{label} Der Vogel gehört ihm.")
+    assert (best.text, best.fallback) == (f"{label} The bird is his.", "sentences")
+    assert not {"sentences", "numbers"}.intersection(best.flags)
 
 
 def test_clauses_that_begin_with_small_letters_may_be_joined(translator: Translator) -> None:
