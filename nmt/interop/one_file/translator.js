@@ -21,8 +21,21 @@ class Translator {
     this.target = tokenizers[1] ? new Tokenizer(tokenizers[1]) : this.source;
   }
 
-  /** {text, words}: each word has {text, start, probability, source: the number of a word of the line, or -1}. Pauses. */
+  /** {text, words}: each word has {text, start, probability, source: the number of a word of the line, or -1}. Pauses.
+   * Cells between tabs are translated alone. */
   *translate(line) {
+    let [text, words, before] = ["", [], 0];
+    for (const part of line.trim().split(/(\s*\t\s*)/)) {
+      const isGap = part.includes("\t");
+      const found = isGap ? { text: part, words: [] } : yield* this.translateCell(part);
+      const placed = ({ start, source }) => ({ start: start + text.length, source: source < 0 ? -1 : source + before });
+      words = [...words, ...found.words.map((word) => ({ ...word, ...placed(word) }))];
+      [text, before] = [text + found.text, before + wordsOf(part).length];
+    }
+    return { text, words };
+  }
+
+  *translateCell(line) {
     const text = this.source.tidied(line);
     const adds = this.finalMark && /\p{L}$/u.test(text) && !ENDS_ITEM.test(text);
     const spans = [...this.spans(adds ? text + this.finalMark : text)];
