@@ -4,6 +4,7 @@ Standard output is for results alone, so that it can be piped.
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+# Control characters, which a terminal would obey: messages quote names and texts of files.
+CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
 RANK = int(os.environ["RANK"]) if "TORCHELASTIC_RUN_ID" in os.environ else 0  # among the processes of torchrun
 
 
@@ -26,7 +29,12 @@ def console() -> "Console":
 def say(line: str) -> None:
     """Print a message to the user on stderr; of several processes, only rank 0 prints."""
     if RANK == 0:
-        console().print(line, markup=False, soft_wrap=True)
+        console().print(line.translate(CONTROLS), markup=False, soft_wrap=True)
+
+
+def print_error(line: str) -> None:
+    """Print a message to the user on stderr as it is: of several processes, each prints."""
+    print(line.translate(CONTROLS), file=sys.stderr, flush=True)
 
 
 @contextmanager

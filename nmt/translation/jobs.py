@@ -4,7 +4,6 @@
 """
 
 import re
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from typing import Any
 from nmt.config import SearchConfig
 from nmt.extras import package
 from nmt.fields import require
+from nmt.messages import print_error
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term, Translation
 from nmt.text.items import NO_USER_ITEMS
 from nmt.text.markup import Mode, visible
@@ -59,9 +59,9 @@ class Remarks:
     def say(self, remark: str) -> None:
         self.total += 1
         if self.total <= MAX_REMARKS:
-            print(remark, file=sys.stderr, flush=True)
+            print_error(remark)
         elif self.total == MAX_REMARKS + 1:
-            print(f"{MAX_REMARKS:,} remarks are printed; further ones are only counted", file=sys.stderr, flush=True)
+            print_error(f"{MAX_REMARKS:,} remarks are printed; further ones are only counted")
 
     def add_invalid(self, line: int, *texts: str) -> None:
         """Remark on a line if its texts, decoded with `surrogateescape`, may have another encoding than UTF-8."""

@@ -30,7 +30,7 @@ from nmt.extras import typed
 from nmt.generate import make_generate_parser
 from nmt.inspect import make_inspect_parser
 from nmt.keys import make_keys_parser
-from nmt.messages import show_value
+from nmt.messages import say, show_value
 from nmt.prepare import make_prepare_parser
 from nmt.serve import make_serve_parser
 from nmt.tokenizer import make_tokenizer_parser
@@ -460,6 +460,10 @@ def test_a_users_mistake_is_printed_and_ours_is_not_hidden(capsys: pytest.Captur
     assert capsys.readouterr().err == "nmt.train: the value is 3: take 4\n"
     assert run_command("train", lambda: len(Path("/no/file").read_bytes())) == 2
     assert capsys.readouterr().err == "nmt.train: /no/file: No such file or directory\n"
+    assert run_command("train", lambda: len(Path("/no\x1b[2J\x9b").read_bytes())) == 2
+    assert capsys.readouterr().err == "nmt.train: /no\ufffd[2J\ufffd: No such file or directory\n", "terminals obey"
+    say("a\x07\x1b]0;x")
+    assert capsys.readouterr().err == "a\ufffd\ufffd]0;x\n"
     assert run_command("train", interrupt) == 130
     assert "--resume goes on" in capsys.readouterr().err
     with pytest.raises(KeyError):
