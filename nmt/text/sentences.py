@@ -61,7 +61,8 @@ CLAUSE_MARK, DASH = re.compile(r";\s|\s[—–-]\s"), re.compile(r"\s[—–-]\s
 CLAUSE_WORDS = 3  # fewest words of a clause
 # "Anna: ", "Anna : " or "安娜：" before a text; Han or kana may be a clause if they are more than six.
 LABEL = re.compile(
-    rf"(?![{HAN_AND_KANA}]{{7}})([^\W\d_][^\s:：_\d()<>{{}}\[\]=/.\\\"*%&|]{{0,19}})(\s?: |： ?)(?=[^\W\d_])"
+    rf"(?![{HAN_AND_KANA}]{{7}})([^\W\d_][^\s:：_\d()<>{{}}\[\]=/.\\\"*%&|]{{0,19}})"
+    r"(\s?: (?=[\"„“«]?[^\W\d_])|： ?(?=[^\W\d_]))"
 )
 SECTION = re.compile(r"(\d{1,3}\.\d{1,3})( )(?=[^\W\d_])")  # "5.2 ", which may be a decimal too
 COLON = re.compile("[:：]")
