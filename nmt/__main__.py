@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 
-from nmt.messages import print_error
+from nmt.messages import print_to_stderr
 from nmt.version import __version__
 
 COMMANDS = {
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     near = get_close_matches(name[:40], COMMANDS, n=1)
     hint = f"did you mean {near[0]}?" if near else f"it must be one of {', '.join(COMMANDS)}"
-    print_error(f"nmt: there is no command {name}: {hint}")
+    print_to_stderr(f"nmt: there is no command {name}: {hint}")
     return 2
 
 

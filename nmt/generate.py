@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from nmt.commands.options import Options, Parser, add_device_options, add_search_options, run_command
 from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 from nmt.fields import require
-from nmt.messages import print_error
+from nmt.messages import print_to_stderr
 
 EXAMPLES = """
 python -m nmt.generate --model runs/en-phrasebook-lm --prompt "The weather" --temperature 0.7
@@ -71,7 +71,7 @@ def command(options: Options) -> int:
         require(options.precision != "int8", "precision int8 is for translators: take auto, fp32 or bf16")
         lm = LanguageModel.load(folder, options.device, precision=options.precision)
         if options.verbose:
-            print_error(f"{folder}: {lm.describe()}")
+            print_to_stderr(f"{folder}: {lm.describe()}")
         job = make_job(options, lm)
         output = stack.enter_context(open_output(options.get("output"), inputs))
         prompt = options.get("prompt", "").encode("utf-8", "surrogateescape")
@@ -84,7 +84,7 @@ def command(options: Options) -> int:
                 output.write(part)
                 output.flush()
         for line in job.report():
-            print_error(line)
+            print_to_stderr(line)
     return 0
 
 

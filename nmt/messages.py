@@ -32,8 +32,8 @@ def say(line: str) -> None:
         console().print(line.translate(CONTROLS), markup=False, soft_wrap=True)
 
 
-def print_error(line: str) -> None:
-    """Print a message to the user on stderr as it is: of several processes, each prints."""
+def print_to_stderr(line: str) -> None:
+    """Print a message to the user on stderr, without a layout; each of several processes prints."""
     print(line.translate(CONTROLS), file=sys.stderr, flush=True)
 
 

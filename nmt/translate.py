@@ -22,7 +22,7 @@ from nmt.commands.options import (
 from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
-from nmt.messages import print_error, status
+from nmt.messages import print_to_stderr, status
 
 if TYPE_CHECKING:
     from nmt.translation.jobs import Scoring, Translating
@@ -134,7 +134,7 @@ def command(options: Options) -> int:
         else:
             translate_lines(job, options, names, inputs)
         for line in job.report(verbose=options.verbose):
-            print_error(line)
+            print_to_stderr(line)
     return 0
 
 
@@ -163,7 +163,7 @@ def load_models(options: Options) -> "tuple[Translator | None, tuple[str, str] |
     source, target = options.get("source", ""), options.get("target", "")
     translator = load_translator(options, folders, source, target)
     if options.verbose:
-        print_error(f"{', '.join(map(str, folders))}: {translator.describe()}")
+        print_to_stderr(f"{', '.join(map(str, folders))}: {translator.describe()}")
     info, _ = read_info(settings_file(folders[0]))
     return translator, (source or info.source, target or info.target)
 

@@ -23,7 +23,7 @@ from nmt.config.names import explain_unknown, first_sentence, long_help, section
 from nmt.config.yaml12 import read_yaml
 from nmt.extras import typed
 from nmt.fields import MAY_CHANGE, Metavar, annotations, fits_type, read_value, require
-from nmt.messages import print_error, say, show_value
+from nmt.messages import print_to_stderr, say, show_value
 from nmt.upgrade import without_removed_in_entries
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def run_command(name: str, command: Callable[[], int]) -> int:
     except (ValueError, FloatingPointError) as error:
         message = str(error)
     except KeyboardInterrupt as interrupt:
-        print(f"\n{interrupt}" if interrupt.args else "", file=sys.stderr)
+        print_to_stderr(f"\n{interrupt}" if interrupt.args else "")
         return 130
-    print_error(f"nmt.{name}: {message}")
+    print_to_stderr(f"nmt.{name}: {message}")
     return 2

@@ -31,8 +31,8 @@ LEAST_PASSES = 4
 # with 11,600 of Cherokee (runs.jsonl); on `val`, it didn't help with 29,000 captions, nor in 500 steps.
 DENOISE_SHARE, MOST_DENOISED, LEAST_DENOISED = 0.3, 27_000, 1_000
 # With sentences that have no translations, it is half of the steps, which are as many more: 2,000 captions had
-# 30.0 BLEU with 54,000 sentences, and 26.1 without; 3,000 pairs of Cherokee 28.8 chrF with 17,000, and 28.2
-# without; 3,000 of Guaraní 18.5 chrF with 28,000, and 18.6 without (runs.jsonl).
+# 29.8 BLEU with 54,000 sentences, and 25.6 without (three seeds); 3,000 pairs of Cherokee 28.7 chrF with 17,000, and
+# 28.1 without (two); 3,000 of Guaraní 18.5 chrF with 28,000, and 18.6 without (one; runs.jsonl).
 TEXTS_SHARE, MORE_STEPS = 0.5, 1.4
 # What all sizes share: what reaches a loss in the fewest steps, by the figures in recipes/README.md.
 COMMON = {

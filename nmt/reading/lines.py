@@ -26,7 +26,7 @@ from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Document, is_markup, parse, parse_inner
 from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
-from nmt.text.sentences import LABEL, MARKS, PUNCTUATION, SECTION, joint, possible_ends, split_clauses, split_sentences
+from nmt.text.sentences import MARKS, PUNCTUATION, find_label, joint, possible_ends, split_clauses, split_sentences
 from nmt.vocabulary import SPACE
 
 BREAK = re.compile("(\r\n|[\t\n\x0b\x0c\r\x85\u2028\u2029])")
@@ -312,8 +312,7 @@ class Labelled(Taken):
 def label(reading: Reading, context: Context) -> Labelled | None:
     """The word before a colon, or number of a section, apart from the text after it. The number stays, and so does a
     word that training lacked: it may be a name."""
-    found, words = LABEL.match(reading.text) or SECTION.match(reading.text), context.tokenizer.words
-    constraints = reading.constraints
+    found, words, constraints = find_label(reading.text), context.tokenizer.words, reading.constraints
     if not found or constraints.prefix:
         return None
     rest, own = share(constraints, [reading.text[found.end() :], found[1]])  # terms without a source are for the rest

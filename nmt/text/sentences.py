@@ -131,6 +131,11 @@ def split_clauses(text: str) -> list[tuple[str, str]]:
     return parts
 
 
+def find_label(text: str) -> re.Match[str] | None:
+    """The word before a colon, or the number of a section, with which a text begins, and what stands after it."""
+    return LABEL.match(text) or SECTION.match(text)
+
+
 def n_words(text: str) -> int:
     """The number of words that begin with a letter, after quotes and brackets."""
     return sum(word.strip(PUNCTUATION)[:1].isalpha() for word in text.split())
@@ -249,5 +254,5 @@ def joint(left: str, right: str, blank: str, *, amid: bool) -> str:
     last, first = left.rstrip(PUNCTUATION)[-1:], right.lstrip(PUNCTUATION)[:1]
     is_cjk = IS_CJK.match(last) and (IS_CJK.match(first) or not last.isalnum())
     if is_cjk or (amid and UNSPACED.match(last) and UNSPACED.match(first)):
-        return "".join(character for character in blank if character == "\u3000")
+        return "\u3000" * blank.count("\u3000")
     return blank.replace("\u3000", " ") or " "

@@ -201,13 +201,14 @@ class Words:
     def usual_case(
         self, word: str, casing: Callable[[str], str], spellings: Spellings, accents: Mapping[str, str]
     ) -> str:
-        """The most frequent case of a word; that of an unknown one in capitals is the case of most rare words."""
+        """The most frequent case of a word, or the small one that it has if this isn't MUCH_RARER; that of an unknown
+        word in capitals is the case of most rare words."""
         small = self.lower(word)
         forms = dict.fromkeys((word, small, word[:1].upper() + small[1:]))
         usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
         if usual:
-            is_usual = word in usual and self.ranks[word] < MUCH_RARER * (self.ranks[usual[0]] + 1)
-            return word if casing is str.lower and is_usual else usual[0]
+            may_stay = casing is str.lower and word in usual
+            return word if may_stay and self.ranks[word] < MUCH_RARER * (self.ranks[usual[0]] + 1) else usual[0]
         other = next((known for form in forms if (known := self.spelling(form, spellings, accents))), None)
         if other or casing is not str.upper:
             return other or word

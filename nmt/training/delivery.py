@@ -187,7 +187,7 @@ def lowest(values: Sequence[float]) -> float:
 
 def unsure_below(confidences: Sequence[float], scores: Sequence[float]) -> float:
     """The confidence below which a translation is more likely poor than not: at least half of the translations below it
-    have a chrF (`scores`, 0 to 100) below POOR, or MUCH_WORSE than the mean. A share from UNSURE_SHARE to MOST_UNSURE
+    have a chrF (`scores`, 0 to 100) below POOR, or MUCH_WORSE below the mean. A share from UNSURE_SHARE to MOST_UNSURE
     of all is below it."""
     in_order, least = sorted(zip(confidences, scores, strict=True)), max(POOR, fmean(scores) - MUCH_WORSE)
     poor = [*accumulate(score < least for _, score in in_order)]

@@ -15,7 +15,7 @@ from nmt.decode.parallel import MOST_WORKERS
 from nmt.extras import typed
 from nmt.fields import require
 from nmt.files import SUMS, check_sums, locked, whole_folder
-from nmt.messages import print_error
+from nmt.messages import print_to_stderr
 from nmt.translation.ctranslate2_files import names_of_pieces, obstacles, write_model
 from nmt.translation.model_folder import EXPORTED, ModelInfo, load_model, read_info
 from nmt.version import __version__
@@ -87,7 +87,7 @@ def plain_engine(
                     write_model(model, tokenizer, info, draft, "float32")
         return run_exported(copy, tokenizer, info, "cpu", "int8" if precision == "int8" else "fp32")
     except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: the user has no home folder
-        print_error(f"Note: PyTorch does all searches; CTranslate2, which is faster, can't be used: {error}")
+        print_to_stderr(f"Note: PyTorch does all searches; CTranslate2, which is faster, can't be used: {error}")
         return None
 
 

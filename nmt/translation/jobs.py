@@ -13,7 +13,7 @@ from typing import Any
 from nmt.config import SearchConfig
 from nmt.extras import package
 from nmt.fields import require
-from nmt.messages import print_error
+from nmt.messages import print_to_stderr
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term, Translation
 from nmt.text.items import NO_USER_ITEMS
 from nmt.text.markup import Mode, visible
@@ -59,9 +59,9 @@ class Remarks:
     def say(self, remark: str) -> None:
         self.total += 1
         if self.total <= MAX_REMARKS:
-            print_error(remark)
+            print_to_stderr(remark)
         elif self.total == MAX_REMARKS + 1:
-            print_error(f"{MAX_REMARKS:,} remarks are printed; further ones are only counted")
+            print_to_stderr(f"{MAX_REMARKS:,} remarks are printed; further ones are only counted")
 
     def add_invalid(self, line: int, *texts: str) -> None:
         """Remark on a line if its texts, decoded with `surrogateescape`, may have another encoding than UTF-8."""

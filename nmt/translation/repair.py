@@ -27,7 +27,7 @@ from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
 from nmt.text.scripts import is_uncased
-from nmt.text.sentences import LABEL, SECTION, split_clauses, split_sentences
+from nmt.text.sentences import find_label, split_clauses, split_sentences
 from nmt.text.suspicions import Flag, n_missing, prose, suspicions
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.insertion import MOST_TERMS
@@ -152,7 +152,7 @@ class Line:
         """Whether a line lost its label or number or, if not each clause was translated alone, some clauses; or joined
         clauses that may be sentences; or has such clauses, and the model was unsure."""
         clauses, best = split_clauses(self.text), self.translations[0]
-        if self.flags & {"sentences", "numbers"} and (LABEL.match(self.text) or SECTION.match(self.text)):
+        if self.flags & {"sentences", "numbers"} and find_label(self.text):
             return True
         if len(clauses) < 2 or len(best.parts) >= len(clauses):
             return False

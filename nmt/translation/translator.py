@@ -22,7 +22,7 @@ from nmt.decode.stop import Stop
 from nmt.extras import typed
 from nmt.fields import read_value, require, texts_of
 from nmt.files import model_in
-from nmt.messages import print_error
+from nmt.messages import print_to_stderr
 from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.model.lora import with_adapter
@@ -71,7 +71,7 @@ def find_model(folder: str | None, objective: str | None = "translation") -> Pat
     require(bool(finished), f"no model is given and runs/ has no finished run{kind}: {hint}")
     newest = max(finished, key=lambda report: report.stat().st_mtime)
     languages = dict.fromkeys(str(configs[newest].get(side, "?")) for side in ("source", "target"))
-    print_error(f"Model: {newest.parent / 'model'} ({' to '.join(languages)})")
+    print_to_stderr(f"Model: {newest.parent / 'model'} ({' to '.join(languages)})")
     return newest.parent / "model"
 
 
@@ -182,7 +182,7 @@ class Translator:
             require_translator(model, info, path) for path, (model, _, info, _) in zip(folders, opened, strict=True)
         ]
         for licence in {info.licence for _, _, info, _ in opened if "-nc" in info.licence.lower()}:
-            print_error(licence_sentence(licence))
+            print_to_stderr(licence_sentence(licence))
         for path, (_, other, _, _) in zip(folders, opened, strict=True):
             problem = f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
             require(tokenizer.same_as(other), problem)

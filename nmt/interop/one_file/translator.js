@@ -24,12 +24,12 @@ class Translator {
   /** {text, words}: each word has {text, start, probability, source: the number of a word of the line, or -1}. Pauses.
    * Cells between tabs are translated alone. */
   *translate(line) {
-    let [text, words, before] = ["", [], 0];
+    const words = [];
+    let [text, before] = ["", 0]; // before: words of the cells before this one
     for (const part of line.trim().split(/(\s*\t\s*)/)) {
-      const isGap = part.includes("\t");
-      const found = isGap ? { text: part, words: [] } : yield* this.translateCell(part);
-      const placed = ({ start, source }) => ({ start: start + text.length, source: source < 0 ? -1 : source + before });
-      words = [...words, ...found.words.map((word) => ({ ...word, ...placed(word) }))];
+      const found = part.includes("\t") ? { text: part, words: [] } : yield* this.translateCell(part);
+      for (const word of found.words)
+        words.push({ ...word, start: word.start + text.length, source: word.source < 0 ? -1 : word.source + before });
       [text, before] = [text + found.text, before + wordsOf(part).length];
     }
     return { text, words };

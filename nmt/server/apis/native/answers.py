@@ -28,7 +28,7 @@ FLAG_TEXTS: dict[Flag, str] = {
     "invented": "The translation has letters, though the source has none.",
     "unfinished": "The translation reached the length limit, and may be cut off.",
     "items": "Addresses, tags, placeholders or emoji were lost or added, or stand in the wrong place.",
-    "sentences": "Sentences or clauses of the source are missing.",
+    "sentences": "Sentences or clauses of the source are missing, or a word before a colon.",
     "numbers": "A number of the source is missing.",
     "unsure": "The model is not sure: about half of such translations are poor.",
     "unknown": "The source has letters, signs or words that the model does not know. Is it in another language?",
