@@ -232,7 +232,7 @@ def test_a_label_is_read_alone_or_stays_if_training_lacked_it(
     tokenizer: Tokenizer, line: str, asked: list[str], answer: str
 ) -> None:
     model = Pretended(str.upper)
-    context = context_of(tokenizer.with_words(Words.learn(["Der Hund läuft."] * 5)))
+    context = context_of(tokenizer.with_words(Words.learn(["Der Hund läuft."] * 5 + ["Nur 5.2 Meter, also 5 und 2."])))
     best = text_of(line, [label], context, model)
     assert (best.text, model.asked) == (answer, asked)
     assert "".join(line[i] for i, _ in best.links) == ("" if asked[0][:4] in line[:4] else line.removesuffix(asked[0]))
