@@ -97,7 +97,8 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
             stack.close()  # others may work in the folder meanwhile
         workers = engine.workers or usable_cores()
         sent = pieces if workers == 1 else pieces.for_workers(max(1, usable_cores() // workers))
-        engine.run(sent.translate, engine.share(sent.missing()), "Translating")
+        with engine:
+            engine.run(sent.translate, engine.share(sent.missing()), "Translating")
         if in_parts and not lock_again(stack, work, output):
             say(f"{output} is made by another part")
             return None

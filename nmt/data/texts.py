@@ -96,12 +96,14 @@ class Texts(Sequence[Pair]):
         return taken
 
     def move(self, folder: Path) -> list[Path]:
-        """Move all rows to files in a folder, and return these. Each has about CHUNK rows, but for the last one."""
+        """Move all rows to files in a folder, and return these: each has about CHUNK rows, the last ones have fewer."""
         folder.mkdir(parents=True, exist_ok=True)
         files = [Path(shutil.move(file, folder / file.name)) for file in self.files]
-        if self.newest:
+        size = len(self.newest)
+        several = 1 + (size > CHUNK // 2)  # two, so that two processes can divide them
+        for n in range(several if size else 0):
             files.append(folder / f"{len(files):05}.parquet")
-            write_rows(files[-1], self.newest)
+            write_rows(files[-1], self.newest[n * size // several : (n + 1) * size // several])
         return files
 
     def rows(self) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from nmt.data.tokenizer.trainer import sample
 ROWS = [Row(f"Satz {n}", f"sentence {n}", n % 3, n + 1, n * 2**50, n % 5 == 0) for n in range(23)]
 
 
-@pytest.mark.parametrize("chunk", [1000, 23, 10, 1])
+@pytest.mark.parametrize("chunk", [1000, 40, 23, 10, 1])
 def test_rows_are_those_that_were_appended_in_memory_or_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
@@ -32,6 +32,7 @@ def test_rows_are_those_that_were_appended_in_memory_or_in_files(
     assert [texts[n] for n in (0, 11, -1)] == [pairs[n] for n in (0, 11, -1)]
     assert texts[3:20:4] == pairs[3:20:4]
     files = texts.move(tmp_path)
+    assert chunk != 40 or len(files) == 2, "more than half a chunk is for two processes"
     stored = Texts.stored(files, [len(list(read_rows(file))) for file in files])
     assert list(stored.rows()) == ROWS
     assert stored[22] == pairs[22]

@@ -9,10 +9,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from threading import Thread
+from typing import Any
 
 from nmt.fields import require
 from nmt.messages import say
@@ -21,15 +22,19 @@ Task = Callable[[int], None]
 SELDOM = 1_000_000, 20, 100  # thresholds of Python's garbage collector
 
 
-@dataclass(frozen=True)
+@dataclass
 class Engine:
-    """How tasks are done, and which share of them."""
+    """How tasks are done, and which share of them. A context: at its end, the processes that it started end."""
 
     workers: int = 0
     """Number of processes; 0 is one for each core."""
 
     part: tuple[int, int] = (1, 1)
     """(i, n): do the i-th of n parts of the tasks that can be done by machines side by side."""
+
+    pool: ProcessPoolExecutor | None = field(default=None, init=False)
+    """New processes: a fork of a process with threads may stop for ever. Each takes half a second to start, and stays
+    for the tasks of the next call."""
 
     def __post_init__(self) -> None:
         i, n = self.part
@@ -43,6 +48,25 @@ class Engine:
         require(workers.isdecimal(), f"--workers is {workers!r}: it must be a whole number, 0 or more")
         return cls(int(workers), (int(i), int(n)))
 
+    def __enter__(self) -> "Engine":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.pool:
+            self.pool.shutdown(cancel_futures=True)
+            self.pool = None
+
+    @property
+    def most(self) -> int:
+        return self.workers or usable_cores()
+
+    def start(self, task: Callable[[int], Any]) -> None:
+        """Let processes start and import the module of a task, which is done for 1, while this process goes on."""
+        if self.most > 1:
+            self.pool = ProcessPoolExecutor(self.most, get_context("spawn"), start_worker)
+            for _ in range(self.most):
+                self.pool.submit(task, 1)
+
     def share(self, numbers: Sequence[int]) -> list[int]:
         """Those of the numbers that belong to this part."""
         i, n = self.part
@@ -51,22 +75,11 @@ class Engine:
     def run(self, task: Task, numbers: Sequence[int], name: str) -> None:
         """Do the task for each number; `name`: what a task makes, for messages. Raises the error of a task that fails,
         and ValueError if a process of the pool is killed."""
-        workers = min(self.workers or usable_cores(), len(numbers))
-        if workers > 1:
-            run_in_pool(task, numbers, name, workers)
-        else:
+        if min(self.most, len(numbers)) < 2:
             for number in numbers:
                 task(number)
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on, if the system says so; otherwise all cores."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def run_in_pool(task: Task, numbers: Sequence[int], name: str, workers: int) -> None:
-    """In new processes: a fork of a process with threads may stop for ever."""
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=start_worker) as pool:
+            return
+        self.pool = pool = self.pool or ProcessPoolExecutor(self.most, get_context("spawn"), start_worker)
         try:
             for done, future in enumerate(as_completed([pool.submit(task, number) for number in numbers]), start=1):
                 future.result()
@@ -76,8 +89,11 @@ def run_in_pool(task: Task, numbers: Sequence[int], name: str, workers: int) -> 
             problem = f"{name}: a worker process was killed, perhaps because memory ran out"
             advice = "the same command goes on with what is missing. Fewer --workers need less memory"
             raise ValueError(f"{problem}. What is finished is kept: {advice}") from None
-        finally:
-            pool.shutdown(cancel_futures=True)
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on, if the system says so; otherwise all cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager

@@ -47,6 +47,7 @@ from nmt.upgrade import FORMAT
 from nmt.vocabulary import ITEMS
 
 QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a training starts
+LARGE = 1 << 22  # bytes: while such a corpus is read, worker processes start
 COMPARED = 100_000  # characters of training pairs whose sides are compared with held-out text
 ALL_CORES = Engine()
 # Settings of data.* that only later stages need; all others change what is read.
@@ -74,8 +75,8 @@ def prepare(
         return load_finished(record, config, folder)
     assert load_scorer or not config.data.scorer
     scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
-    with explaining_stops(folder / DRAFT), naming(folder / DRAFT), collecting_seldom():
-        draft, stages = begin(corpus, config, folder, scorer)
+    with explaining_stops(folder / DRAFT), naming(folder / DRAFT), collecting_seldom(), engine:
+        draft, stages = begin(corpus, config, folder, engine, scorer)
         for stage in stages:
             stage.do(draft.folder, engine)
             tidy(draft.folder, stages)
@@ -89,11 +90,11 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
     other parts are missing, or this part must be called again after them."""
     require(not config.data.scorer, "--part doesn't go with data.scorer: prepare without --part")
     require_own_run_folder(config, folder)
-    with explaining_stops(folder / DRAFT), collecting_seldom():
+    with explaining_stops(folder / DRAFT), collecting_seldom(), engine:
         with locked(folder, wait=True):
             if read_record(folder):
                 return True
-            draft, stages = begin(None, config, folder)
+            draft, stages = begin(None, config, folder, engine)
         for stage in stages:
             if stage.where == "parts" and draft.folder.exists():  # it is gone if another part has finished all
                 stage.do(draft.folder, engine)
@@ -126,7 +127,7 @@ def explaining_stops(draft: Path) -> Iterator[None]:
 
 
 def begin(
-    corpus: Corpus | None, config: Config, folder: Path, scorer: Scorer | None = None
+    corpus: Corpus | None, config: Config, folder: Path, engine: Engine, scorer: Scorer | None = None
 ) -> tuple[Draft, list[Stage]]:
     """Read the corpus, unless a draft has it already, read with equal settings from the same files; then the stages."""
     settings = flat(data_settings(config))
@@ -143,6 +144,8 @@ def begin(
             return draft, stages
     for leftover in (folder / "data", folder / "tokenizer", folder / DRAFT):
         remove_ours(leftover)
+    if sum(file.stat().st_size for file in files) > LARGE:
+        engine.start(shards_for)  # which takes no time
     try:
         draft = read(corpus, config, folder / DRAFT, {"reading": reading, "inputs": fingerprints(files)})
     except BaseException:

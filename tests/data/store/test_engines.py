@@ -124,10 +124,32 @@ def test_ctrl_c_says_what_the_same_command_will_do(
 @pytest.mark.slow
 def test_a_killed_worker_is_told_and_the_rest_is_kept(tmp_path: Path) -> None:
     task = partial(die, tmp_path / "killed")
-    with pytest.raises(ValueError, match=r"Cleaning: a worker process was killed.* the same command goes on"):
-        Engine(workers=2).run(task, [0, 1, 2, 3], "Cleaning")
-    Engine(workers=2).run(task, [n for n in range(4) if not (tmp_path / f"{n}.done").exists()], "Cleaning")
+    killed = r"Cleaning: a worker process was killed.* the same command goes on"
+    with pytest.raises(ValueError, match=killed), Engine(workers=2) as engine:
+        engine.run(task, [0, 1, 2, 3], "Cleaning")
+    with engine:
+        engine.run(task, [n for n in range(4) if not (tmp_path / f"{n}.done").exists()], "Cleaning")
     assert len(list(tmp_path.glob("*.done"))) == 4
+
+
+def note_id(file: Path, n: int) -> None:
+    with file.open("a") as out:
+        out.write(f"{os.getpid()}\n")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_processes_stay_for_the_next_tasks_and_end_with_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
+    with Engine(workers=2) as engine:
+        engine.start(partial(note_id, tmp_path / "ids"))
+        for _ in range(3):
+            engine.run(partial(note_id, tmp_path / "ids"), range(4), "Noting")
+        ids = (tmp_path / "ids").read_text().split()
+        assert len(ids) == 2 + 3 * 4
+    assert len({*ids}) <= 2
+    assert not any(is_running(int(process)) for process in ids)
 
 
 def write_id(folder: Path, n: int) -> None:
