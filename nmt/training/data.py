@@ -15,7 +15,7 @@ from torch import Tensor
 
 from nmt.config import Config, DataConfig, TrainingConfig
 from nmt.data import batches
-from nmt.data.batches import Batch, Pairs, Plan, PlannedBatch, Sequences, plan_batches, repeated_rows, window_starts
+from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, plan_batches, repeated_rows, window_starts
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.mixing import Mixture, mixture_of
 from nmt.data.packing import PackedBatch, RowShape, pack, plan_rows
@@ -161,21 +161,6 @@ def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:
     return Facts(longest_source=longest, usual_sentences=usual_sentences(texts), final_mark=final_mark(texts))
 
 
-@dataclass(frozen=True)
-class Window:
-    """Pairs of the corpus that are in memory, as the model reads them, and the plan of their batches."""
-
-    pairs: Pairs
-    rows_N: Tensor | None
-    """Their numbers in the corpus; None: they are all of it."""
-    plan: Plan
-    epoch: int
-    first: int
-    """Number of its first batch."""
-    is_last: bool
-    """Whether the epoch ends with it."""
-
-
 def one_side(planned: PlannedBatch) -> PlannedBatch:
     """The batch for one of the first steps, in which the texts of one side are restored: of the sources, if it begins
     with a pair of an odd number."""
@@ -250,15 +235,10 @@ class Feed:
     def plan(self, place: Place) -> Iterator[PlannedBatch]:
         """The batches from this place on."""
         for window in ahead(self.windows(place), self.planner):
-            epoch, pairs, rows_N = window.epoch, window.pairs, window.rows_N
-            for number, index_B in enumerate(window.plan, start=window.first):
-                if (epoch, number) >= place:
-                    ends = window.is_last and number + 1 == window.first + len(window.plan)
-                    after = (epoch + 1, 0) if ends else (epoch, number + 1)
-                    yield PlannedBatch(pairs, index_B, epoch, number, after=after, rows_N=rows_N)
+            yield from (planned for planned in window if (planned.epoch, planned.number) >= place)
 
-    def windows(self, place: Place) -> Iterator[Window]:
-        """The windows from that of this place on."""
+    def windows(self, place: Place) -> Iterator[list[PlannedBatch]]:
+        """The batches of each window, from that of this place on."""
         (epoch, number), mixture = place, self.data.first_mixture if self.denoises else self.data.mixture
         while True:
             times_N = mixture.times(self.config.seed, epoch) if mixture else None
@@ -266,14 +246,17 @@ class Feed:
             in_windows = self.data.stored and n > batches.WINDOW
             size = batches.WINDOW if in_windows else n
             starts = window_starts(n, self.config.seed, epoch) if in_windows else [0]
-            for turn in range(number // batches.WINDOW if in_windows else 0, len(starts)):
+            for turn in range(number // size, len(starts)):
                 start, stop = starts[turn], min(starts[turn] + size, n)
                 entries_E = torch.arange(start, stop) if times_N is None else repeated_rows(times_N, start, stop)
-                yield self.window(entries_E, epoch, turn * batches.WINDOW, is_last=turn + 1 == len(starts))
+                planned = self.window(entries_E, epoch, turn * size)
+                if turn + 1 == len(starts):
+                    planned[-1] = replace(planned[-1], after=(epoch + 1, 0))
+                yield planned
             epoch, number = epoch + 1, 0
 
-    def window(self, entries_E: Tensor, epoch: int, first: int, *, is_last: bool) -> Window:
-        """The window of these pairs (rising numbers; each as often as it is seen)."""
+    def window(self, entries_E: Tensor, epoch: int, first: int) -> list[PlannedBatch]:
+        """The batches of these pairs (rising numbers; each as often as it is seen). `first`: number of the first one."""
         pairs, rows_N = self.whole, None
         if pairs is None:
             rows_N, entries_E = entries_E.unique_consecutive(return_inverse=True)
@@ -284,7 +267,10 @@ class Feed:
         else:
             budget = self.data.objective.budget(self.config.batch_tokens, len(lengths))
             plan = plan_batches(lengths, budget, self.config.seed, epoch)
-        return Window(pairs, rows_N, [entries_E[index] for index in plan], epoch, first, is_last)
+        return [
+            PlannedBatch(pairs, entries_E[index_B], epoch, number, after=(epoch, number + 1), rows_N=rows_N)
+            for number, index_B in enumerate(plan, start=first)
+        ]
 
 
 def ahead(items: Iterator[Item], pool: ThreadPoolExecutor | None) -> Iterator[Item]:
