@@ -11,8 +11,6 @@ import math
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -109,39 +107,6 @@ def write_checkpoint(folder: Path, files: Mapping[str, Mapping[str, Tensor]], pr
             for file, tensors in files.items():
                 write_tensors(draft / f"{file}.safetensors", tensors)
             write_json(draft / "state.json", {"format": FORMAT, **asdict(progress)})
-
-
-class Writer:
-    """Writes checkpoints in a thread, so that training waits only for a copy of the tensors. A context manager, which
-    waits at its end."""
-
-    def __init__(self) -> None:
-        self.thread = ThreadPoolExecutor(1)
-        self.pending: Future[None] | None = None
-
-    def start(self, folder: Path, files: Mapping[str, Mapping[str, Tensor]], progress: Progress) -> None:
-        """Begin `write_checkpoint`, for tensors that don't change any more."""
-        assert not self.pending, "call finish() first"
-        self.pending = self.thread.submit(write_checkpoint, folder, files, deepcopy(progress))
-
-    def check(self) -> None:
-        """Raise the error of a checkpoint that couldn't be written, once this is known."""
-        if self.pending and self.pending.done():
-            self.finish()
-
-    def finish(self) -> None:
-        """Wait until the checkpoint is on the disk. Raises the error of writing it."""
-        pending, self.pending = self.pending, None
-        if pending:
-            pending.result()
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *exception: object) -> None:
-        if exception[0] is None:
-            self.finish()
-        elif self.pending:
-            wait([self.pending])  # the other error is raised
 
 
 def newest_checkpoint(folder: Path) -> Path | None:

@@ -115,4 +115,4 @@ def time_steps(config: Config, data: TrainingData) -> tuple[float, float]:
             times.append(time.perf_counter() - started)
             trainer.threads.adapt()
         torch.set_num_threads(trainer.threads.most)
-        return median(times[SLOW_STEPS:]), trainer.steps_a_pass()
+        return median(times[SLOW_STEPS:]), trainer.data.steps_a_pass(trainer.model, trainer.config)

@@ -256,7 +256,7 @@ class Feed:
             epoch, number = epoch + 1, 0
 
     def window(self, entries_E: Tensor, epoch: int, first: int) -> list[PlannedBatch]:
-        """The batches of these pairs (rising numbers; each as often as it is seen). `first`: number of the first one."""
+        """The batches of these pairs (rising numbers; each as often as it is seen). `first`: number of the first."""
         pairs, rows_N = self.whole, None
         if pairs is None:
             rows_N, entries_E = entries_E.unique_consecutive(return_inverse=True)

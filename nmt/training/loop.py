@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -34,7 +35,15 @@ from nmt.model.device import (
 )
 from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.model.lora import add_adapters
-from nmt.training.checkpoint import Progress, Writer, copy_files, load_checkpoint, newest_checkpoint, prune, signed
+from nmt.training.checkpoint import (
+    Progress,
+    copy_files,
+    load_checkpoint,
+    newest_checkpoint,
+    prune,
+    signed,
+    write_checkpoint,
+)
 from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
 from nmt.training.finetuning import freeze, start_from
@@ -152,7 +161,10 @@ class Trainer:
         self.update = RecordedUpdate(self.optimizer, self.recorded) if self.recorded else self.optimizer.step
         self.validator = Validator(self.ema or self.model, data, settings, self.numerics, processes)
         self.checkpoints = folder / "checkpoints"
-        self.writer = Writer()
+        self.writer = ThreadPoolExecutor(1)  # so that training waits only for a copy of the tensors
+        self.written: Future[None] = Future()
+        """Of the newest checkpoint."""
+        self.written.set_result(None)
         self.progress = Progress()
         self.feed = Feed(data, self.model, config, processes, in_threads=on_gpu, rows=self.rows)
         is_chosen = config.threads > 0 or processes.size > 1 or self.numerics.device.type != "cpu"
@@ -179,9 +191,10 @@ class Trainer:
                 self.prune()
                 self.stop_if(self.processes.all_reduce_any(lambda: self.interrupted))
             window = Window()
-            while not self.finished():
+            while not self.ended_by():
                 stopping = self.processes.all_reduce_any(lambda: self.interrupted)
-                self.writer.check()
+                if self.written.done():
+                    self.written.result()  # raises the error of a checkpoint that couldn't be written
                 self.step(window)
                 self.progress.seconds = time.perf_counter() - started
                 if threads := self.threads.adapt():
@@ -207,8 +220,7 @@ class Trainer:
                     window = Window()  # started after the validation, so that its time doesn't count
                 self.stop_if(stopping)
             if self.progress.step < self.config.max_steps:
-                ended = next(name for name, is_reached in self.limits().items() if is_reached)
-                limit = f"training.{ended} ({getattr(self.config, ended):g}) ends training"
+                limit = f"training.{self.ended_by()} ({getattr(self.config, self.ended_by()):g}) ends training"
                 say(f"{limit} after {self.progress.step:,} of {self.config.max_steps:,} steps")
             self.finish_saving()
             self.prune()
@@ -219,45 +231,35 @@ class Trainer:
             self.save()
             raise KeyboardInterrupt(f"Stopped after step {self.progress.step:,}; all is saved for --resume.")
 
-    def limits(self) -> dict[str, bool]:
-        """Whether each setting of `training` that ends a run ends it now. After the first three, the last weights are
-        validated; the others are judged by a validation."""
+    def ended_by(self) -> str:
+        """The first setting of `training` that ends the run now; empty if none does. After the first three, the last
+        weights are validated; the others are judged by a validation."""
         progress, config, best = self.progress, self.config, self.progress.best_value
-        return {
+        reached = {
             "max_minutes": self.time_is_up,
             "max_epochs": 0 < config.max_epochs <= progress.epoch,
             "max_steps": progress.step >= config.max_steps,
             "patience": 0 < config.patience <= progress.bad_validations,
             "stop_at": best is not None and best >= signed(config.best_metric, config.stop_at) and config.stop_at > 0,
         }
-
-    def finished(self) -> bool:
-        """Whether the run ends now."""
-        return any(self.limits().values())
-
-    def limit_is_reached(self) -> bool:
-        """Whether the run has had all its steps, epochs or minutes."""
-        return any(list(self.limits().values())[:3])
+        return next((name for name, is_reached in reached.items() if is_reached), "")
 
     def most_steps(self) -> int:
         """The steps of the whole run if no other limit than `max_steps` and `max_epochs` ends it: of epochs, about."""
         config, first, epochs = self.config, self.config.denoise_steps, self.config.max_epochs
         if not epochs:  # counting takes time: it reads the lengths of all pairs
             return config.max_steps
-        restoring, usual = self.steps_a_pass(first=True), self.steps_a_pass()
+        restoring, usual = (self.data.steps_a_pass(self.model, config, first=is_first) for is_first in (True, False))
         of_epochs = min(first, epochs * restoring) + max(0, epochs - first / restoring) * usual
         return round(min(of_epochs, config.max_steps))
-
-    def steps_a_pass(self, first: bool = False) -> float:
-        """About how many steps an epoch takes. `first`: of the first steps, which restore noised text."""
-        return self.data.steps_a_pass(self.model, self.config, first=first)
 
     def validation_is_due(self) -> bool:
         """Whether the weights of this step must be validated, and have not been."""
         step = self.progress.step
-        begun = step > self.config.denoise_steps  # before, it can't translate
-        scheduled = (begun and step % self.config.validate_every == 0) or self.limit_is_reached()
-        return step > 0 and scheduled and str(step) not in self.progress.validated
+        translates = step > self.config.denoise_steps
+        scheduled = translates and step % self.config.validate_every == 0
+        is_last = self.ended_by() in ("max_minutes", "max_epochs", "max_steps")
+        return step > 0 and (scheduled or is_last) and str(step) not in self.progress.validated
 
     def step(self, window: Window) -> None:
         """Take an optimizer step, with the gradient of the mean loss per target token of `accumulate` batches. Batches
@@ -292,7 +294,6 @@ class Trainer:
         window.steps += 1
 
     def clear_gradients(self) -> None:
-        """Forget the gradients."""
         if self.recorded:
             self.recorded.is_empty = True
         else:
@@ -415,12 +416,13 @@ class Trainer:
     def start_saving(self) -> None:
         """Save a checkpoint in the background."""
         if self.processes.is_main:
-            self.writer.finish()  # so that not more than one copy of the tensors is in memory
-            self.writer.start(self.checkpoints, copy_files(self.model, self.optimizer, self.ema), self.progress)
+            self.written.result()  # so that not more than one copy of the tensors is in memory
+            files = copy_files(self.model, self.optimizer, self.ema)
+            self.written = self.writer.submit(write_checkpoint, self.checkpoints, files, copy.deepcopy(self.progress))
 
     def finish_saving(self) -> None:
         """Wait until the checkpoint is on the disk."""
-        self.writer.finish()
+        self.written.result()
         # If another process exited now, torchrun would kill rank 0, which may still be writing.
         self.processes.barrier()
 

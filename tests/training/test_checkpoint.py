@@ -22,7 +22,6 @@ from torch import Tensor
 from nmt.model.weights import write_tensors
 from nmt.training.checkpoint import (
     Progress,
-    Writer,
     choose_average,
     choose_weights,
     list_checkpoints,
@@ -117,9 +116,7 @@ def test_a_process_killed_while_it_writes_leaves_the_checkpoint_before(
         write_tensors(path, tensors)
 
     def write(_: list[str]) -> int:
-        writer = Writer()
-        writer.start(tmp_path, files, Progress(step=2))
-        writer.finish()
+        write_checkpoint(tmp_path, files, Progress(step=2))
         return 0
 
     monkeypatch.setattr("nmt.training.checkpoint.write_tensors", killed)
