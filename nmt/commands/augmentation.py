@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from nmt.commands.pieces import Model, Pieces, write_pieces
+from nmt.commands.pieces import Model, Pieces, side_of, write_pieces
 from nmt.config import DataConfig
 from nmt.config.names import describe_changes
 from nmt.data.cleaning.cleaner import Ledger, Pair
@@ -137,7 +137,7 @@ def begin(plan: Plan, work: Path) -> tuple[Pieces, dict[str, Ledger]]:
         for part in parts:
             shutil.rmtree(part, ignore_errors=True)
         try:
-            lines, ledgers = read_text(plan, work)
+            ledgers = read_text(plan, work)
         except BaseException:
             for part in parts:
                 shutil.rmtree(part, ignore_errors=True)
@@ -145,15 +145,13 @@ def begin(plan: Plan, work: Path) -> tuple[Pieces, dict[str, Ledger]]:
             raise
         (work / "made").mkdir()
         counts = {name: ledger.as_dict() for name, ledger in ledgers.items()}
-        state = {"key": key, "lines": lines, "size": PIECE, "ledgers": counts}
+        state = {"key": key, "ledgers": counts}
         write_json(work / STATE, state)
-    sizes = dict(zip((False, True), state["lines"], strict=True))
-    ledgers = {name: Ledger.from_dict(ledger) for name, ledger in state["ledgers"].items()}
-    return Pieces(work, plan.models, sizes, state["size"]), ledgers
+    return Pieces(work, plan.models), {name: Ledger.from_dict(ledger) for name, ledger in state["ledgers"].items()}
 
 
-def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
-    """Write the corpus, and the lines to translate in pieces; the numbers of sources and targets, and the ledgers."""
+def read_text(plan: Plan, work: Path) -> dict[str, Ledger]:
+    """Write the corpus, and the lines to translate in pieces; return the ledgers of what was read."""
     corpus = load_corpus(plan.config)
     for note in corpus.notes:
         say(note)
@@ -162,22 +160,21 @@ def read_text(plan: Plan, work: Path) -> tuple[list[int], dict[str, Ledger]]:
         for split, pairs in {"train": train, **by_set(corpus), **corpus.tests}.items():
             files = [draft / f"{split}.{language}" for language in (plan.config.source, plan.config.target)]
             write_pairs(files, pairs, "w")
-    ledgers, counts = {"train": ledger}, list[int]()
+    ledgers, n_pieces = {"train": ledger}, 0
     for backward in (False, True):
         files = plan.more[backward]
-        used = any(model.backward == backward for model in plan.models)
-        is_used = used and not (plan.only_new and files)
+        is_used = any(model.backward == backward for model in plan.models) and not (plan.only_new and files)
         held_out = {pair[backward] for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs}
         texts: list[Iterable[str]] = [(pair[backward] for pair in train)] if is_used else []
         for number, file in enumerate(files, start=1):
-            side: Literal["source", "target"] = "target" if backward else "source"
+            side = side_of(backward)
             name = f"more {side} {number}"
             lines, ledgers[name] = read_sentences(file, replace(plan.config, text=side), held_out)
             texts.append(lines)
-        counts.append(write_pieces(work, backward, distinct(line for lines in texts for line in lines), PIECE))
+        n_pieces += write_pieces(work, backward, distinct(line for lines in texts for line in lines), PIECE)
     read = "; ".join(f"{name}: {ledger.causes() or 'no lines'}" for name, ledger in ledgers.items() if name != "train")
-    require(any(counts), f"there is no text to translate ({read})")
-    return counts, ledgers
+    require(n_pieces > 0, f"there is no text to translate ({read})")
+    return ledgers
 
 
 def by_set(corpus: Corpus) -> dict[str, list[Pair]]:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import islice
-from math import ceil
 from multiprocessing import parent_process
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 import torch
@@ -61,10 +61,6 @@ class Pieces:
 
     folder: Path
     models: tuple[Model, ...]
-    lines: dict[bool, int]
-    """Number of lines for the forward (False) and the backward (True) models."""
-    size: int
-    """Lines of a piece."""
     threads: int = 0
     """PyTorch's threads in a worker process; 0 leaves their number as it is."""
 
@@ -74,7 +70,7 @@ class Pieces:
         return [(model, n) for model in self.models for n in range(self.count(model))]
 
     def count(self, model: Model) -> int:
-        return ceil(self.lines[model.backward] / self.size)
+        return len([*(self.folder / "text").glob(f"{side_of(model.backward)}-*.txt")])
 
     def made(self, model: Model, n: int) -> Path:
         return self.folder / "made" / f"{model.name.replace(' ', '-')}-{n:05}.txt"
@@ -121,17 +117,22 @@ class Pieces:
                 yield line, list(islice(texts, width))
 
 
+def side_of(backward: bool) -> Literal["source", "target"]:
+    """Which side of a pair the models of a direction translate."""
+    return "target" if backward else "source"
+
+
 def text_file(folder: Path, backward: bool, n: int) -> Path:
-    return folder / "text" / f"{'target' if backward else 'source'}-{n:05}.txt"
+    return folder / "text" / f"{side_of(backward)}-{n:05}.txt"
 
 
 def write_pieces(folder: Path, backward: bool, lines: Iterable[str], size: int) -> int:
-    """Write lines in pieces of this size, and return the number of lines."""
-    lines, n, total = iter(lines), 0, 0
+    """Write lines in pieces of this size, and return the number of pieces."""
+    lines, n = iter(lines), 0
     while piece := list(islice(lines, size)):
         write_lines(text_file(folder, backward, n), piece)
-        n, total = n + 1, total + len(piece)
-    return total
+        n += 1
+    return n
 
 
 def usable_text(translation: Translation | None) -> str:
