@@ -65,16 +65,6 @@ class Option(Action):
         setattr(namespace, self.dest, value)
 
 
-class HelpOfAll(Action):
-    """--help-all: the help with the settings that --help leaves out."""
-
-    def __call__(self, parser: Any, *_: Any) -> None:
-        for action, text in parser.hidden:
-            action.help = text
-        parser.print_help()
-        parser.exit()
-
-
 def read_text(text: str, hint: Any, named: str) -> Any:
     """A value as it is written on a command line: texts as they stand, values of other types as in YAML."""
     value: Any = text
@@ -168,7 +158,11 @@ class Parser(ArgumentParser):
 
     def parse(self, argv: Sequence[str] | None = None) -> Options:
         """The options of a command line. Raises ValueError if one is unknown, or its value has another type."""
-        found, unknown = self.parse_known_args(self.spell(sys.argv[1:] if argv is None else argv))
+        argv = sys.argv[1:] if argv is None else argv
+        if "--help-all" in argv:
+            for action, text in self.hidden:
+                action.help = text
+        found, unknown = self.parse_known_args(self.spell(argv))
         known = [option.lstrip("-") for option in self.options]
         for word in unknown:
             name = word.partition("=")[0].removeprefix("--")
@@ -205,7 +199,7 @@ def make_run_parser(*about: str, shown: Collection[str] = (), options: str = "")
     parser = Parser(*about)
     text = "Show all settings and exit."
     parser.shows_all = "--help-all"
-    parser.group.add_argument(parser.shows_all, action=HelpOfAll, nargs=0, default=SUPPRESS, help=text)
+    parser.group.add_argument(parser.shows_all, action="help", help=text)
     text = (
         "YAML file with settings that differ from the defaults, or the name of a recipe of nmt, such as modern. "
         "Without it, the recipe with the name of the corpus is used if there is one."
