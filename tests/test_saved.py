@@ -52,7 +52,7 @@ def test_a_run_of_an_older_format_goes_on_as_it_would_have(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if number < 3:  # those versions sorted pairs by the target, then by the source
-        monkeypatch.setattr("nmt.data.batches.sort_keys", lambda lengths, longest_N: lengths)
+        monkeypatch.setattr("nmt.data.batches.sort_key", lambda lengths, _: (lengths[-1] << 32) + lengths[0])
     monkeypatch.chdir(tmp_path)
     shutil.copytree(SAVED / f"format-{number}" / "run", tmp_path / "runs" / "run")
     assert main(["--config", "runs/run/config.yaml", "--resume", "--training.max_steps", "60"]) == 0

@@ -109,9 +109,6 @@ class Pairs:
         source, target = self.source.chosen(index_P), self.target.chosen(index_P)
         return Pairs(source, target, target_only=self.target_only)
 
-    def first(self, most: int) -> "Pairs":
-        return self.chosen(torch.arange(most)) if len(self) > most else self
-
     def columns(self) -> Iterator[Columns]:
         """What is known of all pairs besides their ids, in parts that follow one another."""
         yield self.source.lengths_N, self.target.lengths_N, self.portion_N
@@ -234,18 +231,17 @@ def plan_batches(lengths: Sequence[Tensor], budget: int, seed: int, epoch: int) 
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
     order_N = torch.randperm(len(lengths[0]), generator=generator)
     longest_N = torch.stack(list(lengths)).amax(0)
-    for key_N in sort_keys(lengths, longest_N):
-        order_N = order_N[key_N[order_N].argsort(stable=True)]
+    order_N = order_N[sort_key(lengths, longest_N)[order_N].argsort(stable=True)]
     batches = list(cut(order_N, longest_N, budget))
     return [batches[i] for i in torch.randperm(len(batches), generator=generator)]
 
 
-def sort_keys(lengths: Sequence[Tensor], longest_N: Tensor) -> list[Tensor]:
-    """Numbers by which pairs are sorted into batches, the most important one last: the length of the longer side, then
-    the difference of the sides. So neither side has much padding. The difference rises and falls in turn, so that the
-    last pair of one length resembles the first of the next."""
+def sort_key(lengths: Sequence[Tensor], longest_N: Tensor) -> Tensor:
+    """The number (int64, N) by which pairs are sorted into batches: by the length of the longer side, then by the
+    difference of the sides. So neither side has much padding. The difference rises and falls in turn, so that the last
+    pair of one length resembles the first of the next."""
     difference_N = lengths[-1] - lengths[0]
-    return [torch.where(longest_N % 2 == 0, difference_N, -difference_N), longest_N]
+    return (longest_N << 32) + torch.where(longest_N % 2 == 0, difference_N, -difference_N)
 
 
 def window_starts(n_pairs: int, seed: int, epoch: int) -> list[int]:

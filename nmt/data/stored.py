@@ -46,10 +46,6 @@ class StoredPairs:
         source, target = (map(np.concatenate, zip(*parts, strict=True)) for parts in sides)
         return Pairs(Sequences(*map(torch.from_numpy, source)), Sequences(*map(torch.from_numpy, target)))
 
-    def first(self, most: int) -> Pairs:
-        """The first pairs, at most so many."""
-        return self.chosen(torch.arange(min(len(self), most)))
-
     def columns(self) -> Iterator[Columns]:
         """What is known of all pairs besides their ids, file by file."""
         for shard in map(Shard.read, self.files):
@@ -64,4 +60,4 @@ def read_store(files: Sequence[Path]) -> Pairs | StoredPairs:
     if len(stored) > batches.WINDOW:
         return stored
     _, _, portions = zip(*stored.columns(), strict=True)
-    return replace(stored.first(len(stored)), portion_N=torch.cat(portions))
+    return replace(stored.chosen(torch.arange(len(stored))), portion_N=torch.cat(portions))

@@ -120,7 +120,7 @@ class TrainingData:
     def first_pairs(self, most: int) -> Pairs:
         """The first training pairs, at most so many, without texts that have no translations."""
         if not self.texts:
-            return self.train.first(most)
+            return self.train.chosen(torch.arange(min(most, len(self.train))))
         has_text_R = torch.tensor([part.text != "pairs" for part in self.portions])
         is_pair_N = torch.cat([~has_text_R[column.long()] for *_, column in self.train.columns() if column is not None])
         return self.train.chosen(is_pair_N.nonzero()[:most, 0])

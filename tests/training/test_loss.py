@@ -66,7 +66,7 @@ def test_evaluation_mode_has_no_dropout_and_no_r_drop(data: TrainingData, tmp_pa
     trainer = new_trainer(data, tmp_path, r_drop=5.0, word_dropout=0.5)
     noisy = Learner(trainer.model, trainer.config, trainer.numerics).eval()
     plain = Learner(trainer.model, replace(trainer.config, r_drop=0.0, word_dropout=0.0), trainer.numerics).eval()
-    batch = make_batch(data.train.first(100), torch.arange(10))
+    batch = make_batch(data.train.chosen(torch.arange(100)), torch.arange(10))
     with torch.no_grad():
         assert float(noisy(batch).smoothed) == float(noisy(batch).smoothed) == float(plain(batch).smoothed)
         assert float(noisy.train()(batch).smoothed) > 1.01 * float(plain(batch).smoothed)
@@ -97,7 +97,7 @@ def test_a_certain_model_has_no_infinite_loss() -> None:
 def test_r_drop_compares_two_dropouts(data: TrainingData, tmp_path: Path, dropout: float, apart: bool) -> None:
     trainer = new_trainer(data, tmp_path, replace(NO_DROPOUT, dropout=dropout))
     learner = Learner(trainer.model, trainer.config, trainer.numerics).train()
-    batch = make_batch(data.train.first(100), torch.arange(10))
+    batch = make_batch(data.train.chosen(torch.arange(100)), torch.arange(10))
 
     def loss_with(r_drop: float) -> Loss:
         torch.manual_seed(1)

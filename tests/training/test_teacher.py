@@ -44,7 +44,7 @@ def test_the_loss_is_the_cross_entropy_with_the_teacher(
 ) -> None:
     """That of the logits, whatever the families of the student and its teacher."""
     trainer = make_trainer(settings(teachers[number], student, teacher_weight=1.0), data, tmp_path)
-    pairs = trainer.data.train.first(100)
+    pairs = trainer.data.train.chosen(torch.arange(100))
     batch = make_batch(pairs, torch.arange(20))
     mask, source = batch.tgt_mask_BT, (batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
     assert isinstance(trainer.learner, Learner)
@@ -64,7 +64,7 @@ def test_a_student_comes_close_to_its_teacher(data: TrainingData, teachers: list
     """The random teacher knows nothing of the targets: it is learned, not they."""
     config = settings(teachers[0], NO_DROPOUT, teacher_weight=1.0, max_steps=30, learning_rate=1e-2)
     trainer = make_trainer(config, data, tmp_path)
-    batch = make_batch(data.train.first(100), torch.arange(40))
+    batch = make_batch(data.train.chosen(torch.arange(100)), torch.arange(40))
 
     teacher = load_teacher(config, data, trainer.numerics)
     assert teacher
@@ -99,7 +99,7 @@ def test_the_teacher_has_no_dropout_and_takes_no_random_number(
     trainer = make_trainer(settings(teachers[0]), data, tmp_path)
     teacher = load_teacher(settings(teachers[0]), data, trainer.numerics)
     assert teacher
-    batch = make_batch(data.train.first(100), torch.arange(10))
+    batch = make_batch(data.train.chosen(torch.arange(100)), torch.arange(10))
     torch.manual_seed(1)
     state = torch.get_rng_state()
     one, two = teacher.lesson(batch), teacher.lesson(batch)

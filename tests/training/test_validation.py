@@ -83,7 +83,7 @@ def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Pa
     [translator] = trainer.validator.translators
     used = translator.search
     assert used == SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, beam_size=1, guard=False)
-    assert translator.facts.longest_source == int(data.train.first(100).source.lengths_N.max())
+    assert translator.facts.longest_source == int(data.train.chosen(torch.arange(100)).source.lengths_N.max())
     longer = make_trainer(Config(model=TINY, training=SHORT, search=SearchConfig(max_length_ratio=5.0)), data, tmp_path)
     lengths = [
         [len(data.tokenizer.encode_target([text])[0]) for text in validator.measure()[1]]
