@@ -90,7 +90,6 @@ def write_model(
 
 
 def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
-    """The facts of a translator."""
     assert isinstance(model, GenerativeModel)
     pairs, best = list[Pair](), list[Translation]()
     most = max(1, CONFIDENCE_SENTENCES // len(data.validation_sets))

@@ -86,8 +86,11 @@ class Monitor:
         """`step`: the step that the run resumes after; later records, of an interrupted attempt, are removed."""
         self.file = folder / "metrics.jsonl"
         drop_records_after(self.file, step)
-        with naming(folder / "tensorboard"):
-            self.writer = event_writer(folder / "tensorboard", step + 1)
+        self.writer: Any = None  # without TensorBoard
+        with naming(folder / "tensorboard"), contextlib.suppress(ImportError):
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
         self.lost: set[str] = set()
         self.hook = threading.excepthook
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[figures]}")
@@ -148,15 +151,6 @@ class Monitor:
         plain = {k: v if isinstance(v, int | float | bool | str) else str(v) for k, v in settings.items()}
         with self.recording("tensorboard/"):
             self.writer.add_hparams(plain, dict(results), run_name=".") if self.writer else None
-
-
-def event_writer(folder: Path, first: int) -> Any:
-    """The writer of TensorBoard's records from this step on; None if TensorBoard is not installed."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    return SummaryWriter(str(folder), purge_step=first)
 
 
 def append_line(path: Path, line: str) -> None:

@@ -11,6 +11,7 @@ import shlex
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,14 +56,18 @@ def carry_out(given: Mapping[str, Any], *, resume: bool) -> None:
     """
     let_segments_grow()
     with process_group(given.get("training.device", "auto")) as processes:
-        resolved = resolve(given) if processes.is_main else None
-        # Rank 0 decides: other processes may not be able to read the same corpus.
-        settings = processes.broadcast(asdict(resolved.config) if resolved else {}, group=processes.preparing)
-        config = make_config(by_dotted_names(settings))
-        require_fitting_text(config)
-        choose_numerics(config.training.device, config.training.precision)  # before the time that preparing takes
         try:
-            Run(config, processes, resolved, given).carry_out(resume)
+            if processes.is_main:
+                resolved = resolve(given)
+                require_fitting_text(resolved.config)
+                # Before the time that preparing takes.
+                choose_numerics(resolved.config.training.device, resolved.config.training.precision)
+                Run(resolved.config, processes, resolved, given).carry_out(resume)
+            # Other processes may not be able to read the same corpus.
+            elif settings := processes.broadcast(dict[str, Any](), group=processes.preparing):
+                with contextlib.suppress(KeyboardInterrupt):  # rank 0 tells the user that training was stopped
+                    run = Run(make_config(by_dotted_names(settings)), processes)
+                    run.train(Prepared.load(run.folder))
         except KeyboardInterrupt as stop:
             raise KeyboardInterrupt(*stop.args or ["Stopped; what is finished is kept for --resume."]) from None
 
@@ -117,10 +122,9 @@ class Run:
     """A run folder, and the stages that fill it."""
 
     def __init__(
-        self, config: Config, processes: Processes, resolved: ResolvedRun | None, named: Collection[str] = ()
+        self, config: Config, processes: Processes, resolved: ResolvedRun | None = None, named: Collection[str] = ()
     ) -> None:
-        """`resolved`: what rank 0 knows besides the settings; None for other processes. `named`: the settings that the
-        command line has."""
+        """`resolved`: what rank 0 knows besides the settings. `named`: the settings that the command line has."""
         self.config, self.processes, self.named = config, processes, named
         self.corpus, self.given = (resolved.corpus, resolved.given) if resolved else (None, None)
         self.folder = Path(config.runs) / config.name
@@ -128,47 +132,45 @@ class Run:
         self.training_file, self.config_file = self.folder / "trained.json", self.folder / "config.yaml"
 
     def carry_out(self, resume: bool) -> None:
-        """Do the stages that are not finished. Raises ValueError if the settings of a resumed run changed."""
-        processes = self.processes
+        """Do the stages that are not finished, in rank 0; the other processes are told with which settings to train, or
+        (without any) to end. Raises ValueError if the settings of a resumed run changed."""
+        tell_others = partial(self.processes.broadcast, group=self.processes.preparing)
         if self.given is not None:
             recorded = self.config_file if self.is_begun() else None
             self.config, self.given = chosen_before(self.given, self.config, recorded)
-        if processes.broadcast(self.report_file.exists()):
-            if processes.is_main:  # which alone knows what was chosen
-                self.require_equal_settings("is finished, and was trained")
-            if processes.is_main and (note := note_of_edits(self.config, self.folder, read_record(self.folder) or {})):
+        if self.report_file.exists():
+            tell_others({})
+            self.require_equal_settings("is finished, and was trained")
+            if note := note_of_edits(self.config, self.folder, read_record(self.folder) or {}):
                 say(note)
             say(f"{self.folder} is finished; --name NAME trains another. Its report:")
-        elif processes.is_main:
+        else:
             require_own_run_folder(self.config, self.folder)
             with locked(self.folder):
                 self.require_fitting_folder(resume)
                 with self.timed("prepare"):
-                    prepared = prepare(self.corpus, self.config, self.folder, load_scorer)
-                    if self.given is not None:
-                        with enough_memory():
-                            self.config = choose(self.given, self.config, prepared)
-                    # Only now: if preparing fails, a new folder stays empty, and is deleted.
-                    write_text(self.config_file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
-                    console().print(ledger_table(prepared.ledgers))
-                    data = self.config.data
-                    for warning in describe_losses(prepared.ledgers, corpus_files(data), data.languages):
-                        say(warning)
-                if not processes.broadcast((self.folder / "model").exists(), group=processes.preparing):
+                    prepared = self.prepare()
+                is_trained = (self.folder / "model").exists()
+                tell_others({} if is_trained else asdict(self.config))
+                if not is_trained:
                     with self.timed("train"):
-                        self.agree()
                         self.train(prepared)
                 self.evaluate(prepared)
-        elif not processes.broadcast(False, group=processes.preparing):  # rank 0 says whether there is a model folder
-            self.agree()
-            with contextlib.suppress(KeyboardInterrupt):  # rank 0 tells the user that training was stopped
-                self.train(Prepared.load(self.folder))
-        if processes.is_main:
-            self.print_report()
+        self.print_report()
 
-    def agree(self) -> None:
-        """Take the settings of rank 0, which may have chosen some."""
-        self.config = make_config(by_dotted_names(self.processes.broadcast(asdict(self.config))))
+    def prepare(self) -> Prepared:
+        """Prepare the corpus, and choose the settings that are to be chosen."""
+        prepared = prepare(self.corpus, self.config, self.folder, load_scorer)
+        if self.given is not None:
+            with enough_memory():
+                self.config = choose(self.given, self.config, prepared)
+        # Only now: if preparing fails, a new folder stays empty, and is deleted.
+        write_text(self.config_file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
+        console().print(ledger_table(prepared.ledgers))
+        data = self.config.data
+        for warning in describe_losses(prepared.ledgers, corpus_files(data), data.languages):
+            say(warning)
+        return prepared
 
     def require_equal_settings(self, state: str) -> None:
         """Raise ValueError if a run whose training is finished has other settings, which its scores would be taken
