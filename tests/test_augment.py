@@ -18,13 +18,12 @@ from nmt.commands import augmentation
 from nmt.commands.augmentation import distil, key_of, new_pairs
 from nmt.commands.pieces import Pieces, load_once, usable_text
 from nmt.config import DataConfig, SearchConfig
-from nmt.data.batches import Pairs
+from nmt.data.batches import Pairs, read_store
 from nmt.data.cleaning.cleaner import Ledger
 from nmt.data.corpora import read_sentences
 from nmt.data.store import engines
 from nmt.data.store.engines import Engine, Task
 from nmt.data.store.prepared import Prepared
-from nmt.data.stored import read_store
 from nmt.files import check_sums, mark
 from nmt.reading.request import Translation
 from nmt.train import main as train

@@ -1,7 +1,7 @@
-"""Batches: id sequences flow in; a plan of the batches of an epoch, and padded batches, flow out.
+"""Batches: id sequences flow in, from memory or disk; the plan of an epoch, and padded batches, flow out.
 
-Shapes: N pairs, B batch, S source length, T target length; padding comes last. A plan depends only on the
-lengths, the budget, the seed and the epoch: to resume, compute it again and continue at a batch number.
+Shapes: N pairs, P pairs that are chosen, B batch, S source length, T target length; padding comes last. A plan depends
+only on the lengths, the budget, the seed and the epoch: to resume, compute it again and continue at a batch number.
 """
 
 import hashlib
@@ -9,11 +9,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Self, TypeVar
+from pathlib import Path
+from typing import Any, Self, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from nmt.data.store.ids import Shard
 from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 WINDOW = 1 << 20  # pairs of a large corpus that are planned at once
@@ -117,6 +120,49 @@ class Pairs:
     def lengths(self) -> tuple[Tensor, Tensor]:
         """Number of positions of each source with its EOS, and of each target with its BOS (int64, N)."""
         return self.source.lengths_N + (not self.target_only), self.target.lengths_N + 1
+
+
+class StoredPairs:
+    """The pairs in the files of a store. No process keeps a number for each of them; files are open only while they are
+    read, and processes of one machine share the pages of the files that the system keeps in memory."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self.files = files
+        self.ends = np.cumsum([0, *(len(Shard.read(file).corpora) for file in files)])
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def chosen(self, index_P: Tensor) -> Pairs:
+        """The pairs with these indices (int64, rising), without portions."""
+        index = index_P.numpy()
+        sides: tuple[list[Any], list[Any]] = [], []  # ids and lengths of each file
+        bounds = np.searchsorted(index, self.ends)
+        for n in np.flatnonzero(np.diff(bounds)).tolist():
+            shard = Shard.read(self.files[n])
+            kept_N = np.zeros(len(shard.corpora), np.bool_)
+            kept_N[index[bounds[n] : bounds[n + 1]] - self.ends[n]] = True
+            both = (shard.source, shard.source_lengths), (shard.target, shard.target_lengths)
+            for parts, (ids, lengths_N) in zip(sides, both, strict=True):
+                parts.append((ids[np.repeat(kept_N, lengths_N)], lengths_N[kept_N].astype(np.int64)))
+        # NumPy's type for ids of two and of four bytes together is int32.
+        source, target = (map(np.concatenate, zip(*parts, strict=True)) for parts in sides)
+        return Pairs(Sequences(*map(torch.from_numpy, source)), Sequences(*map(torch.from_numpy, target)))
+
+    def columns(self) -> Iterator[Columns]:
+        for shard in map(Shard.read, self.files):
+            numbers = shard.source_lengths, shard.target_lengths, shard.corpora
+            source_N, target_N, portion_N = (torch.from_numpy(column.astype(np.int64)) for column in numbers)
+            yield source_N, target_N, portion_N
+
+
+def read_store(files: Sequence[Path]) -> Pairs | StoredPairs:
+    """The pairs in the files of a store: in memory, unless they are more than a window."""
+    stored = StoredPairs(files)
+    if len(stored) > WINDOW:
+        return stored
+    _, _, portions = zip(*stored.columns(), strict=True)
+    return replace(stored.chosen(torch.arange(len(stored))), portion_N=torch.cat(portions))
 
 
 @dataclass(frozen=True)

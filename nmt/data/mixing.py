@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from nmt.data.batches import Pairs
+from nmt.data.batches import Pairs, StoredPairs
 from nmt.data.sections import Section
-from nmt.data.stored import StoredPairs
 from nmt.fields import require
 
 

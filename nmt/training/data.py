@@ -15,7 +15,7 @@ from torch import Tensor
 
 from nmt.config import Config, DataConfig, TrainingConfig
 from nmt.data import batches
-from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, plan_batches, repeated_rows, window_starts
+from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, StoredPairs
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.mixing import Mixture, mixture_of
 from nmt.data.packing import PackedBatch, RowShape, pack, plan_rows
@@ -23,7 +23,6 @@ from nmt.data.sections import Section, weighted
 from nmt.data.store.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.record import read_json
-from nmt.data.stored import StoredPairs, read_store
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
 from nmt.model.contract import Model
 from nmt.model.device import pinned
@@ -73,7 +72,7 @@ class TrainingData:
             return cls.encode(prepared.tokenizer, list(prepared.train), prepared.val)
         folder = prepared.folder / "data"
         tokenizer = prepared.tokenizer.with_words(load_words(folder))
-        train = read_store(prepared.store)
+        train = batches.read_store(prepared.store)
         facts = Facts(**{name: n for name, n in read_json(folder / FACTS, prepared.folder).items() if n})
         starts = list[tuple[list[int], list[int]]]()  # without tags of corpora
         for part in prepared.val_sets:
@@ -245,10 +244,12 @@ class Feed:
             n = len(self.data.train) if times_N is None else int(times_N.sum())
             in_windows = self.data.stored and n > batches.WINDOW
             size = batches.WINDOW if in_windows else n
-            starts = window_starts(n, self.config.seed, epoch) if in_windows else [0]
+            starts = batches.window_starts(n, self.config.seed, epoch) if in_windows else [0]
             for turn in range(number // size, len(starts)):
                 start, stop = starts[turn], min(starts[turn] + size, n)
-                entries_E = torch.arange(start, stop) if times_N is None else repeated_rows(times_N, start, stop)
+                entries_E = torch.arange(start, stop)
+                if times_N is not None:
+                    entries_E = batches.repeated_rows(times_N, start, stop)
                 planned = self.window(entries_E, epoch, turn * size)
                 if turn + 1 == len(starts):
                     planned[-1] = replace(planned[-1], after=(epoch + 1, 0))
@@ -266,7 +267,7 @@ class Feed:
             plan = plan_rows(lengths, self.rows, self.config.seed, epoch)
         else:
             budget = self.data.objective.budget(self.config.batch_tokens, len(lengths))
-            plan = plan_batches(lengths, budget, self.config.seed, epoch)
+            plan = batches.plan_batches(lengths, budget, self.config.seed, epoch)
         return [
             PlannedBatch(pairs, entries_E[index_B], epoch, number, after=(epoch, number + 1), rows_N=rows_N)
             for number, index_B in enumerate(plan, start=first)

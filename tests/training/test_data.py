@@ -19,14 +19,13 @@ import torch
 
 from nmt.config import TrainingConfig
 from nmt.data import batches as module
-from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, make_batch
+from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, StoredPairs, make_batch, read_store
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.mixing import mixture_of
 from nmt.data.packing import RowShape
 from nmt.data.sections import Section
 from nmt.data.store.facts import final_mark
 from nmt.data.store.ids import Shard, small
-from nmt.data.stored import StoredPairs, read_store
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.data import Feed, TrainingData, source_facts
 from nmt.training.distributed import SINGLE_PROCESS, Processes

@@ -3,7 +3,7 @@
 A shard is one safetensors file with the ids of its sources one after another, their lengths, the same of its targets,
 and the number of each pair's corpus. Ids and lengths take two bytes each, or four where a value needs them. Processes
 that train on one machine share the mapped pages, and only those pages are in memory that were read lately.
-PyTorch is imported only to read: `nmt.data.stored` makes tensors of these files.
+PyTorch is imported only to read: `nmt.data.batches` makes tensors of these files.
 """
 
 import json

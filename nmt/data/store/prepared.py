@@ -169,7 +169,7 @@ def suspicious_corpora(prepared: Prepared) -> Iterator[str]:
     """A warning for each reason for which a corpus or a direction looks bad."""
     parts = prepared.ledgers["train"].parts
     if parts and prepared.store:
-        from nmt.data.stored import read_store  # only now: it imports PyTorch
+        from nmt.data.batches import read_store  # only now: it imports PyTorch
 
         columns = (column for _, _, column in read_store(prepared.store).columns() if column is not None)
         numbers = [*islice(chain.from_iterable(column.tolist() for column in columns), COUNTED)]

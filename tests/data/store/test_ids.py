@@ -7,12 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches
+from nmt.data.batches import Pairs, Sequences, StoredPairs, make_batch, plan_batches, read_store
 from nmt.data.store import shards
 from nmt.data.store.engines import Engine
 from nmt.data.store.ids import Shard, Side, small
 from nmt.data.store.preparing import prepare
-from nmt.data.stored import StoredPairs, read_store
 from nmt.training.data import TrainingData
 from tests.data.store.test_prepared import config, corpus
 
