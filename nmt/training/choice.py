@@ -10,17 +10,8 @@ from typing import Any
 
 import torch
 
-from nmt.config import OBJECTIVES, Config
-from nmt.config.choice import (
-    CHOSEN,
-    MORE_STEPS,
-    choose_models,
-    choose_steps,
-    course_of,
-    denoise_share,
-    is_fast_enough,
-    usual_minutes,
-)
+from nmt.config import OBJECTIVES, Config, choice
+from nmt.config.choice import CHOSEN, MORE_STEPS
 from nmt.config.names import flatten
 from nmt.config.recipes import load_config, make_config
 from nmt.data.store.prepared import Prepared
@@ -69,22 +60,22 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         settings["training.best_metric"] = "chrf"  # BLEU of little text is near 0, and needs words between blanks
     steps, passes, about = config.training.max_steps, math.inf, ""
     has_model = bool(config.training.start_from)
-    for chosen_now in choose_models(pairs, given):
+    for chosen_now in choice.choose_models(pairs, given):
         settings |= {name: value for name, value in chosen_now.items() if not (has_model and name.startswith("model."))}
         if "training.max_steps" in given:
             break
-        minutes = config.training.max_minutes or more * usual_minutes(pairs)
+        minutes = config.training.max_minutes or more * choice.usual_minutes(pairs)
         seconds, steps_a_pass = time_steps(make_config(settings | given), TrainingData.load(prepared, config.data))
         fitting = 60 * STEPS_SHARE * minutes / seconds
         most = (config.training.max_epochs or math.inf) * steps_a_pass
-        steps = choose_steps(pairs, more * steps_a_pass, min(fitting, most))
+        steps = choice.choose_steps(pairs, more * steps_a_pass, min(fitting, most))
         passes = steps / steps_a_pass
         about = f", {passes:.1f} passes over the text, in about "
         about += f"{max(1, round(steps * seconds / 60 / STEPS_SHARE)):,} min (--training.max_minutes changes that)"
-        if has_model or "model.d_model" in given or is_fast_enough(pairs, steps_a_pass, fitting):
+        if has_model or "model.d_model" in given or choice.is_fast_enough(pairs, steps_a_pass, fitting):
             break
-    share = denoise_share(pairs, ledger.texts, steps) if may_denoise(given, config, prepared) else 0.0
-    chosen = make_config(settings | course_of(steps, share) | given)
+    share = choice.denoise_share(pairs, ledger.texts, steps) if may_denoise(given, config, prepared) else 0.0
+    chosen = make_config(settings | choice.course_of(steps, share) | given)
     model = chosen.model
     layers = f"{model.encoder_layers}+{model.decoder_layers} layers of width {model.d_model}"
     pieces = f"{prepared.tokenizer.src_vocab_size:,} pieces"

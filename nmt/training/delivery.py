@@ -38,16 +38,9 @@ from nmt.training.distributed import Processes
 from nmt.training.loss import Learner
 from nmt.training.objectives import make_objective
 from nmt.training.validation import measure_losses, plain
+from nmt.translation import model_folder
 from nmt.translation.adapter import save_adapter
-from nmt.translation.model_folder import (
-    Facts,
-    ModelInfo,
-    licence_sentence,
-    load_model,
-    read_info,
-    require_model,
-    save_model,
-)
+from nmt.translation.model_folder import Facts, ModelInfo, licence_sentence, read_info, require_model
 from nmt.translation.translator import Translator
 from nmt.version import __version__
 
@@ -86,7 +79,7 @@ def write_model(
     shortlist = learn_shortlist(data.first_pairs(MOST_PAIRS), *vocabularies) if translates else None
     parameters = sum(p.numel() for p in model.parameters())
     about = card(info, config.data, parameters, len(data.train) - data.texts, data.commits, start)
-    save_model(folder, weights, tokenizer, info, about, shortlist)
+    model_folder.save_model(folder, weights, tokenizer, info, about, shortlist)
 
 
 def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
@@ -223,7 +216,7 @@ def measure_tests(folder: Path, config: Config, tests: dict[str, list[Pair]]) ->
         scores = {name: translate_test(translator, folder, config, name, pairs) for name, pairs in tests.items()}
     else:
         numerics = choose_numerics(config.training.device, "fp32")
-        model, tokenizer, _ = load_model(folder / "model", numerics.device)
+        model, tokenizer, _ = model_folder.load_model(folder / "model", numerics.device)
         parameters = sum(p.numel() for p in model.parameters())
         learner = Learner(model, config.training, numerics)
         scores = {name: measure_test(learner, tokenizer, config, pairs) for name, pairs in tests.items()}

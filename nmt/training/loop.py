@@ -23,27 +23,13 @@ from nmt.data.store.engines import usable_cores
 from nmt.fields import require
 from nmt.files import write_lines
 from nmt.messages import say
+from nmt.model import device
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.device import (
-    allow_tf32,
-    choose_attention,
-    choose_numerics,
-    is_out_of_memory,
-    keep_freed_memory,
-    remember_few_shapes,
-)
 from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.model.lora import add_adapters
-from nmt.training.checkpoint import (
-    Progress,
-    copy_files,
-    load_checkpoint,
-    newest_checkpoint,
-    prune,
-    signed,
-    write_checkpoint,
-)
+from nmt.training import checkpoint
+from nmt.training.checkpoint import Progress, signed
 from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
 from nmt.training.finetuning import freeze, start_from
@@ -74,28 +60,27 @@ def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Pr
     data = data.as_read(config)
     if training.threads or processes.size > 1:
         torch.set_num_threads(training.threads or max(1, usable_cores() // processes.local_size))
-    keep_freed_memory()
-    remember_few_shapes()
+    device.keep_freed_memory()
+    device.remember_few_shapes()
     torch.manual_seed(training.seed)
     model = build_model(config.model, data.tokenizer.src_vocab_size, data.tokenizer.tgt_vocab_size)
     model.recompute(training.recompute)
     check_lengths(model, data)
     freeze(model, training.freeze)
-    newest = newest_checkpoint(folder / "checkpoints") if processes.is_main else None
+    newest = checkpoint.newest_checkpoint(folder / "checkpoints") if processes.is_main else None
     path = processes.broadcast(str(newest or ""))  # processes may see different states of a shared file system
-    checkpoint = Path(path) if path else None
-    if training.start_from and not checkpoint:
+    if training.start_from and not path:
         say(start_from(model, data.tokenizer, Path(training.start_from)))
     if config.lora.rank:
         add_adapters(model, config.lora)
-    numerics = choose_numerics(processes.choose_device(training.device), training.precision)
-    allow_tf32(numerics.device)
-    choose_attention(numerics.device, usual_length(model, data))
+    numerics = device.choose_numerics(processes.choose_device(training.device), training.precision)
+    device.allow_tf32(numerics.device)
+    device.choose_attention(numerics.device, usual_length(model, data))
     teacher = load_teacher(config, data, numerics)
     learner = Learner(model.to(numerics.device), training, numerics, teacher)
     trainer = Trainer(learner, data, config, folder, processes)
-    if checkpoint:
-        trainer.progress = load_checkpoint(checkpoint, trainer.model, trainer.optimizer, trainer.ema)
+    if path:
+        trainer.progress = checkpoint.load_checkpoint(Path(path), trainer.model, trainer.optimizer, trainer.ema)
         say(f"Resuming after step {trainer.progress.step:,}.")
         trainer.threads.start(trainer.progress.threads)
     trainer.feed.go_to((trainer.progress.epoch, trainer.progress.batch))
@@ -340,7 +325,7 @@ class Trainer:
                 exchanging = self.processes.size > 1 and not more_follow
                 (loss.smoothed / tokens).backward()
         except RuntimeError as error:
-            if not is_out_of_memory(error):
+            if not device.is_out_of_memory(error):
                 raise
             advice = f"train anew with training.batch_tokens below {self.config.batch_tokens:,} and a higher accumulate"
             require(not exchanging, f"memory ran out while processes exchanged gradients, in {planned}: {advice}")
@@ -417,8 +402,8 @@ class Trainer:
         """Save a checkpoint in the background."""
         if self.processes.is_main:
             self.written.result()  # so that not more than one copy of the tensors is in memory
-            files = copy_files(self.model, self.optimizer, self.ema)
-            self.written = self.writer.submit(write_checkpoint, self.checkpoints, files, copy.deepcopy(self.progress))
+            progress, files = copy.deepcopy(self.progress), checkpoint.copy_files(self.model, self.optimizer, self.ema)
+            self.written = self.writer.submit(checkpoint.write_checkpoint, self.checkpoints, files, progress)
 
     def finish_saving(self) -> None:
         """Wait until the checkpoint is on the disk."""
@@ -429,7 +414,7 @@ class Trainer:
     def prune(self) -> None:
         """Delete the checkpoints that are no longer needed."""
         if self.processes.is_main:
-            prune(self.checkpoints, self.progress, self.config)
+            checkpoint.prune(self.checkpoints, self.progress, self.config)
 
     @contextlib.contextmanager
     def catching_signals(self) -> Iterator[None]:
