@@ -302,9 +302,7 @@ def window_starts(n_pairs: int, seed: int, epoch: int) -> list[int]:
 
 
 def repeated_rows(times_N: Tensor, start: int, stop: int) -> Tensor:
-    """The entries from `start` up to `stop` of a list (int64) that has each row as often as `times_N` says."""
-    if start == stop:
-        return torch.empty(0, dtype=torch.int64)
+    """The entries, one or more, from `start` up to `stop` of a list (int64) with row n `times_N[n]` times."""
     size = 1 << 16  # rows that are counted together
     blocks = times_N.split(size)
     ends = torch.stack([times.sum() for times in blocks]).cumsum(0)

@@ -65,16 +65,11 @@ class Mixture:
             if start <= n * size and (n + 1) * size <= stop:
                 times_P += 1
             else:
-                order_P = torch.randperm(size, generator=generator(seed, number, n), dtype=torch.int32)
+                of_turn = ((seed * 1_000_003 + number) * 1_000_003 + n) % 2**63
+                generator = torch.Generator().manual_seed(of_turn)
+                order_P = torch.randperm(size, generator=generator, dtype=torch.int32)
                 times_P[order_P[max(0, start - n * size) : stop - n * size]] += 1
         return times_P
-
-
-def generator(*numbers: int) -> torch.Generator:
-    seed = 0
-    for number in numbers:
-        seed = (seed * 1_000_003 + number) % 2**63
-    return torch.Generator().manual_seed(seed)
 
 
 def mixture_of(pairs: Pairs | StoredPairs, sections: Sequence[Section], temperature: float) -> Mixture | None:

@@ -34,15 +34,11 @@ Entry = list[tuple[str, str]]
 """Languages and their texts."""
 
 
-def side_in(entry: Entry, language: str) -> tuple[str, str] | None:
-    """The side of an entry that is in a language, else one in any; None if there is none."""
-    return nearest(entry, language) or next((side for side in entry if side[0] == ANY), None)
-
-
 def in_languages(entry: Entry, languages: Sequence[str]) -> list[str | None]:
-    """The texts of an entry in these languages. A side that would be taken for several of them is in none: it would be
-    both sides of a pair."""
-    sides = [side_in(entry, language) for language in languages]
+    """The texts of an entry in these languages, else in ANY. A side that would be taken for several of them is in none:
+    it would be both sides of a pair."""
+    in_any = next((side for side in entry if side[0] == ANY), None)
+    sides = [nearest(entry, language) or in_any for language in languages]
     return [side[1] if side and sides.count(side) == 1 else None for side in sides]
 
 

@@ -27,8 +27,8 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
         for row in corpus.train.rows():
             train.append(Row(*turned(row.pair, is_turned), number, row.line))
         val += [turned(pair, is_turned) for pair in corpus.val]
-        parts = corpus.val_sets or [Section("val", "", "", len(corpus.val))]
-        val_sets += [replace(part, source=section.source, target=section.target) for part in parts]
+        source, target = section.direction
+        val_sets += [replace(part, source=source, target=target) for part in val_sets_of(corpus, config)]
         tests |= {f"{test}.{name}": [turned(p, is_turned) for p in pairs] for test, pairs in corpus.tests.items()}
         dropped |= {} if is_turned else {name: corpus.dropped}
     splits = dict.fromkeys(split for corpus in corpora.values() for split in corpus.ledgers)
@@ -52,7 +52,7 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
     out; ValueError if it can't be read."""
     alone, names = replace(config, more=()), [section.name for section in sections_of(config)]
     corpus, first = read(alone, ("val", "test")), len(alone.directions)
-    train, val, val_sets = corpus.train, [*corpus.val], corpus.val_sets or [val_set_of(corpus, alone)]
+    train, val, val_sets = corpus.train, [*corpus.val], val_sets_of(corpus, alone)
     ledgers, dropped = dict(zip(names, parts_of(corpus), strict=False)), [corpus.dropped]
     of_vals = dict[str, Ledger]()
     for entry in config.more:
@@ -67,7 +67,7 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
         if entry.validate:
             val += other.val
             of_vals |= {f"{k} of {entry.shown_name}": v for k, v in other.ledgers.items() if k.startswith("val")}
-            parts = other.val_sets or [val_set_of(other, alone)]
+            parts = val_sets_of(other, alone)
             val_sets += [replace(part, name=part.name.replace("val", entry.shown_name, 1)) for part in parts]
             corpus.chosen += [split for split in other.chosen if split not in corpus.chosen]
     val_sets = val_sets if len(val_sets) > 1 else []
@@ -81,5 +81,5 @@ def parts_of(corpus: Corpus) -> list[Ledger]:
     return [*corpus.ledgers["train"].parts.values()] or [corpus.ledgers["train"]]
 
 
-def val_set_of(corpus: Corpus, config: DataConfig) -> Section:
-    return Section("val", config.source, config.target, len(corpus.val))
+def val_sets_of(corpus: Corpus, config: DataConfig) -> list[Section]:
+    return corpus.val_sets or [Section("val", config.source, config.target, len(corpus.val))]
