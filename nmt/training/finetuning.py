@@ -1,4 +1,5 @@
-"""Fine-tuning: a new model starts from the weights of a trained model; parts of it may be frozen."""
+"""Trained models that a run learns from: a new model starts from the weights of one, and parts of it may be frozen; or
+it has one as its teacher."""
 
 from collections.abc import Collection
 from dataclasses import asdict
@@ -8,10 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nmt.config import ModelConfig
+from nmt.config import Config, ModelConfig
+from nmt.data.store.preparing import take_tokenizer
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.model.contract import Model
+from nmt.model.device import Numerics
+from nmt.training.data import TrainingData
+from nmt.training.loss import Teacher
 from nmt.translation.model_folder import load_model, read_info, require_model
 
 # Settings that may differ: they change what a layer sees or when it runs, not what its weights mean. Of stacks of
@@ -19,6 +24,19 @@ from nmt.translation.model_folder import load_model, read_info, require_model
 ANY_START = {"source_attention", "encoder_layers", "decoder_layers"}
 # If the models are of different families, also these: of each stack, the parts that both models have are taken.
 OTHER_FAMILY = ANY_START | {"family", "tied_embeddings", "output_bias", "max_positions"}
+
+
+def require_fitting_models(config: Config) -> None:
+    """Raise ValueError if a model that the run would start from, adapt or have as its teacher doesn't fit it."""
+    training, start = config.training, Path(config.training.start_from)
+    if training.start_from:
+        check_start(config.model, start)
+    if config.lora.rank:
+        require_same_model(config.model, take_tokenizer(config) if config.tokenizer.folder else None, start)
+    if training.teacher:
+        problem = "training.teacher needs the vocabulary of the teacher"
+        require(bool(config.tokenizer.folder), f"{problem}: give its folder as tokenizer.folder too")
+        check_teacher(config, take_tokenizer(config))
 
 
 def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
@@ -124,3 +142,33 @@ def freeze(model: Model, parts: Collection[str]) -> None:
     require(set(parts) < set(known), "training.freeze names all parts of the model: nothing is left to learn")
     for module in (module for part in parts for module in known[part]):
         module.requires_grad_(False)
+
+
+def load_teacher(config: Config, data: TrainingData, numerics: Numerics) -> Teacher | None:
+    """The model in `training.teacher`; None if it names none. ValueError if it doesn't fit the run."""
+    folder = config.training.teacher
+    if not folder:
+        return None
+    check_teacher(config, data.tokenizer)
+    model, _, _ = load_model(Path(folder), numerics.device)
+    longest, limit = data.longest(model), model.max_positions
+    problem = f"the teacher in {folder} reads at most {limit} positions, and a training sequence takes {longest}"
+    require(limit is None or longest <= limit, f"{problem}: lower data.max_pieces")
+    model = model.requires_grad_(False)
+    return Teacher(model.bfloat16() if numerics.bf16 else model, config.training.teacher_weight)
+
+
+def check_teacher(config: Config, tokenizer: Tokenizer) -> None:
+    """Raise ValueError if the folder in `training.teacher` has no model of this task with this tokenizer."""
+    objective, languages, name = config.training.objective, config.data.languages, config.training.teacher
+    wanted, folder = (languages[0], languages[-1]), require_model(Path(name))
+    info, _ = read_info(folder / "config.json")
+    problem = f"the teacher in {name} has learned objective {info.objective}"
+    require(info.objective == objective, f"{problem}: training.objective is {objective}")
+    direction = f"the teacher in {name} translates from {info.source} to {info.target}"
+    several = wanted[0] in tokenizer.languages.before_source and wanted[1] in tokenizer.languages.before_target
+    fits = objective != "translation" or several or (info.source, info.target) == wanted
+    require(fits, f"{direction}, not from {wanted[0]} to {wanted[1]}")
+    problem = f"the teacher in {name} has another tokenizer than this run"
+    is_same = tokenizer.same_as(Tokenizer.load(folder))
+    require(is_same, f"{problem}, so its probabilities are those of other pieces: give --tokenizer.folder {name}")

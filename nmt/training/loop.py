@@ -32,13 +32,12 @@ from nmt.training import checkpoint
 from nmt.training.checkpoint import Progress, signed
 from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes, no_sync
-from nmt.training.finetuning import freeze, start_from
+from nmt.training.finetuning import freeze, load_teacher, start_from
 from nmt.training.loss import Learner, Loss
 from nmt.training.monitor import Monitor, Window, drop_records_after
 from nmt.training.objectives import Objective
 from nmt.training.optim import learning_rate, make_optimizer, update_average
 from nmt.training.recorded import RecordedLoss, RecordedUpdate
-from nmt.training.teacher import load_teacher
 from nmt.training.threads import Threads
 from nmt.training.validation import Validator
 

@@ -1,12 +1,13 @@
 """Label-smoothed cross entropy, fused with the output layer so that the logits of a batch are never all in memory.
 
-Shapes: N real target positions, P passes (two for R-Drop, else one), C positions in a chunk, of all passes, M model
-width, V vocabulary.
+Shapes: N real target positions, P passes (two for R-Drop, else one), C positions in a chunk, of all passes, M width of
+the model or of its teacher, V vocabulary.
 """
 
 import functools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -22,11 +23,39 @@ from nmt.model.contract import Model
 from nmt.model.device import Numerics, move
 from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.model.layers import ALIGNED, GRAIN, filled, needs_code, with_bias
-from nmt.training.teacher import Lesson, Teacher
 
 # Logits computed at once: on a CPU, 2 million floats (8 MB) stay in its cache. On a GPU, 134 million take a quarter of
 # a GiB in bf16, and their probabilities twice as much.
 CHUNK_LOGITS = {"cpu": 1 << 21, "cuda": 1 << 27}
+
+
+class Lesson(NamedTuple):
+    """What the teacher tells of a batch: few numbers. The probabilities are computed from them, a chunk at a time."""
+
+    weight: float
+    """Share of the loss that is the cross entropy against the teacher."""
+    states_NM: Tensor
+    """Its last hidden states."""
+    weight_VM: Tensor
+    """The matrix of its output layer."""
+
+    def probabilities(self, start: int, stop: int) -> Tensor:
+        """The probabilities (C, V), float32, at the positions from `start` up to `stop`."""
+        return torch.softmax(F.linear(self.states_NM[start:stop], self.weight_VM).float(), dim=-1)
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """A trained model, in evaluation mode and in the precision of the training, whose probabilities a student learns
+    (Hinton et al. 2015; Kim and Rush 2016, section 3.1). It is no module: DDP and checkpoints don't see its weights."""
+
+    model: Model
+    weight: float
+
+    @torch.no_grad()
+    def lesson(self, batch: Batch) -> Lesson:
+        states_NM = self.model.target_states(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT, batch.tgt_mask_BT)
+        return Lesson(self.weight, *with_bias(states_NM, self.model.output))
 
 
 class Loss(NamedTuple):

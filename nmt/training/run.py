@@ -25,7 +25,7 @@ from nmt.data.cleaning.losses import describe_losses
 from nmt.data.corpora import corpus_files
 from nmt.data.resolve import ResolvedRun, resolve
 from nmt.data.store.prepared import Prepared, note_of_edits, require_own_run_folder
-from nmt.data.store.preparing import prepare, take_tokenizer
+from nmt.data.store.preparing import prepare
 from nmt.data.store.record import read_record
 from nmt.extras import install, python
 from nmt.fields import require
@@ -37,10 +37,9 @@ from nmt.training.choice import choose, chosen_before
 from nmt.training.data import TrainingData
 from nmt.training.delivery import describe, measure_tests, write_model
 from nmt.training.distributed import Processes, process_group
-from nmt.training.finetuning import check_start, require_same_model
+from nmt.training.finetuning import require_fitting_models
 from nmt.training.loop import Trainer, make_trainer
 from nmt.training.monitor import Monitor, validation_at
-from nmt.training.teacher import check_teacher
 from nmt.translation.pair_scorer import load_scorer
 from nmt.version import __version__
 
@@ -198,16 +197,8 @@ class Run:
             require(not changed, f"{self.folder} was started with other settings: {changed}. {advice}")
             if (self.folder / "model").exists():
                 self.require_equal_settings("was trained")
-            return
-        if self.config.training.start_from:
-            check_start(self.config.model, Path(self.config.training.start_from))
-        if self.config.lora.rank:
-            tokenizer = take_tokenizer(self.config) if self.config.tokenizer.folder else None
-            require_same_model(self.config.model, tokenizer, Path(self.config.training.start_from))
-        if self.config.training.teacher:
-            problem = "training.teacher needs the vocabulary of the teacher"
-            require(bool(self.config.tokenizer.folder), f"{problem}: give its folder as tokenizer.folder too")
-            check_teacher(self.config, take_tokenizer(self.config))
+        else:
+            require_fitting_models(self.config)
 
     @contextlib.contextmanager
     def timed(self, stage: str) -> Iterator[None]:

@@ -14,8 +14,7 @@ from nmt.data.batches import make_batch
 from nmt.model.layers import with_bias
 from nmt.training import loss as module
 from nmt.training.data import TrainingData
-from nmt.training.loss import Learner, Loss, Terms, cross_entropy
-from nmt.training.teacher import Lesson
+from nmt.training.loss import Learner, Lesson, Loss, Terms, cross_entropy
 from tests.training.reversal import NO_DROPOUT, new_trainer
 
 

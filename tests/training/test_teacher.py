@@ -12,10 +12,10 @@ from nmt.data.batches import make_batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.data import TrainingData
 from nmt.training.distributed import Processes
+from nmt.training.finetuning import load_teacher
 from nmt.training.loop import make_trainer
 from nmt.training.loss import Learner
 from nmt.training.run import Run
-from nmt.training.teacher import load_teacher
 from tests.tiny import make_model, make_tokenizer, save_tiny
 from tests.training.reversal import NO_DROPOUT, SHORT, TINY, require_same_end
 
