@@ -12,7 +12,6 @@ from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
 
-import polib
 import pytest
 import torch
 
@@ -22,7 +21,6 @@ from benchmarks import (
     attention_cache,
     bf16_loss,
     decode_speed,
-    dirty_corpus,
     document_files,
     documents,
     pair_scorer,
@@ -485,23 +483,3 @@ def test_made_documents_come_back_and_their_tags_are_judged(name: str) -> None:
     row = documents.measure(name, document_files.KINDS[name], sentences, translate)
     assert (row["identity"], row["well_formed"], row["left"]) == (True, True, 0)
     assert (row["tags_kept"], row["right"], row["reworded"]) == ((None,) * 3 if name in ("txt", "resx") else (6, 5, 1))
-
-
-def test_texts_of_packages_become_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalogue = polib.POFile()
-    catalogue.metadata = {"Content-Type": "text/plain; charset=UTF-8"}
-    catalogue.append(polib.POEntry(msgid="Open\nfile", msgstr="Datei öffnen"))
-    for folder in ("a/de/LC_MESSAGES", "b/trans"):
-        (tmp_path / folder).mkdir(parents=True)
-    catalogue.save_as_mofile(str(tmp_path / "a" / "de" / "LC_MESSAGES" / "x.mo"))
-    (tmp_path / "b" / "trans" / "de-en").write_text("# Ding\nHund {m} | Hunde {pl} :: dog | dogs\n")
-    titles = {"de": "Hilfe &amp; mehr", "en-US": "Help &amp; more"}
-    for language, title in titles.items():
-        (file := tmp_path / "help" / language / "text" / "swriter" / "main.html").parent.mkdir(parents=True)
-        only_here = f'<p id="{language}">{language}</p>'
-        file.write_text(f'<h1 id="a" dir="auto"><span>{title}</span></h1>\n{only_here}<p id="b"> </p><p id="a">2</p>')
-    monkeypatch.setattr(sys, "argv", ["dirty_corpus", str(tmp_path), str(tmp_path / "out.tsv")])
-    assert dirty_corpus.main() == 0
-    rows = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()]
-    of_help, of_dictionary = ["Hilfe & mehr", "Help & more"], [["Hund {m}", "dog"], ["Hunde {pl}", "dogs"]]
-    assert rows == [["de", "en"], ["Datei öffnen", "Open file"], of_help, *of_dictionary]
