@@ -24,7 +24,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from nmt.server.apis import libretranslate
 from nmt.server.apis.deepl import texts as deepl
+from nmt.server.apis.native import handlers as native
 from nmt.server.apis.operation import Endpoint
 from nmt.server.errors import Refused
 from nmt.server.service import Service
@@ -73,7 +75,12 @@ def routes(service: Service) -> list[BaseRoute]:
 
     state: list[BaseRoute] = [Route("/health", health), Route("/metrics", figures)]
     page = Mount("/", Page(directory=PAGE, html=True, check_dir=False))
-    return [*state, *service.routes(), page]
+    apis = [
+        Route(operation.path, Endpoint(service, api.show, operation), methods=operation.methods.split())
+        for api in (libretranslate, deepl, native)
+        for operation in api.OPERATIONS
+    ]
+    return [*state, *apis, page]
 
 
 def make_app(service: Service) -> Starlette:

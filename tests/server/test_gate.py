@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from nmt.server.apis import operation
-from nmt.server.app import make_app
+from nmt.server.app import make_app, routes
 from nmt.server.service import Service
 from nmt.server.store.keys import make_key
 from nmt.server.work.owners import Room, owner_of
@@ -23,7 +23,8 @@ GOOD: dict[str, Any] = {"q": "Hund", "source": "de", "target": "en"}
 
 
 def test_every_operation_says_who_may_ask(service: Service) -> None:
-    made = [route.endpoint.operation for route in service.routes()]  # type: ignore[attr-defined]
+    endpoints = [getattr(route, "endpoint", None) for route in routes(service)]
+    made = [endpoint.operation for endpoint in endpoints if isinstance(endpoint, operation.Endpoint)]
     by_auth = {auth: {o.path for o in made if o.auth == auth} for auth in ("open", "token")}
     assert by_auth["open"] == {"/languages", "/frontend/settings", "/spec", "/v1/openapi.json", "/v1/{rest:path}"}
     assert all("{id}" in path for path in by_auth["token"])
@@ -228,9 +229,9 @@ async def test_a_request_that_was_refused_is_kept_nowhere(model_folder: Path, sl
     async with serving(model_folder, slow) as (server, port):
         assert await status(await send(port, http("GET", "/v2/glossaries/none"))) == 404
         _, gone = await send(port, file("a.txt", b"a" * 50_000)[:-10])
-        await until(lambda: server.service.gate.bodies.used)
+        await until(lambda: server.service.bodies.used)
         gone.close()
-        await until(lambda: not server.service.gate.bodies.used)
+        await until(lambda: not server.service.bodies.used)
         gc.collect()
         assert not [found for found in gc.get_objects() if type(found) is operation.Call]
 
@@ -248,7 +249,7 @@ async def test_a_request_ends_at_its_deadline_and_frees_its_place(model_folder: 
             streams[1].close()
         await until(lambda: not server.service.engine.lines.used)
         slow.gate.set()
-        assert server.service.gate.bodies.used == 0
+        assert server.service.bodies.used == 0
 
 
 async def test_a_stream_has_nearly_all_the_time_of_a_request(model_folder: Path, slow: Slow) -> None:
@@ -269,7 +270,7 @@ async def test_bodies_that_arrive_have_a_room_in_memory(model_folder: Path, slow
             task.cancel()
         for _, writer in streams:
             writer.close()
-        await until(lambda: not server.service.gate.bodies.used)
+        await until(lambda: not server.service.bodies.used)
 
 
 def test_browsers_ask_whether_the_files_of_the_page_are_new(client: TestClient) -> None:

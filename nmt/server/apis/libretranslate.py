@@ -12,18 +12,16 @@ from urllib.parse import quote
 from starlette.responses import JSONResponse, Response
 
 from nmt.config import SearchConfig
-from nmt.config.serve import ServeConfig
 from nmt.documents.base import FORMATS
 from nmt.reading.request import Request as Line
+from nmt.server import codes
 from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
-from nmt.server.apis.documents import Documents
+from nmt.server.apis.documents import begin, send, upload_of
 from nmt.server.apis.operation import Call, Operation
-from nmt.server.codes import detect, find_code, likeliest, name_of
+from nmt.server.codes import find_code, likeliest, name_of
 from nmt.server.errors import Refused
 from nmt.server.models import Models
-from nmt.server.work.owners import Work
-from nmt.server.work.queue import Engine
 from nmt.text.markup import Mode
 from nmt.version import __version__
 
@@ -52,21 +50,6 @@ SPEC = {
 }
 
 
-def operations(config: ServeConfig, models: Models, engine: Engine, documents: Documents) -> list[Operation]:
-    api = LibreTranslate(config, models, engine, documents)
-    operation, most = partial(Operation, key_in_body=True), documents.most_bytes
-    return [
-        operation("GET", "/languages", api.languages, auth="open"),
-        operation("GET POST", "/frontend/settings", api.settings, auth="open"),
-        operation("POST", "/detect", api.detect),
-        operation("GET POST", "/translate", api.translate),
-        operation("POST", "/suggest", api.suggest),
-        operation("GET", "/spec", api.spec, auth="open"),
-        operation("POST", "/translate_file", api.translate_file, auth="own", body=UPLOAD, most_bytes=most),
-        operation("GET", DOWNLOAD, api.download_file, auth="token"),
-    ]
-
-
 KEY_ERRORS = {  # as clients know them
     "no_file": (400, "Invalid request: missing file parameter"),
     "no_key": (400, "Please contact the server operator to get an API key"),
@@ -92,155 +75,164 @@ def languages_of(fields: Fields) -> tuple[str, str]:
     return fields.text("source"), fields.text("target")
 
 
-class LibreTranslate:
-    """The handlers."""
+def listed(models: Models) -> dict[str, list[str]]:
+    """The targets of each language; clients want targets to be languages of the list too."""
+    return models.languages | {target: [] for target in models.targets if target not in models.languages}
 
-    def __init__(self, config: ServeConfig, models: Models, engine: Engine, documents: Documents) -> None:
-        self.config, self.engine, self.models, self.documents = config, engine, models, documents
-        known = self.models.languages
-        self.targets = known | {target: [] for target in self.models.targets if target not in known}
-        """The targets of each language; clients want targets to be languages of the list too."""
 
-    async def languages(self, call: Call) -> Response:
-        known = self.targets.items()
-        return JSONResponse([{"code": code, "name": name_of(code), "targets": targets} for code, targets in known])
+async def languages(call: Call) -> Response:
+    known = listed(call.service.models).items()
+    return JSONResponse([{"code": code, "name": name_of(code), "targets": targets} for code, targets in known])
 
-    async def settings(self, call: Call) -> Response:
-        source, targets = next(iter(self.models.languages.items()))
-        languages, needs_key = {"source": source, "target": targets[0]}, bool(self.config.keys)
-        return JSONResponse(
-            {
-                "apiKeys": needs_key,
-                "charLimit": self.config.text_characters,
-                "filesTranslation": self.config.files > 0,
-                "frontendTimeout": 500,
-                "keyRequired": needs_key,
-                "language": {side: {"code": code, "name": name_of(code)} for side, code in languages.items()},
-                "suggestions": False,
-                "supportedFilesFormat": SUFFIXES if self.config.files else [],
-            }
-        )
 
-    async def spec(self, call: Call) -> Response:
-        return JSONResponse(SPEC)
+async def settings(call: Call) -> Response:
+    config = call.service.config
+    source, targets = next(iter(call.service.models.languages.items()))
+    languages, needs_key = {"source": source, "target": targets[0]}, bool(config.keys)
+    return JSONResponse(
+        {
+            "apiKeys": needs_key,
+            "charLimit": config.text_characters,
+            "filesTranslation": config.files > 0,
+            "frontendTimeout": 500,
+            "keyRequired": needs_key,
+            "language": {side: {"code": code, "name": name_of(code)} for side, code in languages.items()},
+            "suggestions": False,
+            "supportedFilesFormat": SUFFIXES if config.files else [],
+        }
+    )
 
-    async def detect(self, call: Call) -> Response:
-        texts = call.fields.texts("q")
-        if not texts:
-            raise missing("q")
-        self.check_texts(call, texts)
-        found = await self.engine.places.run(call.work, detect, "\n".join(texts), list(self.targets))
-        return JSONResponse([shown(guess) for guess in found] or [{"confidence": 0.0, "language": "en"}])
 
-    async def suggest(self, call: Call) -> Response:
-        raise Refused("Suggestions are disabled on this server.", status=403, code="disabled")
+async def spec(call: Call) -> Response:
+    return JSONResponse(SPEC)
 
-    def check_texts(self, call: Call, texts: Sequence[str]) -> None:
-        """Count the texts, and refuse too many or too long ones."""
-        call.charge(texts)
-        for size, most in ((len(texts), self.config.texts), (max(map(len, texts)), self.config.text_characters)):
-            if size > most:
-                raise Refused(f"Invalid request: request ({size}) exceeds text limit ({most})", code="too_long")
 
-    async def translate(self, call: Call) -> Response:
-        texts = call.fields.texts("q")
-        if texts is None:
-            raise missing("q")
-        source, target = languages_of(call.fields)
-        form = call.fields.text("format") or "text"
-        if form not in ("text", "html"):
-            raise Refused(f"{form[:20]} format is not supported", code="unknown_format")
-        alternatives = max(0, call.fields.number("alternatives"))
-        if alternatives > (most := self.config.alternatives):
-            raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
-        if texts:
-            self.check_texts(call, texts)
-        sources, guesses = await self.sources(call.work, texts, source, target)
-        target = self.find(target)
-        markup: Mode = "html" if form == "html" else "none"
-        found = await self.translate_texts(call.work, texts, sources, target, markup, alternatives)
-        is_list = isinstance(call.fields["q"], list)
-        answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
-        if source == "auto":
-            answer["detectedLanguage"] = [shown(guess) for guess in guesses]
-        if alternatives:
-            answer["alternatives"] = [others for _, *others in found]
-        return JSONResponse(answer if is_list else {name: values[0] for name, values in answer.items()})
+async def detect(call: Call) -> Response:
+    texts = call.fields.texts("q")
+    if not texts:
+        raise missing("q")
+    check_texts(call, texts)
+    found = await call.run(codes.detect, "\n".join(texts), [*listed(call.service.models)])
+    return JSONResponse([shown(guess) for guess in found] or [{"confidence": 0.0, "language": "en"}])
 
-    def find(self, code: str) -> str:
-        known = find_code(code, self.targets)
-        if known is None:
-            raise Refused(f"{code[:20]} is not supported", code="unknown_language")
-        return known
 
-    async def sources(
-        self, work: Work, texts: Sequence[str], source: str, target: str
-    ) -> tuple[list[str], list[tuple[str, float]]]:
-        """The source language of each text, and what was guessed for auto: of languages that are equally probable, one
-        that is translated to the target."""
-        if source != "auto":
-            return [self.find(source)] * len(texts), []
-        languages = self.models.languages
-        known = sorted(languages, key=lambda code: find_code(target, languages[code]) is None)
-        guesses = [await self.engine.places.run(work, likeliest, text, known) for text in texts]
-        return [code for code, _ in guesses], guesses
+async def suggest(call: Call) -> Response:
+    raise Refused("Suggestions are disabled on this server.", status=403, code="disabled")
 
-    async def translate_texts(
-        self, work: Work, texts: Sequence[str], sources: Sequence[str], target: str, markup: Mode, alternatives: int
-    ) -> list[list[str]]:
-        """The translation of each text, and alternatives; a text in the target language, or a blank one, is copied."""
-        results = [[text] for text in texts]
-        groups: dict[str, list[int]] = {}
-        for n, (text, source) in enumerate(zip(texts, sources, strict=True)):
-            if not text.strip() or source == target:
-                continue
-            if target not in self.targets[source]:
-                pair = f"{name_of(target)} ({target}) is not available as a target language from"
-                raise Refused(f"{pair} {name_of(source)} ({source})", code="unknown_direction")
-            groups.setdefault(source, []).append(n)
-        for source, places in groups.items():
-            translator = await self.models.wait_for((source, target))
-            search = with_alternatives(translator.search, alternatives)
-            lines = [Line(texts[n]) for n in places]
-            lists = await self.engine.translate(work, translator, lines, search, markup=markup)
-            for n, translations in zip(places, lists, strict=True):
-                different = dict.fromkeys(translation.text for translation in translations)
-                results[n] = [*different][: 1 + alternatives]
-        return results
 
-    async def translate_file(self, call: Call) -> Response:
-        """Waits until the file is translated, as clients expect; if the client hangs up, that is given up."""
-        if not self.config.files:
-            raise Refused("Files translation are disabled on this server.", status=403, code="disabled")
-        upload = self.documents.upload(call)
-        source, target = languages_of(call.fields)
-        if not upload.name.lower().endswith(tuple(SUFFIXES)):
-            raise Refused("Invalid request: file format not supported", code="unknown_format")
+def check_texts(call: Call, texts: Sequence[str]) -> None:
+    """Count the texts, and refuse too many or too long ones."""
+    call.charge(texts)
+    config = call.service.config
+    for size, most in ((len(texts), config.texts), (max(map(len, texts)), config.text_characters)):
+        if size > most:
+            raise Refused(f"Invalid request: request ({size}) exceeds text limit ({most})", code="too_long")
 
-        async def ask(code: str) -> Asked:
-            direction = find_direction(self.models, code, target)
-            translator = await self.models.wait_for(direction)
-            return Asked(self.engine, call.work, direction, translator, translator.search)
 
-        async def by_text(beginning: str) -> Asked:
-            [code], _ = await self.sources(call.work, [beginning], "auto", target)
-            return await ask(code)
+async def translate(call: Call) -> Response:
+    texts = call.fields.texts("q")
+    if texts is None:
+        raise missing("q")
+    source, target = languages_of(call.fields)
+    form = call.fields.text("format") or "text"
+    if form not in ("text", "html"):
+        raise Refused(f"{form[:20]} format is not supported", code="unknown_format")
+    alternatives = max(0, call.fields.number("alternatives"))
+    if alternatives > (most := call.service.config.alternatives):
+        raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
+    if texts:
+        check_texts(call, texts)
+    sources, guesses = await sources_of(call, texts, source, target)
+    target = find(call.service.models, target)
+    found = await translate_texts(call, texts, sources, target, "html" if form == "html" else "none", alternatives)
+    is_list = isinstance(call.fields["q"], list)
+    answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
+    if source == "auto":
+        answer["detectedLanguage"] = [shown(guess) for guess in guesses]
+    if alternatives:
+        answer["alternatives"] = [others for _, *others in found]
+    return JSONResponse(answer if is_list else {name: values[0] for name, values in answer.items()})
 
-        known = [code for code, targets in self.models.languages.items() if find_code(target, targets)]
-        asked = await ask(source if source != "auto" else (known or [""])[0])
-        guess = by_text if source == "auto" and len(known) > 1 else None
-        file, token = await self.documents.begin(asked, upload.name, upload.data, call.fields, guess)
-        try:
-            await file.task
-        finally:
-            file.task.cancel()
-        if file.problem:
-            raise file.problem
-        path = DOWNLOAD.format(id=file.id, token=token, name=quote(file.name, safe=""))
-        return JSONResponse({"translatedFileUrl": f"{str(call.request.base_url).rstrip('/')}{path}"})
 
-    async def download_file(self, call: Call) -> Response:
-        return self.documents.send(self.documents.files.get(call.path["id"], call.path["token"]))
+def find(models: Models, code: str) -> str:
+    known = find_code(code, listed(models))
+    if known is None:
+        raise Refused(f"{code[:20]} is not supported", code="unknown_language")
+    return known
+
+
+async def sources_of(
+    call: Call, texts: Sequence[str], source: str, target: str
+) -> tuple[list[str], list[tuple[str, float]]]:
+    """The source language of each text, and what was guessed for auto: of languages that are equally probable, one that
+    is translated to the target."""
+    models = call.service.models
+    if source != "auto":
+        return [find(models, source)] * len(texts), []
+    known = sorted(models.languages, key=lambda code: find_code(target, models.languages[code]) is None)
+    guesses = [await call.run(likeliest, text, known) for text in texts]
+    return [code for code, _ in guesses], guesses
+
+
+async def translate_texts(
+    call: Call, texts: Sequence[str], sources: Sequence[str], target: str, markup: Mode, alternatives: int
+) -> list[list[str]]:
+    """The translation of each text, and alternatives; a text in the target language, or a blank one, is copied."""
+    models, results = call.service.models, [[text] for text in texts]
+    groups: dict[str, list[int]] = {}
+    for n, (text, source) in enumerate(zip(texts, sources, strict=True)):
+        if not text.strip() or source == target:
+            continue
+        if target not in models.languages.get(source, ()):
+            pair = f"{name_of(target)} ({target}) is not available as a target language from"
+            raise Refused(f"{pair} {name_of(source)} ({source})", code="unknown_direction")
+        groups.setdefault(source, []).append(n)
+    for source, places in groups.items():
+        translator = await models.wait_for((source, target))
+        search = with_alternatives(translator.search, alternatives)
+        lines = [Line(texts[n]) for n in places]
+        lists = await call.service.engine.translate(call.work, translator, lines, search, markup=markup)
+        for n, translations in zip(places, lists, strict=True):
+            different = dict.fromkeys(translation.text for translation in translations)
+            results[n] = [*different][: 1 + alternatives]
+    return results
+
+
+async def translate_file(call: Call) -> Response:
+    """Waits until the file is translated, as clients expect; if the client hangs up, that is given up."""
+    service = call.service
+    if not service.config.files:
+        raise Refused("Files translation are disabled on this server.", status=403, code="disabled")
+    upload = upload_of(call)
+    source, target = languages_of(call.fields)
+    if not upload.name.lower().endswith(tuple(SUFFIXES)):
+        raise Refused("Invalid request: file format not supported", code="unknown_format")
+
+    async def ask(code: str) -> Asked:
+        direction = find_direction(service.models, code, target)
+        translator = await service.models.wait_for(direction)
+        return Asked(service.engine, call.work, direction, translator, translator.search)
+
+    async def by_text(beginning: str) -> Asked:
+        [code], _ = await sources_of(call, [beginning], "auto", target)
+        return await ask(code)
+
+    known = [code for code, targets in service.models.languages.items() if find_code(target, targets)]
+    asked = await ask(source if source != "auto" else (known or [""])[0])
+    guess = by_text if source == "auto" and len(known) > 1 else None
+    file, token = await begin(call, asked, upload.name, upload.data, guess)
+    try:
+        await file.task
+    finally:
+        file.task.cancel()
+    if file.problem:
+        raise file.problem
+    path = DOWNLOAD.format(id=file.id, token=token, name=quote(file.name, safe=""))
+    return JSONResponse({"translatedFileUrl": f"{str(call.request.base_url).rstrip('/')}{path}"})
+
+
+async def download_file(call: Call) -> Response:
+    return send(call.service.files.get(call.path["id"], call.path["token"]))
 
 
 @lru_cache
@@ -254,3 +246,16 @@ def with_alternatives(search: SearchConfig, n: int) -> SearchConfig:
 def shown(guess: tuple[str, float]) -> dict[str, Any]:
     code, probability = guess
     return {"confidence": round(100 * probability, 1), "language": code}
+
+
+operation = partial(Operation, key_in_body=True)
+OPERATIONS = [
+    operation("GET", "/languages", languages, auth="open"),
+    operation("GET POST", "/frontend/settings", settings, auth="open"),
+    operation("POST", "/detect", detect),
+    operation("GET POST", "/translate", translate),
+    operation("POST", "/suggest", suggest),
+    operation("GET", "/spec", spec, auth="open"),
+    operation("POST", "/translate_file", translate_file, auth="own", body=UPLOAD),
+    operation("GET", DOWNLOAD, download_file, auth="token"),
+]

@@ -6,30 +6,31 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from inspect import iscoroutinefunction
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from nmt.config.serve import ServeConfig
 from nmt.fields import read_value
 from nmt.server.apis.bodies import MOST_FIELDS, Fields, read_fields
 from nmt.server.errors import Busy, Draining, Refused, refusal
-from nmt.server.store.keys import Keys
-from nmt.server.work.owners import Places, Room, Work
+from nmt.server.service import Service
+from nmt.server.work.owners import Work
 
 SCHEMES = ("bearer", "deepl-auth-key")  # of the header Authorization
 KEY_FIELDS = ("api_key", "apiKey", "auth_key")  # in which clients of other APIs send it
 KEY_PART = re.compile(rb'name="?api_key"?\r\n(?:[^\r\n]+\r\n){0,5}\r\n([^\r\n]{0,200})\r\n')  # of a multipart form
 FEW_BYTES = 2**16  # a body without texts or files; of a multipart form, where its key must stand
+FORM_BYTES = 2**16  # of an upload, beside the file
 SMALL = 2**12  # bytes of a body that is read at once: a thread would take longer
 MOST_KIND = 1_000  # characters of a content type
-BODIES = 12  # files of the largest size, that all bodies together may take in memory
 # Hosts that no web page can name as its own.
 LOCAL = re.compile(r"[^.]+|(.+\.)?localhost|[\d.]+|\[[\da-f:.]+\]", re.IGNORECASE)
 
+Result = TypeVar("Result")
 Auth = Literal["open", "token", "key", "own"]
 """Who may ask: everybody; who has the token in the request; who has a key, if the service has keys; the same but,
 without keys, no page of another site, since the answer is about what users have stored."""
@@ -50,8 +51,6 @@ class Operation:
     auth: Auth = "key"
     body: Any = None
     """None: fields in any form. A dataclass: JSON. A dict: the JSON Schema of a multipart form with a file."""
-    most_bytes: int = 0
-    """Limit of the body; by default that of the service."""
     key_in_body: bool = False
     """Whether the key may be a field of the body, which then is read before it is known who asks."""
     status: int = 200
@@ -64,17 +63,48 @@ class Operation:
 class Call:
     """A request of a client, its fields, and the work for it."""
 
-    def __init__(self, request: Request, gate: "Gate") -> None:
-        self.request, self.gate, self.fields = request, gate, Fields()
+    def __init__(self, request: Request, service: Service) -> None:
+        self.request, self.service, self.fields = request, service, Fields()
         self.work: Work = request.scope["nmt.work"]
         self.path: dict[str, str] = request.path_params
         self.body: Any = None
         """The dataclass of the operation."""
         self.address, self.size, self.is_known = self.work.owner, 0, False  # who holds how many bytes of the body
 
+    async def run(self, function: Callable[..., Result], *args: Any) -> Result:
+        """The result of a function that takes time, from a thread."""
+        return await self.service.places.run(self.work, function, *args)
+
+    def identify(self, text: str) -> None:
+        """Note who asks, by the text of the key. Refused without a valid key, or if it has had its share."""
+        key, advice = self.service.keys.find(text), "its operator can give you one"
+        if key is None and not text:
+            problem = f"this service needs a key: send it as Authorization: Bearer KEY; {advice}"
+            raise Refused(problem, status=401, code="no_key")
+        if key is None:
+            raise Refused(f"this service has no such key: {advice}", status=403, code="wrong_key")
+        self.work.key, self.work.owner = key, key.hash or self.work.owner
+        self.service.keys.admit(self.work.owner, key)
+        self.is_known = True
+
+    def refuse_other_sites(self) -> None:
+        """Refused, in a service without keys, if a page of another site asks: by its origin, or by a name of its own
+        for this machine."""
+        config, headers = self.service.config, self.request.headers
+        host, origin = headers.get("host", "").lower(), headers.get("origin", "")
+        name = re.sub(r":\d+$", "", host)
+        names = [known.strip().lower() for known in (*config.names.split(","), config.host)]
+        is_ours = name != "" and (bool(LOCAL.fullmatch(name)) or name in names)
+        is_same = not origin or urlsplit(origin).netloc.lower() == host
+        is_fine = is_ours and is_same and headers.get("sec-fetch-site") != "cross-site"
+        if not is_fine and not self.service.keys.file:
+            problem = "glossaries and documents of a service without keys are not for pages of other sites"
+            advice = "its operator can make keys, or allow its name with --names"
+            raise Refused(f"{problem}: {advice}", status=403, code="other_site")
+
     def admit(self, texts: Sequence[str]) -> None:
         """Count the texts. Refused if they are too many or too long."""
-        config = self.gate.config
+        config = self.service.config
         self.charge(texts)
         if len(texts) > config.texts:
             problem = f"the request has {len(texts):,} texts: at most {config.texts:,} are allowed"
@@ -87,67 +117,35 @@ class Call:
     def charge(self, texts: Sequence[str]) -> None:
         """Count the texts."""
         self.work.texts, self.work.characters = len(texts), sum(map(len, texts))
-        self.gate.keys.charge(self.work.owner, self.work.key, self.work.characters)
+        self.service.keys.charge(self.work.owner, self.work.key, self.work.characters)
 
 
-Handler = Callable[[Call], Coroutine[Any, Any, Response]]
+Handler = Callable[[Call], Response | Coroutine[Any, Any, Response]]
+"""A coroutine, or a function that takes time, which runs in a thread."""
 Show = Callable[[Refused], Response]
 """An error, as an API shows it."""
-
-
-class Gate:
-    """What all operations go through."""
-
-    def __init__(self, config: ServeConfig, keys: Keys, places: Places) -> None:
-        self.config, self.keys, self.places = config, keys, places
-        self.bodies = Room(BODIES * max(config.file_bytes, config.body_bytes))
-        self.hosts = {host.strip().lower() for host in (*config.names.split(","), config.host) if host.strip()}
-
-    def identify(self, call: Call, text: str) -> None:
-        """Note who asks, by the text of the key. Refused without a valid key, or if it has had its share."""
-        key, advice = self.keys.find(text), "its operator can give you one"
-        if key is None and not text:
-            problem = f"this service needs a key: send it as Authorization: Bearer KEY; {advice}"
-            raise Refused(problem, status=401, code="no_key")
-        if key is None:
-            raise Refused(f"this service has no such key: {advice}", status=403, code="wrong_key")
-        call.work.key, call.work.owner = key, key.hash or call.work.owner
-        self.keys.admit(call.work.owner, key)
-        call.is_known = True
-
-    def refuse_other_sites(self, request: Request) -> None:
-        """Refused, in a service without keys, if a page of another site asks: by its origin, or by a name of its own
-        for this machine."""
-        if self.keys.file:
-            return
-        host, origin = request.headers.get("host", "").lower(), request.headers.get("origin", "")
-        name = re.sub(r":\d+$", "", host)
-        is_ours = bool(LOCAL.fullmatch(name)) or name in self.hosts
-        is_same = not origin or urlsplit(origin).netloc.lower() == host
-        if not is_ours or not is_same or request.headers.get("sec-fetch-site") == "cross-site":
-            problem = "glossaries and documents of a service without keys are not for pages of other sites"
-            advice = "its operator can make keys, or allow its name with --names"
-            raise Refused(f"{problem}: {advice}", status=403, code="other_site")
 
 
 class Endpoint:
     """The way of a request to its handler, and back."""
 
-    def __init__(self, gate: Gate, show: Show, operation: Operation) -> None:
-        self.gate, self.show, self.operation = gate, show, operation
+    def __init__(self, service: Service, show: Show, operation: Operation) -> None:
+        self.service, self.show, self.operation = service, show, operation
         self.is_open = operation.auth in ("open", "token")
         self.has_file = isinstance(operation.body, dict)
-        self.most_bytes = operation.most_bytes or (FEW_BYTES if self.is_open else gate.config.body_bytes)
+        config = service.config
+        with_file, without = config.file_bytes + FORM_BYTES, FEW_BYTES if self.is_open else config.body_bytes
+        self.most_bytes = with_file if self.has_file else without
         is_of_file = self.has_file or operation.auth == "token"  # files are kept so long
-        self.seconds = 60 * gate.config.file_minutes if is_of_file else gate.config.request_seconds
+        self.seconds = 60 * config.file_minutes if is_of_file else config.request_seconds
 
     @property
     def __name__(self) -> str:
         """For the log and the metrics."""
-        return self.operation.handle.__name__
+        return self.operation.handle.__name__.rstrip("_")  # that of list_, which hides no name of Python's, is list
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        call, begun = Call(Request(scope, receive), self.gate), False
+        call, begun = Call(Request(scope, receive), self.service), False
         call.is_known = self.is_open
 
         async def send_on(message: Message) -> None:
@@ -156,8 +154,9 @@ class Endpoint:
             await send(message)
 
         async def respond() -> None:
-            response = await self.operation.handle(call)
-            await response(scope, receive, send_on)
+            handle = self.operation.handle
+            response: Any = handle(call) if iscoroutinefunction(handle) else call.run(handle, call)
+            await (await response)(scope, receive, send_on)
 
         try:
             await self.enter(call)
@@ -167,36 +166,36 @@ class Endpoint:
             if not begun:  # else the server cuts the connection, since the answer isn't whole
                 await self.show(refused)(scope, receive, send)
         finally:
-            self.gate.bodies.give_back(call.address, call.size)
+            self.service.bodies.give_back(call.address, call.size)
 
     async def enter(self, call: Call) -> None:
         """Find out who asks, and read the body."""
-        request, operation, gate = call.request, self.operation, self.gate
+        request, operation, service = call.request, self.operation, self.service
         kind = request.headers.get("content-type", "")
         if request.scope["query_string"].count(b"&") >= MOST_FIELDS or len(kind) > MOST_KIND:  # they are read at once
             raise Refused(f"the query has more than {MOST_FIELDS:,} fields, or the content type is too long")
         if operation.auth == "own":
-            gate.refuse_other_sites(request)
+            call.refuse_other_sites()
         given = key_text(request)
-        if not self.is_open and (given or not operation.key_in_body or not gate.keys.file):
-            gate.identify(call, given)
+        if not self.is_open and (given or not operation.key_in_body or not service.keys.file):
+            call.identify(given)
         if request.headers.get("content-encoding", "identity").lower() != "identity":
             raise Refused("the body is compressed: send it as it is", status=415)
         if self.has_file and not kind.lower().startswith("multipart/form-data"):
             raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
         try:
-            async with asyncio.timeout(gate.config.body_seconds):
+            async with asyncio.timeout(service.config.body_seconds):
                 data = await self.receive(call)
         except TimeoutError:
-            problem = f"the body took more than {gate.config.body_seconds:g} s to arrive"
+            problem = f"the body took more than {service.config.body_seconds:g} s to arrive"
             raise Refused(problem, status=408, code="too_slow") from None
         if len(data) + len(request.url.query) <= SMALL:
             self.read(call, kind, data)
         else:
-            await gate.places.run(call.work, self.read, call, kind, data)
+            await call.run(self.read, call, kind, data)
         if not call.is_known:
             texts = [call.fields.get(name) for name in KEY_FIELDS]
-            gate.identify(call, next((text for text in texts if isinstance(text, str)), ""))
+            call.identify(next((text for text in texts if isinstance(text, str)), ""))
 
     async def receive(self, call: Call) -> bytes:
         """The body. Refused if it is too large, whether its head says so or not, or if it begins with no valid key."""
@@ -209,13 +208,13 @@ class Endpoint:
             async for chunk in call.request.stream():
                 if call.size + len(chunk) > self.most_bytes:
                     raise problem
-                if not self.gate.bodies.take(call.address, len(chunk)):
+                if not self.service.bodies.take(call.address, len(chunk)):
                     raise Busy(5)
                 call.size += len(chunk)
                 data += chunk
                 if self.has_file and not call.is_known and len(data) > FEW_BYTES:
                     found = KEY_PART.search(data, 0, FEW_BYTES)
-                    self.gate.identify(call, found[1].decode("latin-1") if found else "")
+                    call.identify(found[1].decode("latin-1") if found else "")
         except ClientDisconnect:
             raise client_gone() from None
         return bytes(data)

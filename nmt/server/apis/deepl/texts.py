@@ -15,16 +15,13 @@ from starlette.responses import JSONResponse, Response
 from nmt.reading.lines import BREAK
 from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
-from nmt.server.apis.deepl.glossaries import operations as glossary_operations
-from nmt.server.apis.documents import Documents
+from nmt.server.apis.deepl.glossaries import GLOSSARY_OPERATIONS
+from nmt.server.apis.documents import begin, send, upload_of
 from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import find_code, likeliest, name_of
 from nmt.server.errors import Refused
-from nmt.server.models import Direction, Models
-from nmt.server.store.document_files import File
-from nmt.server.store.glossaries import Dictionary, Glossaries
-from nmt.server.work.owners import Work
-from nmt.server.work.queue import Engine
+from nmt.server.models import Direction
+from nmt.server.store.glossaries import Dictionary
 from nmt.text.markup import Mode
 from nmt.text.normalise import with_blanks
 from nmt.translation.glossary import Glossary
@@ -43,191 +40,170 @@ MARKED = re.compile(rf"<([\w:.-]{{1,100}}){KEEP}")
 UPLOAD = {"type": "object", "required": ["file"]}
 
 
-def operations(models: Models, engine: Engine, documents: Documents, glossaries: Glossaries) -> list[Operation]:
-    api = DeepL(models, engine, documents, glossaries)
-    upload = partial(Operation, auth="own", body=UPLOAD, most_bytes=documents.most_bytes)
-    return [
-        Operation("GET POST", "/v2/translate", api.translate, key_in_body=True),
-        Operation("GET POST", "/v2/languages", api.languages, key_in_body=True),
-        Operation("GET", "/v3/languages", api.all_languages),
-        Operation("GET POST", "/v2/usage", api.usage, auth="own", key_in_body=True),
-        upload("POST", "/v2/document", api.upload),
-        upload("POST", "/v2/document/", api.upload),  # to which DeepL's client for Java sends what is no file on disk
-        Operation("GET POST", "/v2/document/{id}", api.state, auth="token"),
-        Operation("GET POST", "/v2/document/{id}/result", api.result, auth="token"),
-        *glossary_operations(models, engine, glossaries),
-    ]
-
-
 def show(refused: Refused) -> Response:
     """An error as DeepL shows it. A missing key is 403 there too."""
     status = 403 if refused.status == 401 else refused.status
     return JSONResponse({"message": refused.message}, status, refused.headers)
 
 
-class DeepL:
-    """The handlers of all but glossaries."""
-
-    def __init__(self, models: Models, engine: Engine, documents: Documents, glossaries: Glossaries) -> None:
-        self.models, self.engine, self.documents, self.glossaries = models, engine, documents, glossaries
-
-    async def translate(self, call: Call) -> Response:
-        texts = call.fields.texts("text")
-        if not texts:
-            raise Refused("Parameter 'text' not specified.", code="missing")
-        call.admit(texts)
-        if call.fields.get("glossary_id") or call.fields.get("glossary_ids"):
-            call.gate.refuse_other_sites(call.request)
-        tags = choice(call.fields, "tag_handling", ("xml", "html"))
-        ignored = {name for name in names_in(call.fields, "ignore_tags") if TAG.fullmatch(name)} if tags else set()
-        sources = await self.sources(call.work, call.fields, texts)
-        target, found = self.target_of(call.fields), [*texts]  # what is in the target language already stays
-        given_in = dict.fromkeys(source for source in sources if source != target)
-        asked = {source: await self.ask(call.work, call.fields, source) for source in given_in}
-        for source, wanted in asked.items():
-            places = [n for n, other in enumerate(sources) if other == source]
-            given = [fold(texts[n], call.fields) for n in places]
-            if ignored:
-                given = await self.engine.places.run(call.work, protect, given, ignored)
-            markup: Mode = "html" if tags else "none"
-            lists = await replace(wanted, markup=markup).translate(given)
-            for n, (best, *_) in zip(places, lists, strict=True):
-                found[n] = unprotect(best.text, ignored) if tags else with_blanks(texts[n], best.text)
-        billed = call.fields.get("show_billed_characters") in (True, "1", "true", "True")
-        rows = zip(sources, texts, found, strict=True)
-        return JSONResponse({"translations": [shown(*row, billed=billed, fields=call.fields) for row in rows]})
-
-    async def sources(self, work: Work, fields: Fields, texts: Sequence[str]) -> list[str]:
-        """The source language of each text: the one that is given, else the one that it seems to have. It may be the
-        target language."""
-        target = self.target_of(fields)
-        known = [source for source, targets in self.models.languages.items() if find_code(target, targets)]
-        if given := fields.text("source_lang"):
-            source = find_code(given, [*known, target])
-            if source is None:
-                raise Refused(f"Value for 'source_lang' not supported with this 'target_lang': {given[:20]!r}.")
-            return [source] * len(texts)
-        if len(known) == 1:
-            return known * len(texts)
-        known.append(target)
-        return [code for code, _ in [await self.engine.places.run(work, likeliest, text, known) for text in texts]]
-
-    def target_of(self, fields: Fields) -> str:
-        """The target language, as a model writes it."""
-        given = fields.text("target_lang")
-        if not given:
-            raise Refused("Parameter 'target_lang' not specified.", code="missing")
-        target = find_code(given, self.models.targets)
-        if target is None:
-            raise Refused(f"Value for 'target_lang' not supported: {given[:20]!r}.", code="unknown_direction")
-        return target
-
-    async def ask(self, work: Work, fields: Fields, source: str) -> Asked:
-        """Check what texts and documents have in common."""
-        choice(fields, "formality", FORMALITIES)
-        for name in NOT_HERE:
-            if fields.get(name):
-                raise Refused(f"Parameter '{name}' is not supported by this service: leave it out.")
-        if source == (target := self.target_of(fields)):
-            raise Refused("Source and target language are equal.")
-        direction = find_direction(self.models, source, target)
-        glossary = await self.glossary_of(work, fields, direction)
-        translator = await self.models.wait_for(direction)
-        search = replace(translator.search, n_best=1)
-        if choice(fields, "split_sentences", SPLITS) == "0":
-            search = replace(search, split_above=10_000)
-        return Asked(self.engine, work, direction, translator, search, glossary=glossary)
-
-    async def glossary_of(self, work: Work, fields: Fields, direction: Direction) -> Glossary | None:
-        """The glossary, or several as one: of two translations of a term, the one of the first counts."""
-        ids = names_in(fields, "glossary_ids") or names_in(fields, "glossary_id")
-        if ids and not fields.text("source_lang"):
-            raise Refused("Use of a glossary requires the source_lang parameter to be specified.")
-        if len(ids) > MOST_GLOSSARIES:
-            raise Refused(f"At most {MOST_GLOSSARIES} glossaries can be used.")
-        entries: dict[str, str] = {}
-        for identity in ids:
-            stored = await self.engine.places.run(work, self.glossaries.get, work.key.hash, identity)
-            if stored is None:
-                raise Refused(f"Glossary not found: {identity[:60]}.", status=404, code="no_glossary")
-            dictionary = stored.find(direction)
-            if dictionary is None:
-                raise Refused("The language pair of the glossary does not match that of the request.")
-            entries = dictionary.entries | entries
-        return await self.engine.places.run(work, Dictionary(*direction, entries).compile) if entries else None
-
-    async def languages(self, call: Call) -> Response:
-        kind = choice(call.fields, "type", ("source", "target"))
-        known = self.models.languages
-        if kind != "target":
-            return JSONResponse([{"language": code.upper(), "name": name_of(code)} for code in known])
-        found = [(code, variant) for code in self.models.targets for variant in VARIANTS.get(code, (code.upper(),))]
-        return JSONResponse([{"language": v, "name": name_of(code), "supports_formality": False} for code, v in found])
-
-    async def all_languages(self, call: Call) -> Response:
-        """Version 3: each language, and what it can be used for."""
-        known, targets = self.models.languages, self.models.targets
-        codes = dict.fromkeys([*known, *targets])
-        other = {"status": "stable", "features": {name: {"status": "stable"} for name in ("tag_handling", "glossary")}}
-        rows = [(code, code in known, code in targets and code not in VARIANTS) for code in codes]
-        rows += [(v[:3].lower() + v[3:], False, True) for code in targets for v in VARIANTS.get(code, ())]
-        found = [
-            {"lang": code, "name": name_of(code), "usable_as_source": source, "usable_as_target": target} | other
-            for code, source, target in rows
-        ]
-        return JSONResponse(found)
-
-    async def usage(self, call: Call) -> Response:
-        """Characters of this key since the service started."""
-        used = call.gate.keys.use(call.work.owner, call.work.key).used
-        return JSONResponse({"character_count": used, "character_limit": NO_LIMIT})
-
-    async def upload(self, call: Call) -> Response:
-        upload = self.documents.upload(call)
-        name = call.fields.text("filename") or upload.name
-
-        async def by_text(beginning: str) -> Asked:
-            [source] = await self.sources(call.work, call.fields, [beginning])
-            return await self.ask(call.work, call.fields, source)
-
-        asked, guess = await by_text(""), None if call.fields.text("source_lang") else by_text
-        try:
-            file, key = await self.documents.begin(asked, name, upload.data, call.fields, guess)
-        except ValueError as error:
-            raise Refused(f"Invalid file: {error}") from None
-        return JSONResponse({"document_id": file.id, "document_key": key})
-
-    async def state(self, call: Call) -> Response:
-        file = self.find(call)
-        answer: dict[str, Any] = {"document_id": file.id, "status": file.state.replace("waiting", "queued")}
-        if file.state == "translating":
-            answer["seconds_remaining"] = max(1, (file.of - file.done) // 20)
-        elif file.state == "done":
-            answer["billed_characters"] = file.work.characters
-        elif file.state == "error":
-            answer |= {"error_message": file.message, "message": file.message}
-        return JSONResponse(answer)
-
-    async def result(self, call: Call) -> Response:
-        file = self.find(call)
-        if file.state == "error":
-            raise Refused(file.message)
-        if file.state != "done":
-            raise Refused("Document is not ready.", status=503, retry_after=5)
-        return self.documents.send(file)
-
-    def find(self, call: Call) -> File:
-        return self.documents.files.get(call.path["id"], call.fields.text("document_key"))
+async def translate(call: Call) -> Response:
+    texts = call.fields.texts("text")
+    if not texts:
+        raise Refused("Parameter 'text' not specified.", code="missing")
+    call.admit(texts)
+    if call.fields.get("glossary_id") or call.fields.get("glossary_ids"):
+        call.refuse_other_sites()
+    tags = choice(call.fields, "tag_handling", ("xml", "html"))
+    ignored = {name for name in names_in(call.fields, "ignore_tags") if TAG.fullmatch(name)} if tags else set()
+    sources = await sources_of(call, texts)
+    target, found = target_of(call), [*texts]  # what is in the target language already stays
+    given_in = dict.fromkeys(source for source in sources if source != target)
+    asked = {source: await ask(call, source) for source in given_in}
+    for source, wanted in asked.items():
+        places = [n for n, other in enumerate(sources) if other == source]
+        given = [fold(texts[n], call.fields) for n in places]
+        if ignored:
+            given = await call.run(protect, given, ignored)
+        markup: Mode = "html" if tags else "none"
+        lists = await replace(wanted, markup=markup).translate(given)
+        for n, (best, *_) in zip(places, lists, strict=True):
+            found[n] = unprotect(best.text, ignored) if tags else with_blanks(texts[n], best.text)
+    billed = call.fields.get("show_billed_characters") in (True, "1", "true", "True")
+    answers = []
+    for source, text, translation in zip(sources, texts, found, strict=True):
+        answer: dict[str, Any] = {"detected_source_language": source.partition("-")[0].upper(), "text": translation}
+        answer |= {"billed_characters": len(text)} if billed else {}
+        answers.append(answer | ({"model_type_used": "quality_optimized"} if call.fields.get("model_type") else {}))
+    return JSONResponse({"translations": answers})
 
 
-def shown(source: str, text: str, translation: str, *, billed: bool, fields: Fields) -> dict[str, Any]:
-    """A translation as DeepL shows it."""
-    answer: dict[str, Any] = {"detected_source_language": source.partition("-")[0].upper(), "text": translation}
-    if billed:
-        answer["billed_characters"] = len(text)
-    if fields.get("model_type"):
-        answer["model_type_used"] = "quality_optimized"
-    return answer
+async def sources_of(call: Call, texts: Sequence[str]) -> list[str]:
+    """The source language of each text: the one that is given, else the one that it seems to have. It may be the
+    target language."""
+    target = target_of(call)
+    known = [source for source, targets in call.service.models.languages.items() if find_code(target, targets)]
+    if given := call.fields.text("source_lang"):
+        source = find_code(given, [*known, target])
+        if source is None:
+            raise Refused(f"Value for 'source_lang' not supported with this 'target_lang': {given[:20]!r}.")
+        return [source] * len(texts)
+    if len(known) == 1:
+        return known * len(texts)
+    known.append(target)
+    return [code for code, _ in [await call.run(likeliest, text, known) for text in texts]]
+
+
+def target_of(call: Call) -> str:
+    """The target language, as a model writes it."""
+    given = call.fields.text("target_lang")
+    if not given:
+        raise Refused("Parameter 'target_lang' not specified.", code="missing")
+    target = find_code(given, call.service.models.targets)
+    if target is None:
+        raise Refused(f"Value for 'target_lang' not supported: {given[:20]!r}.", code="unknown_direction")
+    return target
+
+
+async def ask(call: Call, source: str) -> Asked:
+    """Check what texts and documents have in common."""
+    choice(call.fields, "formality", FORMALITIES)
+    for name in NOT_HERE:
+        if call.fields.get(name):
+            raise Refused(f"Parameter '{name}' is not supported by this service: leave it out.")
+    if source == (target := target_of(call)):
+        raise Refused("Source and target language are equal.")
+    direction = find_direction(call.service.models, source, target)
+    glossary = await glossary_of(call, direction)
+    translator = await call.service.models.wait_for(direction)
+    search = replace(translator.search, n_best=1)
+    if choice(call.fields, "split_sentences", SPLITS) == "0":
+        search = replace(search, split_above=10_000)
+    return Asked(call.service.engine, call.work, direction, translator, search, glossary=glossary)
+
+
+async def glossary_of(call: Call, direction: Direction) -> Glossary | None:
+    """The glossary, or several as one: of two translations of a term, the one of the first counts."""
+    ids = names_in(call.fields, "glossary_ids") or names_in(call.fields, "glossary_id")
+    if ids and not call.fields.text("source_lang"):
+        raise Refused("Use of a glossary requires the source_lang parameter to be specified.")
+    if len(ids) > MOST_GLOSSARIES:
+        raise Refused(f"At most {MOST_GLOSSARIES} glossaries can be used.")
+    entries: dict[str, str] = {}
+    for identity in ids:
+        stored = await call.run(call.service.glossaries.get, call.work.key.hash, identity)
+        if stored is None:
+            raise Refused(f"Glossary not found: {identity[:60]}.", status=404, code="no_glossary")
+        dictionary = stored.find(direction)
+        if dictionary is None:
+            raise Refused("The language pair of the glossary does not match that of the request.")
+        entries = dictionary.entries | entries
+    return await call.run(Dictionary(*direction, entries).compile) if entries else None
+
+
+async def languages(call: Call) -> Response:
+    kind = choice(call.fields, "type", ("source", "target"))
+    known = call.service.models.languages
+    if kind != "target":
+        return JSONResponse([{"language": code.upper(), "name": name_of(code)} for code in known])
+    found = [(code, variant) for code in call.service.models.targets for variant in VARIANTS.get(code, (code.upper(),))]
+    return JSONResponse([{"language": v, "name": name_of(code), "supports_formality": False} for code, v in found])
+
+
+async def all_languages(call: Call) -> Response:
+    """Version 3: each language, and what it can be used for."""
+    known, targets = call.service.models.languages, call.service.models.targets
+    codes = dict.fromkeys([*known, *targets])
+    other = {"status": "stable", "features": {name: {"status": "stable"} for name in ("tag_handling", "glossary")}}
+    rows = [(code, code in known, code in targets and code not in VARIANTS) for code in codes]
+    rows += [(v[:3].lower() + v[3:], False, True) for code in targets for v in VARIANTS.get(code, ())]
+    found = [
+        {"lang": code, "name": name_of(code), "usable_as_source": source, "usable_as_target": target} | other
+        for code, source, target in rows
+    ]
+    return JSONResponse(found)
+
+
+async def usage(call: Call) -> Response:
+    """Characters of this key since the service started."""
+    used = call.service.keys.use(call.work.owner, call.work.key).used
+    return JSONResponse({"character_count": used, "character_limit": NO_LIMIT})
+
+
+async def upload(call: Call) -> Response:
+    upload = upload_of(call)
+    name = call.fields.text("filename") or upload.name
+
+    async def by_text(beginning: str) -> Asked:
+        [source] = await sources_of(call, [beginning])
+        return await ask(call, source)
+
+    asked, guess = await by_text(""), None if call.fields.text("source_lang") else by_text
+    try:
+        file, key = await begin(call, asked, name, upload.data, guess)
+    except ValueError as error:
+        raise Refused(f"Invalid file: {error}") from None
+    return JSONResponse({"document_id": file.id, "document_key": key})
+
+
+async def state(call: Call) -> Response:
+    file = call.service.files.get(call.path["id"], call.fields.text("document_key"))
+    answer: dict[str, Any] = {"document_id": file.id, "status": file.state.replace("waiting", "queued")}
+    if file.state == "translating":
+        answer["seconds_remaining"] = max(1, (file.of - file.done) // 20)
+    elif file.state == "done":
+        answer["billed_characters"] = file.work.characters
+    elif file.state == "error":
+        answer |= {"error_message": file.message, "message": file.message}
+    return JSONResponse(answer)
+
+
+async def result(call: Call) -> Response:
+    file = call.service.files.get(call.path["id"], call.fields.text("document_key"))
+    if file.state == "error":
+        raise Refused(file.message)
+    if file.state != "done":
+        raise Refused("Document is not ready.", status=503, retry_after=5)
+    return send(file)
 
 
 def choice(fields: Fields, name: str, values: Sequence[str]) -> str:
@@ -260,3 +236,17 @@ def protect(texts: Sequence[str], names: Collection[str]) -> list[str]:
 
 def unprotect(text: str, names: Collection[str]) -> str:
     return MARKED.sub(lambda found: f"<{found[1]}" if found[1] in names else found[0], text) if names else text
+
+
+upload_operation = partial(Operation, auth="own", body=UPLOAD)
+OPERATIONS = [
+    Operation("GET POST", "/v2/translate", translate, key_in_body=True),
+    Operation("GET POST", "/v2/languages", languages, key_in_body=True),
+    Operation("GET", "/v3/languages", all_languages),
+    Operation("GET POST", "/v2/usage", usage, auth="own", key_in_body=True),
+    upload_operation("POST", "/v2/document", upload),
+    upload_operation("POST", "/v2/document/", upload),  # DeepL's client for Java sends there what is no file on disk
+    Operation("GET POST", "/v2/document/{id}", state, auth="token"),
+    Operation("GET POST", "/v2/document/{id}/result", result, auth="token"),
+    *GLOSSARY_OPERATIONS,
+]

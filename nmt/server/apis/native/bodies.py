@@ -1,6 +1,6 @@
 """Bodies of our own API, /v1: the dataclasses that requests are read into and that answers are written from.
 
-Their docstrings are the descriptions in the OpenAPI document (`nmt.server.apis.native.openapi`).
+Their docstrings are the descriptions in the OpenAPI document (`nmt.server.apis.native.schema`).
 """
 
 from dataclasses import dataclass, field, fields, make_dataclass, replace

@@ -1,24 +1,106 @@
-"""Bodies of our own API: a dataclass flows in, JSON or its JSON Schema flows out.
+"""Bodies of our own API: a dataclass flows in, JSON flows out; and routes flow in, their OpenAPI document flows out.
 
 `nmt.fields.read_value` reads and checks bodies by the same annotations: documentation and checks can't differ.
 """
 
 import math
+import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, asdict, fields, is_dataclass
+from functools import partial
+from http import HTTPStatus
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from starlette.responses import JSONResponse, Response
+
+from nmt.config import SearchConfig
+from nmt.config.names import long_help
 from nmt.fields import Range, needed_names, types_of
+from nmt.server.apis.native.bodies import Failure, Search
+from nmt.server.apis.operation import Operation
+from nmt.version import __version__
 
 Refer = Callable[[Any], dict[str, Any]]
 """Gives the schema of a dataclass, such as a reference to it."""
 NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+JSON = "application/json"
+REFUSALS = (400, 401, 403, 404, 413, 429, 503)
+FILE = {"type": "string", "format": "binary"}
 
 
 def as_json(value: Any) -> Any:
     """A dataclass as JSON: a member whose value and default are None is left out."""
     return asdict(value, dict_factory=lambda pairs: {name: part for name, part in pairs if part is not None})
+
+
+def send(value: Any, status: int = 200) -> Response:
+    return JSONResponse(as_json(value), status)
+
+
+def describe_all(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The OpenAPI document."""
+    schemas: dict[str, Any] = {}
+    refer = partial(reference, schemas)
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        path = re.sub(r":\w+\}", "}", operation.path)
+        paths.setdefault(path, {})[operation.methods.lower()] = describe(operation, refer)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "nmt", "version": __version__, "description": "Translation with models of this service."},
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "security": [{}, {"key": []}],
+    }
+
+
+def reference(schemas: dict[str, Any], kind: Any) -> dict[str, Any]:
+    """A reference to the schema of a dataclass, which is put into `schemas`."""
+    if kind.__name__ not in schemas:
+        schemas[kind.__name__] = {}  # so that a dataclass may contain itself
+        bases = (SearchConfig,) if kind is Search else reversed(kind.__mro__[:-1])
+        texts = {name: text for base in bases for name, text in long_help(base).items()}
+        schemas[kind.__name__] = object_schema(kind, partial(reference, schemas), texts)
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
+
+
+def describe(operation: Operation, refer: Refer) -> dict[str, Any]:
+    names = re.findall(r"\{(\w+)", operation.path)
+    found: dict[str, Any] = {
+        "summary": operation.summary,
+        "operationId": identifier(operation),
+        "parameters": [
+            {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}
+            for place, group in (("path", names), ("query", operation.query))
+            for name in group
+        ],
+    }
+    if operation.body:
+        media = "multipart/form-data" if isinstance(operation.body, dict) else JSON
+        found["requestBody"] = {"required": True, "content": content(operation.body, refer, media)}
+    success: dict[str, Any] = {"description": HTTPStatus(operation.status).phrase}
+    if operation.answer:
+        media = "application/octet-stream" if operation.answer == FILE else JSON
+        success["content"] = content(operation.answer, refer, media)
+    if operation.events:
+        success["content"]["text/event-stream"] = {"schema": {"anyOf": [refer(kind) for kind in operation.events]}}
+    found["responses"] = {str(operation.status): success} | {
+        str(status): {"description": HTTPStatus(status).phrase, "content": content(Failure, refer)}
+        for status in REFUSALS
+    }
+    return found
+
+
+def identifier(operation: Operation) -> str:
+    """The name of an operation in programs that are made from the document, such as get_glossaries_by_name."""
+    path = re.sub(r"\{(\w+)[^}]*\}", r"by_\1", operation.path.removeprefix("/v1/"))
+    return "_".join([operation.methods.lower(), *re.findall("[a-z]+", path)])
+
+
+def content(kind: Any, refer: Refer, media: str = JSON) -> dict[str, Any]:
+    """What a body is: a dataclass, or a JSON Schema."""
+    return {media: {"schema": kind if isinstance(kind, dict) else refer(kind)}}
 
 
 def schema(hint: Any, refer: Refer) -> dict[str, Any]:
