@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from nmt.commands.options import Options, Parser, add_device_options, add_search_options, require_sampling, run_command
+from nmt.commands.options import Options, Parser, add_device_options, add_search_options, as_main, require_sampling
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import override_search, setting_types
 from nmt.config.recipes import make_section
@@ -62,11 +62,8 @@ def make_augment_parser() -> Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("augment", lambda: command(make_augment_parser().parse(argv)))
-
-
-def command(options: Options) -> int:
+@as_main("augment", make_augment_parser)
+def main(options: Options) -> None:
     from nmt.commands.augmentation import Plan, augment
     from nmt.data.cleaning.cleaner import ledger_table
     from nmt.data.store.engines import Engine
@@ -89,7 +86,6 @@ def command(options: Options) -> int:
     plan = Plan(data, tuple(models), more, options.distil, options.only_new)
     if ledgers := augment(plan, output, engine):
         console().print(ledger_table(ledgers))
-    return 0
 
 
 def load_models(options: Options, data: "DataConfig") -> "list[Model]":

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from nmt.commands.options import Options, Parser, run_command
+from nmt.commands.options import Options, Parser, as_main
 from nmt.files import require_new
 from nmt.messages import say
 
@@ -35,11 +35,8 @@ def make_convert_parser() -> Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("convert", lambda: command(make_convert_parser().parse(argv)))
-
-
-def command(options: Options) -> int:
+@as_main("convert", make_convert_parser)
+def main(options: Options) -> None:
     from nmt.interop.convert import convert, pairs_for
     from nmt.interop.hub import fetch
 
@@ -49,7 +46,6 @@ def command(options: Options) -> int:
     path, origin = fetch(options.model, options.get("revision"))
     about = convert(path, Path(options.out), origin, languages, tokenizers=options.tokenizer, pairs=pairs)
     say(f"Converted: {options.out}. {' '.join(about)}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
-from nmt.commands.options import Parser, run_command
+from nmt.commands.options import Options, Parser, as_main
 from nmt.extras import install, is_clone, python
 from nmt.version import __version__
 
@@ -33,12 +33,8 @@ def make_doctor_parser() -> Parser:
     return Parser("nmt.doctor", f"{text} The status is 1 if nmt can't work here.", EXAMPLES)
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("doctor", lambda: command(argv))
-
-
-def command(argv: list[str] | None) -> int:
-    make_doctor_parser().parse(argv)
+@as_main("doctor", make_doctor_parser)
+def main(_: Options) -> int:
     place = "its repository" if is_clone() else "an installed package"
     print(f"nmt {__version__} from {place}, Python {platform.python_version()}, {platform.platform(terse=True)}")
     missing = [name for name in NEEDED if not installed(name)]

@@ -18,9 +18,9 @@ from nmt.commands.options import (
     add_device_options,
     add_search_options,
     add_translator_options,
+    as_main,
     load_translator,
     require_sampling,
-    run_command,
 )
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
@@ -72,11 +72,8 @@ def make_evaluate_parser() -> Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("evaluate", lambda: command(make_evaluate_parser().parse(argv)))
-
-
-def command(options: Options) -> int:
+@as_main("evaluate", make_evaluate_parser)
+def main(options: Options) -> None:
     from nmt.scoring.evaluation import as_json, print_table
     from nmt.scoring.metrics import USUAL_METRICS
 
@@ -91,11 +88,10 @@ def command(options: Options) -> int:
         text, show = as_json(results), partial(print_table, results)
     if (file := options.get("json")) == "-":
         print(text)
-        return 0
+        return
     show()
     if file is not None:
         Path(file).write_text(text + "\n", encoding="utf-8")
-    return 0
 
 
 def check_outputs(options: Options) -> None:

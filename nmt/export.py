@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from nmt.commands.options import Options, Parser, run_command
+from nmt.commands.options import Options, Parser, as_main
 from nmt.fields import require
 from nmt.messages import say
 
@@ -34,11 +34,8 @@ def make_export_parser() -> Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("export", lambda: command(make_export_parser().parse(argv)))
-
-
-def command(options: Options) -> int:
+@as_main("export", make_export_parser)
+def main(options: Options) -> None:
     from nmt.interop.export import Parity, export, load_format, packed
 
     require("to" in options, "the format is missing: give --to, such as --to ctranslate2")
@@ -54,7 +51,6 @@ def command(options: Options) -> int:
     for line in parity.sentences_of_card():
         say(line)
     say(f"Exported: {options.out}")
-    return 0
 
 
 if __name__ == "__main__":

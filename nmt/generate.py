@@ -7,7 +7,7 @@ together. A line that comes alone is answered piece by piece.
 import sys
 from contextlib import ExitStack
 
-from nmt.commands.options import Options, Parser, add_device_options, add_search_options, run_command
+from nmt.commands.options import Options, Parser, add_device_options, add_search_options, as_main
 from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 from nmt.fields import require
 from nmt.messages import print_to_stderr
@@ -52,11 +52,8 @@ def make_generate_parser() -> Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("generate", lambda: command(make_generate_parser().parse(argv)))
-
-
-def command(options: Options) -> int:
+@as_main("generate", make_generate_parser)
+def main(options: Options) -> None:
     """Answer all inputs. The output is opened last, so that a wrong option doesn't create or change the file."""
     from nmt.commands.generator import make_job
     from nmt.translation.language_model import LanguageModel
@@ -85,7 +82,6 @@ def command(options: Options) -> int:
                 output.flush()
         for line in job.report():
             print_to_stderr(line)
-    return 0
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from nmt.commands.options import Options, Parser, run_command
+from nmt.commands.options import Options, Parser, as_main
 from nmt.extras import package
 from nmt.fields import require
 from nmt.messages import say
@@ -37,11 +37,8 @@ def make_inspect_parser() -> Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("inspect", lambda: command(make_inspect_parser().parse(argv)))
-
-
-def command(options: Options) -> int:
+@as_main("inspect", make_inspect_parser)
+def main(options: Options) -> None:
     from nmt.commands.inspection_tables import print_report
     from nmt.translation.inspection import inspect
     from nmt.translation.translator import find_model
@@ -60,7 +57,6 @@ def command(options: Options) -> int:
         print(json.dumps(asdict(report), indent=2, ensure_ascii=False))
     else:
         print_report(report)
-    return 0
 
 
 def draw(folder: Path, options: Options) -> None:

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from nmt.commands.options import Options, Parser, run_command
+from nmt.commands.options import Options, Parser, as_main
 
 EXAMPLES = """
 python -m nmt.keys add keys.json website --requests 60 --characters 50000
@@ -25,11 +25,8 @@ def make_keys_parser() -> Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("keys", lambda: command(make_keys_parser().parse(argv)))
-
-
-def command(options: Options) -> int:
+@as_main("keys", make_keys_parser)
+def main(options: Options) -> None:
     from nmt.server.store.keys import make_key, read_keys, remove_key
 
     file = Path(options.file).resolve()  # the file that services read, in place of a link to it
@@ -42,7 +39,6 @@ def command(options: Options) -> int:
             limits = {"requests": key.requests, "characters": key.characters}
             shown = [f"{n} {name} a minute" if n else f"no limit of {name}" for name, n in limits.items()]
             print(key.name, key.created, *shown, sep="\t")
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Command: prepare a corpus. Text flows in; clean pairs (or texts), a tokenizer and a ledger flow out."""
 
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nmt.commands.options import Parser, make_run_parser, run_command
+from nmt.commands.options import Options, Parser, as_main, make_run_parser
 from nmt.config.names import setting_types
 from nmt.fields import require
 from nmt.messages import console, say
@@ -36,19 +35,14 @@ def make_prepare_parser() -> Parser:
     return make_run_parser("nmt.prepare", text, EXAMPLE_LINES, shown=SHOWN, options=OPTIONS)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return run_command("prepare", lambda: command(argv))
-
-
 def load_scorer(config: "Config") -> "Scorer":
     from nmt.translation import pair_scorer  # only now: it imports PyTorch, which takes seconds
 
     return pair_scorer.load_scorer(config)
 
 
-def command(argv: Sequence[str] | None) -> int:
-    given = make_prepare_parser().parse(argv)
-
+@as_main("prepare", make_prepare_parser)
+def main(given: Options) -> None:
     from nmt.data.cleaning.cleaner import EXAMPLES, ledger_table  # only now: --help should be quick
     from nmt.data.cleaning.losses import describe_losses
     from nmt.data.corpora import corpus_files
@@ -67,7 +61,7 @@ def command(argv: Sequence[str] | None) -> int:
     is_part = engine.part[1] > 1
     if is_part and not prepare_part(run.config, run.folder, engine):
         say("The ledger, the warnings and --explain are left to the call that finishes all parts.")
-        return 0
+        return
     with locked(run.folder, wait=is_part):
         prepared = prepare(run.corpus, run.config, run.folder, load_scorer, engine)
     console().print(ledger_table(prepared.ledgers))
@@ -77,7 +71,6 @@ def command(argv: Sequence[str] | None) -> int:
     for warning in (*losses, *suspicious_corpora(prepared)):
         say(warning)
     say(f"Ready: {prepared.folder}")
-    return 0
 
 
 if __name__ == "__main__":

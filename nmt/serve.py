@@ -12,8 +12,8 @@ from nmt.commands.options import (
     add_device_options,
     add_search_options,
     add_settings_options,
+    as_main,
     keep_what_is_loaded,
-    run_command,
 )
 from nmt.config.names import override_search
 from nmt.config.serve import ServeConfig
@@ -44,11 +44,8 @@ def make_serve_parser() -> Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("serve", lambda: command(make_serve_parser().parse(argv)))
-
-
-def command(options: Options) -> int:
+@as_main("serve", make_serve_parser)
+def main(options: Options) -> None:
     for name in ("starlette", "uvicorn", "python_multipart"):
         package(name, "serve")
     from nmt.server.models import Models
@@ -82,7 +79,6 @@ def command(options: Options) -> int:
     listener = listen(config.host, config.port)
     say(f"{address(config.host, listener.getsockname()[1])} from now on, until Ctrl-C")
     serve(service, listener)
-    return 0
 
 
 def address(host: str, port: int) -> str:

@@ -53,7 +53,7 @@ def main(argv: list[str] | None = None) -> int:
     return run_command("tokenizer", lambda: command(sys.argv[1:] if argv is None else argv))
 
 
-def command(argv: list[str]) -> int:
+def command(argv: list[str]) -> None:
     """Do an action; its name and the tokenizer's come first, so that options may stand before FILE or after it."""
     action = argv[0] if argv and argv[0] in TEXTS else ""
     words = argv[1:] if action else argv
@@ -68,7 +68,6 @@ def command(argv: list[str]) -> int:
         train_named(given, folder)
     else:
         convert(action, given, folder)
-    return 0
 
 
 def convert(action: str, options: Options, folder: Path) -> None:

@@ -2,9 +2,8 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
 
-from nmt.commands.options import Parser, make_run_parser, run_command
+from nmt.commands.options import Options, Parser, as_main, make_run_parser
 from nmt.messages import RANK
 
 EXAMPLES = """
@@ -27,17 +26,11 @@ def make_train_parser() -> Parser:
     return make_run_parser("nmt.train", text, EXAMPLES, shown=OFTEN_CHANGED, options=OPTIONS)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    return run_command(f"train, process {RANK}" if RANK else "train", lambda: command(argv))
-
-
-def command(argv: Sequence[str] | None) -> int:
-    given = make_train_parser().parse(argv)
-
+@as_main(f"train, process {RANK}" if RANK else "train", make_train_parser)
+def main(given: Options) -> None:
     from nmt.training.run import carry_out  # only now: it imports PyTorch, and --help should be quick
 
     carry_out(given, resume=given.resume)
-    return 0
 
 
 if __name__ == "__main__":

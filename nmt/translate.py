@@ -15,9 +15,9 @@ from nmt.commands.options import (
     add_device_options,
     add_search_options,
     add_translator_options,
+    as_main,
     load_translator,
     require_sampling,
-    run_command,
 )
 from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 from nmt.config import SearchConfig
@@ -105,11 +105,8 @@ def make_translate_parser() -> Parser:
     return parser
 
 
-def main(argv: list[str] | None = None) -> int:
-    return run_command("translate", lambda: command(make_translate_parser().parse(argv)))
-
-
-def command(options: Options) -> int:
+@as_main("translate", make_translate_parser)
+def main(options: Options) -> None:
     """Translate all inputs. The output is opened last, so that a wrong option or file doesn't create or change it."""
     from nmt.commands.documents import document_format, translate_file
     from nmt.translation.jobs import Translating, make_job
@@ -135,7 +132,6 @@ def command(options: Options) -> int:
             translate_lines(job, options, names, inputs)
         for line in job.report(verbose=options.verbose):
             print_to_stderr(line)
-    return 0
 
 
 def translate_lines(job: "Translating | Scoring", options: Options, names: list[str], inputs: list[IO[bytes]]) -> None:

@@ -29,6 +29,7 @@ from nmt.upgrade import without_removed_in_entries
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
 
+Command = Callable[..., int]
 # Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
 PIPE_CLOSED = 141
 
@@ -297,13 +298,26 @@ def keep_what_is_loaded() -> None:
         gc.freeze()
 
 
-def run_command(name: str, command: Callable[[], int]) -> int:
+def as_main(name: str, make_parser: Callable[[], Parser]) -> Callable[[Callable[[Options], int | None]], Command]:
+    """Make what a command does with its options its `main`: words of a command line (without any, those of the process)
+    flow in, the exit status flows out, as of `run_command`."""
+
+    def decorate(act: Callable[[Options], int | None]) -> Command:
+        def main(argv: Sequence[str] | None = None) -> int:
+            return run_command(name, lambda: act(make_parser().parse(argv)))
+
+        return main
+
+    return decorate
+
+
+def run_command(name: str, command: Callable[[], int | None]) -> int:
     """Run a command; return its exit status. ValueError and OSError become one line on stderr and 2, Ctrl-C 130.
 
     If the reader of the output leaves early (`| head`), the command ends without a message.
     """
     try:
-        status = command()
+        status = command() or 0
         sys.stdout.flush()
         return status
     except BrokenPipeError:
