@@ -88,7 +88,7 @@ def make_app(service: Service) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         service.models.start()
         if service.config.files:
-            await asyncio.to_thread(prepare, "nmt.server.work.file_texts")
+            await asyncio.to_thread(prepare)
         yield
         service.close()
 

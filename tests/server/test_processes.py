@@ -8,8 +8,7 @@ import pytest
 
 from nmt.decode.stop import Stop, Stopped
 from nmt.documents.base import Options, Unit
-from nmt.server.work.file_texts import MOST_NOTES, groups, read_texts, write_result
-from nmt.server.work.processes import SPARE, in_process
+from nmt.server.work.processes import MOST_NOTES, SPARE, groups, in_process, read_texts, write_result
 from tests.server.jobs import compute, fail, fill, has_torch, sleep
 
 pytestmark = pytest.mark.slow

@@ -1,6 +1,6 @@
 """Uploads of all APIs: a file flows in; its texts flow through the engine, a few at a time, into the same file.
 
-The file is read, and written, in processes of their own (`nmt.server.work.file_texts`). The service itself has a few
+The file is read, and written, in processes of their own (`nmt.server.work.processes`). The service itself has a few
 texts in memory at once.
 """
 
@@ -23,8 +23,7 @@ from nmt.server.apis.operation import FORM_BYTES, Call
 from nmt.server.errors import Busy, Refused
 from nmt.server.service import Service
 from nmt.server.store.document_files import File
-from nmt.server.work.file_texts import read_texts, write_result
-from nmt.server.work.processes import in_process
+from nmt.server.work.processes import in_process, read_texts, write_result
 
 PATIENCE = 20  # times that a document waits because the engine is busy
 

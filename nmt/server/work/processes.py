@@ -1,7 +1,9 @@
 """Files of users are read and written in processes of their own: one that takes too much memory or time is ended, and
 the service goes on.
 
-The processes are forks of one that has loaded the readers and has no threads, where the system has such (not Windows).
+The processes are forks of one that has loaded this module and has no threads, where the system has such (not Windows).
+So nothing here may need torch, which would take memory. What goes between them and the service are files in a folder:
+the upload, its texts, and their answers.
 """
 
 import json
@@ -11,13 +13,15 @@ import shutil
 import signal
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import util
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from nmt.decode.stop import Stop
+from nmt.documents.archive import Archive
+from nmt.documents.base import Answer, Document, Options, Unit, read_document
 from nmt.fields import require
 
 try:
@@ -31,15 +35,18 @@ HAS_FORKS = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORKS else "spawn")
 SPARE, GROWTH = 64 << 20, 20  # bytes above what an idle process has, and for each byte of the unpacked file
 MOST_RESULT, MOST_PROBLEM = 2**20, 1_000  # bytes of what a process says; characters of a problem, which may quote files
+LONGEST, BEGINNING = 100_000, 2_000  # characters of a text, or of a group; of those by which a language is guessed
+AT_ONCE = 64  # texts of a group
+MOST_NOTES, LONGEST_NOTE = 50, 300  # characters
 TOO_LARGE = "the file needs too much memory to be read: split it"
 
 
-def prepare(*modules: str) -> None:
-    """Start the process that others are forks of, with these modules loaded."""
+def prepare() -> None:
+    """Start the process that others are forks of."""
     if HAS_FORKS:
         from multiprocessing import forkserver
 
-        CONTEXT.set_forkserver_preload([*modules])
+        CONTEXT.set_forkserver_preload([__name__])
         forkserver.ensure_running()
 
 
@@ -100,3 +107,49 @@ def allow_memory(unpacked: int) -> None:
     if resource and Path("/proc/self/statm").exists():
         has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (has + SPARE + GROWTH * unpacked, resource.RLIM_INFINITY))
+
+
+def read_texts(folder: Path, form: str, options: Options, most_lines: int) -> tuple[int, int, str]:
+    """Write the texts of a document to a file, a group a line; the numbers of texts and of characters, and the
+    beginning. `most_lines`: of a group. ValueError if a text alone is too long."""
+    document = read(folder, form, options)
+    longest = max((len(unit.text) for unit in document.units), default=0)
+    require(longest <= LONGEST, f"a text of the file has {longest:,} characters: at most {LONGEST:,} are allowed")
+    with (folder / "texts").open("w", encoding="ascii") as file:
+        file.writelines(f"{json.dumps(group)}\n" for group in groups(document.units, most_lines))
+    beginning = " ".join(unit.text[:BEGINNING] for unit in document.units[:BEGINNING])[:BEGINNING]
+    return len(document.units), sum(len(unit.text) for unit in document.units), beginning
+
+
+def groups(units: Sequence[Unit], most_lines: int) -> Iterator[list[tuple[str, bool]]]:
+    """The text of each unit, and whether it has mark-up, in groups that find room in the queue."""
+    group, lines, characters = list[tuple[str, bool]](), 0, 0
+    for unit in units:
+        n = 1 if unit.markup else len(f"{unit.text}.".splitlines())  # what follows the last break is a line too
+        require(n <= most_lines, f"a text of the file has {n:,} lines: at most {most_lines:,} are allowed")
+        lines, characters = lines + n, characters + len(unit.text)
+        if group and (len(group) == AT_ONCE or lines > most_lines or characters > LONGEST):
+            yield group
+            group, lines, characters = [], n, len(unit.text)
+        group.append((unit.text, unit.markup))
+    if group:
+        yield group
+
+
+def write_result(folder: Path, form: str, options: Options) -> list[str]:
+    """Write the document with its answers to a file; remarks for its user."""
+    document = read(folder, form, options)
+    with (folder / "answers").open(encoding="ascii") as lines:
+        answers = [Answer(text, tuple(flags)) for text, flags in map(json.loads, lines)]
+    (folder / "result").write_bytes(document.join(answers))
+    notes = [note[:LONGEST_NOTE] for note in document.notes[:MOST_NOTES]]
+    more = len(document.notes) - len(notes)
+    return [*notes, f"and {more:,} more remarks"] if more else notes
+
+
+def read(folder: Path, form: str, options: Options) -> Document:
+    """The upload; it bounds the memory of this process. ValueError for a zip file that is broken or hostile."""
+    data = (folder / "source").read_bytes()
+    members = Archive(data, options.zip).members.values() if data.startswith(b"PK") else ()
+    allow_memory(len(data) + sum(member.size for member in members))
+    return read_document(data, form, options)

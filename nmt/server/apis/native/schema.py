@@ -6,9 +6,8 @@
 import math
 import re
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING, asdict, fields, is_dataclass
-from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -21,8 +20,8 @@ from nmt.server.apis.native.bodies import Failure, Search
 from nmt.server.apis.operation import Operation
 from nmt.version import __version__
 
-Refer = Callable[[Any], dict[str, Any]]
-"""Gives the schema of a dataclass, such as a reference to it."""
+Schemas = dict[str, Any]
+"""The JSON Schemas of dataclasses, by their names: each is put there when something refers to it."""
 NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 JSON = "application/json"
 REFUSALS = (400, 401, 403, 404, 413, 429, 503)
@@ -40,12 +39,10 @@ def send(value: Any, status: int = 200) -> Response:
 
 def describe_all(operations: Sequence[Operation]) -> dict[str, Any]:
     """The OpenAPI document."""
-    schemas: dict[str, Any] = {}
-    refer = partial(reference, schemas)
-    paths: dict[str, Any] = {}
+    schemas, paths = Schemas(), dict[str, Any]()
     for operation in operations:
         path = re.sub(r":\w+\}", "}", operation.path)
-        paths.setdefault(path, {})[operation.methods.lower()] = describe(operation, refer)
+        paths.setdefault(path, {})[operation.methods.lower()] = describe(operation, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "nmt", "version": __version__, "description": "Translation with models of this service."},
@@ -55,71 +52,63 @@ def describe_all(operations: Sequence[Operation]) -> dict[str, Any]:
     }
 
 
-def reference(schemas: dict[str, Any], kind: Any) -> dict[str, Any]:
-    """A reference to the schema of a dataclass, which is put into `schemas`."""
-    if kind.__name__ not in schemas:
-        schemas[kind.__name__] = {}  # so that a dataclass may contain itself
-        bases = (SearchConfig,) if kind is Search else reversed(kind.__mro__[:-1])
-        texts = {name: text for base in bases for name, text in long_help(base).items()}
-        schemas[kind.__name__] = object_schema(kind, partial(reference, schemas), texts)
-    return {"$ref": f"#/components/schemas/{kind.__name__}"}
-
-
-def describe(operation: Operation, refer: Refer) -> dict[str, Any]:
-    names = re.findall(r"\{(\w+)", operation.path)
+def describe(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    # Programs that are made from the document call an operation get_glossaries_by_name, for instance.
+    path = re.sub(r"\{(\w+)[^}]*\}", r"by_\1", operation.path.removeprefix("/v1/"))
     found: dict[str, Any] = {
         "summary": operation.summary,
-        "operationId": identifier(operation),
+        "operationId": "_".join([operation.methods.lower(), *re.findall("[a-z]+", path)]),
         "parameters": [
             {"name": name, "in": place, "required": place == "path", "schema": {"type": "string"}}
-            for place, group in (("path", names), ("query", operation.query))
+            for place, group in (("path", re.findall(r"\{(\w+)", operation.path)), ("query", operation.query))
             for name in group
         ],
     }
     if operation.body:
         media = "multipart/form-data" if isinstance(operation.body, dict) else JSON
-        found["requestBody"] = {"required": True, "content": content(operation.body, refer, media)}
+        found["requestBody"] = {"required": True, "content": content(operation.body, schemas, media)}
     success: dict[str, Any] = {"description": HTTPStatus(operation.status).phrase}
     if operation.answer:
         media = "application/octet-stream" if operation.answer == FILE else JSON
-        success["content"] = content(operation.answer, refer, media)
+        success["content"] = content(operation.answer, schemas, media)
     if operation.events:
-        success["content"]["text/event-stream"] = {"schema": {"anyOf": [refer(kind) for kind in operation.events]}}
+        events = {"anyOf": [schema(kind, schemas) for kind in operation.events]}
+        success["content"]["text/event-stream"] = {"schema": events}
     found["responses"] = {str(operation.status): success} | {
-        str(status): {"description": HTTPStatus(status).phrase, "content": content(Failure, refer)}
+        str(status): {"description": HTTPStatus(status).phrase, "content": content(Failure, schemas)}
         for status in REFUSALS
     }
     return found
 
 
-def identifier(operation: Operation) -> str:
-    """The name of an operation in programs that are made from the document, such as get_glossaries_by_name."""
-    path = re.sub(r"\{(\w+)[^}]*\}", r"by_\1", operation.path.removeprefix("/v1/"))
-    return "_".join([operation.methods.lower(), *re.findall("[a-z]+", path)])
-
-
-def content(kind: Any, refer: Refer, media: str = JSON) -> dict[str, Any]:
+def content(kind: Any, schemas: Schemas, media: str = JSON) -> dict[str, Any]:
     """What a body is: a dataclass, or a JSON Schema."""
-    return {media: {"schema": kind if isinstance(kind, dict) else refer(kind)}}
+    return {media: {"schema": kind if isinstance(kind, dict) else schema(kind, schemas)}}
 
 
-def schema(hint: Any, refer: Refer) -> dict[str, Any]:
-    """The JSON Schema of an annotation; `refer` gives the schema of a dataclass inside it."""
+def schema(hint: Any, schemas: Schemas) -> dict[str, Any]:
+    """The JSON Schema of an annotation: of a dataclass, a reference to its own."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        found = schema(arguments[0], refer)
+        found = schema(arguments[0], schemas)
         for bounds in arguments[1:]:
             found |= limits(bounds) if isinstance(bounds, Range) else {}
         return found
     if origin in (Union, types.UnionType):
-        return {"anyOf": [schema(kind, refer) for kind in arguments]}
+        return {"anyOf": [schema(kind, schemas) for kind in arguments]}
     if origin is Literal:
         return {"type": "string", "enum": list(arguments)}
     if origin is list:
-        return {"type": "array", "items": schema(arguments[0], refer)}
+        return {"type": "array", "items": schema(arguments[0], schemas)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": schema(arguments[1], refer)}
-    return refer(hint) if is_dataclass(hint) else {"type": NAMES[hint]}
+        return {"type": "object", "additionalProperties": schema(arguments[1], schemas)}
+    if not is_dataclass(hint):
+        return {"type": NAMES[hint]}
+    name = hint.__name__
+    if name not in schemas:
+        schemas[name] = {}  # so that a dataclass may contain itself
+        schemas[name] = object_schema(hint, schemas)
+    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def limits(bounds: Range) -> dict[str, Any]:
@@ -129,11 +118,12 @@ def limits(bounds: Range) -> dict[str, Any]:
     return {name: number for name, number in both.items() if math.isfinite(number)}
 
 
-def object_schema(kind: Any, refer: Refer, texts: dict[str, str]) -> dict[str, Any]:
-    """The JSON Schema of a dataclass; `texts`: the description of each field."""
+def object_schema(kind: Any, schemas: Schemas) -> dict[str, Any]:
+    bases = (SearchConfig,) if kind is Search else reversed(kind.__mro__[:-1])
+    texts = {name: text for base in bases for name, text in long_help(base).items()}
     members = {}
     for f in fields(kind):
-        members[f.name] = schema(types_of(kind)[f.name], refer)
+        members[f.name] = schema(types_of(kind)[f.name], schemas)
         members[f.name] |= {"description": texts[f.name]} if texts.get(f.name) else {}
         if f.default is not MISSING and f.default is not None:
             members[f.name]["default"] = f.default
