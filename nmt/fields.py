@@ -119,18 +119,10 @@ def read_value(value: Any, hint: Any, named: str = "the object") -> Any:
             fits = not isinstance(bounds, Range) or made is None or made in bounds
             require(fits, f"{named} is {shown(value)}: it must be {bounds}")
         return made
+    if not fits_type(value, hint):
+        raise ValueError(f"{named} is {shown(value)}: it must be {describe_type(hint)}")
     if kind in (Union, UnionType):
-        fitting = [alternative for alternative in arguments if fits_type(value, alternative)]
-        if fitting:
-            return read_value(value, fitting[0], named)
-    elif fits_type(value, hint):
-        return read_parts(value, hint, named)
-    raise ValueError(f"{named} is {shown(value)}: it must be {describe_type(hint)}")
-
-
-def read_parts(value: Any, hint: Any, named: str) -> Any:
-    """A value that has the type of its annotation, with what is inside it."""
-    kind, arguments = get_origin(hint) or hint, get_args(hint)
+        return read_value(value, next(part for part in arguments if fits_type(value, part)), named)
     if is_dataclass(kind):
         return read_members(value, kind, named)
     if kind in (list, tuple):

@@ -60,7 +60,13 @@ class Config:
             advice = "tied_embeddings is three-way, which needs tokenizer.joint true: or take decoder or none"
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
-        self.lora.check(self.training)
+        if self.lora.rank:
+            require(
+                bool(self.training.start_from), "lora.rank needs a trained model to adapt: give training.start_from"
+            )
+            problem = "lora.rank doesn't go with training"
+            require(not self.training.freeze, f"{problem}.freeze: adapters leave all weights as they are")
+            require(not self.training.compile, f"{problem}.compile: switch it off")
         denoises = self.training.denoise_steps > 0
         self.noise.check_use("denoise" if denoises else objective)
         family, families = self.model.family, OBJECTIVES[objective].families

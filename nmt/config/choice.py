@@ -67,23 +67,18 @@ def choose_models(pairs: int, given: Mapping[str, Any]) -> Iterator[dict[str, An
     narrower ones, for little time. Sizes that follow from others follow those in `given`, which the user has set."""
     suits = next(row for row in ROWS if pairs <= row.pairs)
     models = {row.width: row.layers for row in ROWS if row.width < suits.width} | {suits.width: suits.layers}
-    for width in sorted(models, reverse=True):
-        yield settings_of(suits._replace(width=width, layers=models[width]), pairs, given)
-
-
-def settings_of(row: Row, pairs: int, given: Mapping[str, Any]) -> dict[str, Any]:
-    width = given.get("model.d_model", row.width)
-    heads = next(n for n in (8, 4, 2, 1) if (width % (2 * n) == 0 and width >= 32 * n) or n == 1)
-    return COMMON | {
-        "model.d_model": width,
-        "model.n_heads": heads,
-        "model.d_ff": (2 if width < 256 else 4) * width,
-        "model.encoder_layers": row.layers,
-        "model.decoder_layers": row.layers,
-        "model.dropout": row.dropout,
-        "training.batch_tokens": 2048 if pairs <= 400_000 else 4096,
-        "training.learning_rate": float(f"{4e-3 * math.sqrt(128 / width):.1g}"),
-    }
+    for suitable in sorted(models, reverse=True):
+        width = given.get("model.d_model", suitable)
+        yield COMMON | {
+            "model.d_model": width,
+            "model.n_heads": next(n for n in (8, 4, 2, 1) if (width % (2 * n) == 0 and width >= 32 * n) or n == 1),
+            "model.d_ff": (2 if width < 256 else 4) * width,
+            "model.encoder_layers": models[suitable],
+            "model.decoder_layers": models[suitable],
+            "model.dropout": suits.dropout,
+            "training.batch_tokens": 2048 if pairs <= 400_000 else 4096,
+            "training.learning_rate": float(f"{4e-3 * math.sqrt(128 / width):.1g}"),
+        }
 
 
 def is_fast_enough(pairs: int, steps_a_pass: float, fitting: float) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from itertools import pairwise
+from operator import attrgetter
 from os.path import normpath
 from typing import Any, get_args
 
@@ -67,13 +68,7 @@ def override_search(search: SearchConfig, options: Mapping[str, Any]) -> SearchC
 
 def flatten(config: Config) -> dict[str, Any]:
     """The value of every setting by its dotted name."""
-    values = {}
-    for name in setting_types():
-        value: Any = config
-        for part in name.split("."):
-            value = getattr(value, part)
-        values[name] = value
-    return values
+    return {name: attrgetter(name)(config) for name in setting_types()}
 
 
 def fixed_settings(config: Config) -> dict[str, Any]:

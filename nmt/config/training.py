@@ -252,15 +252,6 @@ class LoraConfig:
         check_bounds("lora", self)
         check_use("lora", self, self.rank > 0, "lora.rank above 0", ["alpha", "parts"])
 
-    def check(self, training: TrainingConfig) -> None:
-        """Raise ValueError for settings that don't go with adapters."""
-        if not self.rank:
-            return
-        require(bool(training.start_from), "lora.rank needs a trained model to adapt: give training.start_from")
-        problem = "lora.rank doesn't go with"
-        require(not training.freeze, f"{problem} training.freeze: adapters leave all weights as they are")
-        require(not training.compile, f"{problem} training.compile: switch it off")
-
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseConfig:

@@ -74,9 +74,9 @@ class Parser(httptools.HttpRequestParser):
 class Bounded(HttpToolsProtocol):
     """The connection of a client, which ends if what surrounds a body is too large, or a head takes too long."""
 
-    head_seconds = 10.0
-    late: asyncio.TimerHandle | None = None
     service: Service
+    late: asyncio.TimerHandle | None = None
+    """Ends the connection if what is awaited doesn't come in time."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -85,15 +85,16 @@ class Bounded(HttpToolsProtocol):
 
     def begin_head(self) -> None:
         self.around = 0
-        self.late = self.loop.call_later(self.head_seconds, self.transport.close)
+        self.allow(self.service.config.head_seconds)
 
-    def end_head(self) -> None:
+    def allow(self, seconds: float | None) -> None:
+        """Let the connection end after so many seconds, unless this is called again; None: it may last."""
         if self.late:
             self.late.cancel()
-            self.late = None
+        self.late = self.loop.call_later(seconds, self.transport.close) if seconds is not None else None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end_head()
+        self.allow(None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -107,7 +108,6 @@ class Bounded(HttpToolsProtocol):
                 self.send_400_response("What surrounds the body of the request is too large.")
 
     def on_message_begin(self) -> None:
-        self.end_head()
         self.begin_head()
         super().on_message_begin()
 
@@ -121,7 +121,7 @@ class Bounded(HttpToolsProtocol):
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        self.end_head()
+        self.allow(None)
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > MOST_AROUND or len(self.pipeline) >= MOST_PIPELINED:  # answered with 400
             raise ValueError("the head is too large, or too many requests come at once")
@@ -142,7 +142,7 @@ class Bounded(HttpToolsProtocol):
             self.transport.close()
         super().on_response_complete()
         if self.cycle.response_complete and not self.late:  # what still comes is the rest of its body, or blank lines
-            self.late = self.loop.call_later(self.service.config.body_seconds, self.transport.close)
+            self.allow(self.service.config.body_seconds)
 
 
 class Server(uvicorn.Server):
@@ -154,7 +154,7 @@ class Server(uvicorn.Server):
             make_app(service),
             host=config.host,
             port=config.port,
-            http=type("Connection", (Bounded,), {"head_seconds": config.head_seconds, "service": service}),
+            http=type("Connection", (Bounded,), {"service": service}),
             ws="none",
             log_config=None,
             access_log=False,  # it would have the query, which has texts

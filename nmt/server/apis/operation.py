@@ -176,7 +176,9 @@ class Endpoint:
             raise Refused(f"the query has more than {MOST_FIELDS:,} fields, or the content type is too long")
         if operation.auth == "own":
             call.refuse_other_sites()
-        given = key_text(request)
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        given = given.strip() if scheme.lower() in SCHEMES else ""
+        given = given or next((text for name in KEY_FIELDS if (text := request.query_params.get(name))), "")
         if not self.is_open and (given or not operation.key_in_body or not service.keys.file):
             call.identify(given)
         if request.headers.get("content-encoding", "identity").lower() != "identity":
@@ -238,14 +240,6 @@ class Endpoint:
             call.work.stop.set()
             task.cancel()
             gone.cancel()
-
-
-def key_text(request: Request) -> str:
-    """The key in the head of a request: of the header Authorization, or of the query; empty if none is given."""
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() in SCHEMES and given.strip():
-        return given.strip()
-    return next((text for name in KEY_FIELDS if (text := request.query_params.get(name))), "")
 
 
 def client_gone() -> Refused:

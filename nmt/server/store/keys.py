@@ -72,20 +72,16 @@ class Keys:
         self.most_uses = MOST_OWNERS
         self.changed, self.keys = (file.stat().st_mtime_ns, read_keys(file)) if file else (0, [])
 
-    def refresh(self) -> None:
-        """Read the file again if it has changed. If it can't be read, the keys stay as they were."""
-        try:
-            changed = self.file.stat().st_mtime_ns if self.file else 0
-            if self.file and changed != self.changed:
-                self.changed, self.keys = changed, read_keys(self.file)
-        except (OSError, ValueError) as error:
-            LOG.error("keys not read", extra={"fields": {"problem": str(error)}})
-
     def find(self, text: str) -> Key | None:
         """The key with this text; None if there is none. All keys are compared, each in constant time."""
         if not self.file:
             return self.anyone
-        self.refresh()
+        try:
+            changed = self.file.stat().st_mtime_ns
+            if changed != self.changed:
+                self.changed, self.keys = changed, read_keys(self.file)
+        except (OSError, ValueError) as error:  # the keys stay as they were
+            LOG.error("keys not read", extra={"fields": {"problem": str(error)}})
         given = hash_of(text)
         return next(iter([key for key in self.keys if hmac.compare_digest(key.hash, given)]), None)
 

@@ -7,7 +7,7 @@ import math
 import re
 import types
 from collections.abc import Sequence
-from dataclasses import MISSING, asdict, fields, is_dataclass
+from dataclasses import MISSING, asdict, fields
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -102,7 +102,7 @@ def schema(hint: Any, schemas: Schemas) -> dict[str, Any]:
         return {"type": "array", "items": schema(arguments[0], schemas)}
     if origin is dict:
         return {"type": "object", "additionalProperties": schema(arguments[1], schemas)}
-    if not is_dataclass(hint):
+    if hint in NAMES:
         return {"type": NAMES[hint]}
     name = hint.__name__
     if name not in schemas:
