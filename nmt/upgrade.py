@@ -73,7 +73,7 @@ def upgrade_settings(settings: dict[str, Any], *, prepared: bool = False) -> dic
     for section in ("model", "training", "noise", "data", "cleaning", "search"):
         if settings.get(section):
             past = prepared and section in ("data", "cleaning", "search")
-            settings[section] = without_removed(settings[section], f"{section}.", past=past)
+            settings[section] = without_removed(settings[section], section, past=past)
     teachers = (settings.get("training") or {}).get("teacher")
     if isinstance(teachers, list):  # nmt 1.0.0 took several
         problem = f"training.teacher is a list of {len(teachers)} folders: several teachers were removed"
@@ -87,28 +87,26 @@ def upgrade_settings(settings: dict[str, Any], *, prepared: bool = False) -> dic
     return {**settings, "search": search | settings.get("search", {})}
 
 
-def without_removed(settings: dict[str, Any], prefix: str = "", *, past: bool = False) -> dict[str, Any]:
-    """The settings, whose dotted names begin with the prefix, without removed ones, and so their entries. Raises
-    ValueError if one is in use, unless they are of the past."""
+def without_removed(value: Any, name: str = "", *, past: bool = False) -> Any:
+    """The value of a setting or, without a name, settings by their dotted names; if it has members or entries, as a
+    section and data.more have, these without removed ones. Raises ValueError if one is in use, unless they are of the
+    past."""
+    if isinstance(value, list):
+        return [without_removed(entry, name, past=past) for entry in value]
+    if not isinstance(value, dict):
+        return value
     kept = dict[str, Any]()
-    for name, value in settings.items():
-        dotted = f"{prefix}{name}"
+    for field, member in value.items():
+        dotted = f"{name}.{field}" if name else field
         if dotted in REMOVED:
             unused, reason = REMOVED[dotted]
             harmless = past and reason != FILTERED  # without its weights a run would go on with other batches
-            require(harmless or value == unused, f"{dotted} is {value}: it was removed, {reason}")
+            require(harmless or member == unused, f"{dotted} is {member}: it was removed, {reason}")
         else:
             values, reason = REMOVED_VALUES.get(dotted, ((), ""))
-            require(value not in values, f"{dotted} is {value}: it was removed, {reason}")
-            kept[name] = without_removed_in_entries(value, dotted, past=past)
+            require(member not in values, f"{dotted} is {member}: it was removed, {reason}")
+            kept[field] = without_removed(member, dotted, past=past)
     return kept
-
-
-def without_removed_in_entries(value: Any, name: str, *, past: bool = False) -> Any:
-    """The value of a setting; if it has members or entries, as data.more has, these without removed ones."""
-    if isinstance(value, dict):
-        return without_removed(value, f"{name}.", past=past)
-    return [without_removed_in_entries(v, name, past=past) for v in value] if isinstance(value, list) else value
 
 
 def upgrade_record(settings: dict[str, Any]) -> dict[str, Any]:
@@ -134,10 +132,10 @@ def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
     """Convert the config.json of a model folder of this format."""
     if isinstance(info["model"], dict):
         model = {name: value for name, value in info["model"].items() if name != "layer_drop"}  # of training alone
-        info = {**info, "model": without_removed(model, "model.")}
+        info = {**info, "model": without_removed(model, "model")}
     if number > 1:
         facts = {name: value for name, value in info["facts"].items() if name != "input_ranges"}
-        return {**info, "facts": facts, "search": without_removed(info["search"], "search.", past=True)}
+        return {**info, "facts": facts, "search": without_removed(info["search"], "search", past=True)}
     decoding = info.pop("decoding")
     search = upgrade_decoding(decoding)
     facts = {"longest_source": search.pop("split_above"), "least_confidence": decoding["least_confidence"]}
@@ -146,5 +144,5 @@ def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
 
 def upgrade_decoding(decoding: dict[str, Any]) -> dict[str, Any]:
     search = {name: value for name, value in decoding.items() if name not in REMOVED_FROM_DECODING}
-    search = without_removed(search, "search.", past=True)
+    search = without_removed(search, "search", past=True)
     return search | {"mbr": "chrf"} if search.get("mbr") == "bleu" else search

@@ -24,7 +24,7 @@ from nmt.config.yaml12 import read_yaml
 from nmt.extras import typed
 from nmt.fields import MAY_CHANGE, Metavar, annotations, fits_type, read_value, require
 from nmt.messages import print_to_stderr, say, show_value
-from nmt.upgrade import without_removed_in_entries
+from nmt.upgrade import without_removed
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator
@@ -71,7 +71,7 @@ def read_text(text: str, hint: Any, named: str) -> Any:
     value: Any = text
     with suppress(ValueError):
         value = read_yaml(text)
-    value = without_removed_in_entries(value, named)
+    value = without_removed(value, named)
     # YAML would read only a part of a text such as "letter #2", and none of its outer quotes.
     as_written = isinstance(value, str) or not fits_type(value, hint)
     return read_value(text if as_written else value, hint, named)

@@ -8,7 +8,7 @@ import pytest
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.request import Constraints, Request, Term, Translation
-from nmt.server.apis.native.stream import events, pieces_of
+from nmt.server.apis.native.answers import events, pieces_of
 from nmt.server.work.queue import put_back
 from tests.reading.pretended import context_of
 

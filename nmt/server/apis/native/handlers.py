@@ -16,10 +16,9 @@ from nmt.server.apis.asking import MOST_PHRASES, Asked, find_direction
 from nmt.server.apis.documents import begin, upload_of
 from nmt.server.apis.documents import send as send_file
 from nmt.server.apis.native import bodies as v1
-from nmt.server.apis.native.answers import answer_text
+from nmt.server.apis.native.answers import answer_text, events, pieces_of
 from nmt.server.apis.native.glossaries import GLOSSARY_OPERATIONS, find_dictionary
 from nmt.server.apis.native.schema import FILE, as_json, describe_all, send
-from nmt.server.apis.native.stream import events, pieces_of
 from nmt.server.apis.native.words import focus, likely_words
 from nmt.server.apis.operation import KEY_FIELDS, Call, Operation
 from nmt.server.errors import Refused

@@ -69,10 +69,8 @@ def narrow(
     whole if they have different numbers of parts. `start`: where the target begins. `split` cuts a text into parts,
     with what separates them between them."""
     parts, target_parts = split(source), split(target)
-    if len(parts) != len(target_parts):
-        return source, start, start + len(target)
     position = start
-    for n in range(0, len(target_parts), 2):
+    for n in range(0, len(target_parts) if len(parts) == len(target_parts) else 0, 2):
         end = position + len(target_parts[n])
         if place < end:
             return parts[n], position, end
