@@ -27,7 +27,8 @@ python -m nmt.augment --data.corpus my-corpus --backward runs/en-de-my-corpus --
 python -m nmt.augment --data.corpus my-corpus --backward runs/en-de --more-target more.en --only-new --output made
 python -m nmt.augment --data.corpus my-corpus --forward runs/de-en-my-corpus --distil --output distilled
 """
-TEXTS = """
+OPTIONS = """
+== More text, and output
 --more-source FILE...: Text in data.source, a sentence in each line, that the forward models also translate.
 --more-target FILE...: Text in data.target, a sentence in each line, that the backward models also translate.
 --distil: Replace the target of each training pair by a translation of the only model, --forward, in place of adding
@@ -35,12 +36,10 @@ TEXTS = """
 --only-new: Write the made pairs alone: a folder for data.more, where they can have a tag and a weight. Of a language
     with --more-source or --more-target, only that text is translated, not the corpus.
 --output DIR: New folder for the corpus with the added pairs.
-"""
-SHARING = """
+== Sharing the work
 --part I/N: Do part I of N, on machines with a shared folder; the last one makes the output.
 --workers N: Worker processes, each of which loads the models; 0 is one for each core (default: 1).
-"""
-MODELS = """
+== Models and device
 --forward DIR...: Model or run folder from data.source to data.target. It translates the source sentences.
 --backward DIR...: Model or run folder from data.target to data.source. It translates the target sentences.
 """
@@ -51,12 +50,7 @@ def make_augment_parser() -> Parser:
     parser = Parser("nmt.augment", text, EXAMPLES)
     shown = [name for name in setting_types() if name.startswith("data.") and name not in ONLY_OF_RUNS]
     parser.add_settings("data", shown)
-    parser.begin("More text, and output")
-    parser.add_table(TEXTS)
-    parser.begin("Sharing the work")
-    parser.add_table(SHARING)
-    parser.begin("Models and device")
-    parser.add_table(MODELS)
+    parser.add_table(OPTIONS)
     add_device_options(parser)
     add_search_options(parser, *SEARCH, "guard", "batch_size")
     return parser

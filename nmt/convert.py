@@ -15,6 +15,7 @@ python -m nmt.convert sockeye-model ours --tokenizer joint.model --source de --t
 OPTIONS = """
 model MODEL: Folder, checkpoint file, or an id on the hub such as Helsinki-NLP/opus-mt-de-en.
 out OUT: Folder to write. It must not exist.
+== Languages and version
 --source LANGUAGE: Source language. Of a model that knows several, the code of the language that is taken without
     --source of nmt.translate.
 --target LANGUAGE: Target language, in the same way.
@@ -29,10 +30,7 @@ out OUT: Folder to write. It must not exist.
 def make_convert_parser() -> Parser:
     text = "Convert a translation model of transformers (Marian, M2M-100, NLLB, mBART-50), Eole, OpenNMT-py, JoeyNMT "
     text += "or Sockeye to a model folder."
-    parser = Parser("nmt.convert", text, EXAMPLES, "[options] MODEL OUT")
-    parser.begin("Languages and version")
-    parser.add_table(OPTIONS)
-    return parser
+    return Parser("nmt.convert", text, EXAMPLES, "[options] MODEL OUT", OPTIONS)
 
 
 @as_main("convert", make_convert_parser)

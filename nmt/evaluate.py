@@ -41,7 +41,8 @@ python -m nmt.evaluate --model runs/de-en-phrasebook --source test.de --referenc
 python -m nmt.evaluate --hypothesis test.out --reference test.en
 python -m nmt.evaluate --model runs/new-1 runs/new-2 --against runs/old-1 runs/old-2
 """
-TEXTS = """
+OPTIONS = """
+== Texts and scores
 --source FILE: Text to translate, one sentence in each line.
 --reference FILE...: Reference translations, a line for each source. Several files are several references.
 --hypothesis FILE...: Translations to score, a line for each reference. With them, no model is needed.
@@ -50,6 +51,10 @@ TEXTS = """
 --ter: Compute TER too, which is slow for long lines.
 --save DIR: Folder to write the translations of each test set to, as a new file TEST.out.
 --json FILE: File to write the scores to, as JSON. For -, standard output has them instead of the table.
+--markup {auto,html,none} = auto: Which lines are HTML or XML, as for nmt.translate: those with tags that all match
+    (auto), all, or none.
+== Model and device
+--model DIR...: Model or run folder. Without it, the newest finished run that translates.
 """
 
 FOR_FILES = ("hypothesis", "reference", "target_language", "ter", "json")  # what scoring a file of translations needs
@@ -58,13 +63,7 @@ FOR_FILES = ("hypothesis", "reference", "target_language", "ter", "json")  # wha
 def make_evaluate_parser() -> Parser:
     text = "Score translations with BLEU and chrF. Without --source and --hypothesis, the test sets of the model's run "
     parser = Parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
-    parser.begin("Texts and scores")
-    parser.add_table(TEXTS, nargs="+")
-    text = "Which lines are HTML or XML, as for nmt.translate: those with tags that all match (auto), all, or none."
-    parser.add("--markup", "{auto,html,none}", text, default="auto")
-    parser.begin("Model and device")
-    text = "Model or run folder. Without it, the newest finished run that translates."
-    parser.add("--model", "DIR...", text, nargs="+")
+    parser.add_table(OPTIONS, nargs="+")
     add_translator_options(parser, "-language")
     add_backend_option(parser)
     add_device_options(parser)  # as for translating: what is scored is what users get

@@ -15,6 +15,7 @@ python -m nmt.export runs/de-en-phrasebook translator.html --to html
 OPTIONS = """
 model MODEL: Model or run folder.
 out OUT: Folder, or zip or HTML file, to write. It must not exist.
+== Format
 --to FORMAT: Format to write: ctranslate2, hf, onnx; or one file to hand over: zip, or html for a browser.
 --quantization TYPE: Number format of the weights. Without it, float32. ctranslate2 takes float32, float16, bfloat16,
     int8, int8_float32, int8_float16, int8_bfloat16 and int16; hf takes float32, float16 and bfloat16; onnx and html
@@ -28,10 +29,7 @@ out OUT: Folder, or zip or HTML file, to write. It must not exist.
 
 def make_export_parser() -> Parser:
     text = "Write a model for another library, and check that it gives the same there."
-    parser = Parser("nmt.export", text, EXAMPLES, "[options] MODEL OUT")
-    parser.begin("Format")
-    parser.add_table(OPTIONS)
-    return parser
+    return Parser("nmt.export", text, EXAMPLES, "[options] MODEL OUT", OPTIONS)
 
 
 @as_main("export", make_export_parser)

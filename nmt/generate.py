@@ -17,16 +17,19 @@ python -m nmt.generate --model runs/en-phrasebook-lm --prompt "The weather" --te
 python -m nmt.generate --model runs/en-phrasebook-lm --samples 3 --stop . < prompts.txt > texts.txt
 python -m nmt.generate --model runs/en-phrasebook-lm --score test.en > scores.tsv
 """
-OUTPUT = """
+OPTIONS = """
+== Input and output
 files FILE...: File with prompts (or .gz of it). Without a file, or for -, standard input is read.
 --prompt TEXT: Text to continue, instead of files; it may be empty. The output is written as it is sampled.
 --output FILE: File to write instead of standard output.
 --score: Score texts instead of continuing them. An input line is a text. The output has its log-probability, the mean
     log-probability of its pieces, its perplexity and its bits per character. A summary is on stderr.
 --verbose: Print model, device and precision on stderr.
+== Model and device
+--model DIR: Model or run folder of a language model. Without it, the newest such run.
 """
-MODEL = "--model DIR: Model or run folder of a language model. Without it, the newest such run."
-STOP = """
+CONTINUATIONS = """
+== Continuations
 --stop TEXT...: Text before which a continuation ends.
 --greedy: Take the most probable piece at each step, instead of sampling.
 """
@@ -34,14 +37,9 @@ STOP = """
 
 def make_generate_parser() -> Parser:
     text = "Continue text with a language model: each input line is a prompt, and each output line its continuation."
-    parser = Parser("nmt.generate", text, EXAMPLES, "[options] [FILE ...]")
-    parser.begin("Input and output")
-    parser.add_table(OUTPUT)
-    parser.begin("Model and device")
-    parser.add_table(MODEL)
+    parser = Parser("nmt.generate", text, EXAMPLES, "[options] [FILE ...]", OPTIONS)
     add_device_options(parser)
-    parser.begin("Continuations")
-    parser.add_table(STOP)
+    parser.add_table(CONTINUATIONS)
     # Fields of SearchConfig that mean something else, or have other defaults, where there is nothing to translate.
     parser.add("--samples", "N", "Number of continuations of each prompt. (default: the model's, else 1)", int)
     text = "Maximum number of pieces of a continuation. (default: the model's, else 200)"

@@ -15,8 +15,10 @@ python -m nmt.inspect runs/de-en-phrasebook
 python -m nmt.inspect recipes/modern.yaml --json
 python -m nmt.inspect runs/de-en-phrasebook --sentence "Wo ist der Bahnhof?" --picture attention.png
 """
-OUTPUT = "--json: Print JSON instead of tables."
-ATTENTION = """
+OPTIONS = """
+== What to show
+--json: Print JSON instead of tables.
+== Picture of attention
 --sentence TEXT: Source sentence whose attention is drawn. It needs --picture and a model folder.
 --translation TEXT: Translation of the sentence. Without it, the model translates the sentence.
 --from LANGUAGE: Code of the source language, for a model that must be told it.
@@ -27,13 +29,9 @@ ATTENTION = """
 
 def make_inspect_parser() -> Parser:
     text = "Show the weights of a model, what it costs, and its settings. A recipe is built with random weights."
-    parser = Parser("nmt.inspect", text, EXAMPLES, "[options] [MODEL]")
+    parser = Parser("nmt.inspect", text, EXAMPLES, "[options] [MODEL]", OPTIONS)
     text = "Model folder, run folder or recipe (YAML). Without it, the newest finished run."
     parser.add("model", "MODEL", text, nargs="?")
-    parser.begin("What to show")
-    parser.add_table(OUTPUT)
-    parser.begin("Picture of attention")
-    parser.add_table(ATTENTION)
     return parser
 
 

@@ -44,9 +44,7 @@ def make_tokenizer_parser(action: str) -> Parser:
         return Parser("nmt.tokenizer", TEXTS[action], TRAIN + USE.lstrip(), "{train,encode,decode} NAME ...")
     if action == "train":
         return make_run_parser("nmt.tokenizer train", TEXTS[action], TRAIN, "NAME [options]", shown=SHOWN)
-    parser = Parser(f"nmt.tokenizer {action}", TEXTS[action], USE, "NAME [options] [FILE ...]")
-    parser.add_table(OPTIONS)
-    return parser
+    return Parser(f"nmt.tokenizer {action}", TEXTS[action], USE, "NAME [options] [FILE ...]", OPTIONS)
 
 
 def main(argv: list[str] | None = None) -> int:

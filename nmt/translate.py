@@ -33,17 +33,33 @@ python -m nmt.translate < input.de > output.en
 python -m nmt.translate --model runs/de-en-phrasebook --beam-size 1 --output output.en input.de
 python -m nmt.translate letter.md --output letter.en.md
 """
-FORMAT = """Format of input and output. text: an input line is a source, and the output line its translation. tsv: the
-first column is the source, and the columns translation, score and flags are added. jsonl: a line is a string, or an
-object with "text" and optionally "prefix", "must" and "must_not", and the members translation, score, confidence,
-tokens, flags and more are added."""
 MORE_AHEAD = 4  # times as many bytes are read at once where several processes read them (`nmt.translation.readers`)
-OUTPUT = """
+OPTIONS = """
+--format {text,tsv,jsonl} = text: Format of input and output. text: an input line is a source, and the output line its
+    translation. tsv: the first column is the source, and the columns translation, score and flags are added. jsonl: a
+    line is a string, or an object with "text" and optionally "prefix", "must" and "must_not", and the members
+    translation, score, confidence, tokens, flags and more are added.
+--markup {auto,html,none} = auto: Which lines are HTML or XML: their tags follow the words that they mark, and their
+    paragraphs are translated apart. auto takes lines with tags that all match; html takes all lines, and a JSON text as
+    a whole.
 --output FILE: File to write instead of standard output.
 --scores: Write score TAB text. The score is the log-probability divided by length ** length penalty.
 --alignments: Write text ||| 0-0 1-2 …: pairs of source and target word numbers, from 0, that are aligned.
 --pictures DIR: Folder for pictures of the cross-attention of each line's translation, DIR/LINE.png.
 --verbose: Print model, device, precision and speed on stderr.
+== Documents
+--document FORMAT: Format of a file that is translated as a whole, such as md, html, srt, po, json: its layout stays.
+    Without this option, the suffix of the file says it; .txt and .tsv are lines.
+--columns COLUMN...: Column to translate in a CSV or TSV file: a name in its first line, or a number from 1. Commas
+    separate several columns.
+--memory FILE...: Translation memories (TMX): a text that is in one of them gets its translation, and a similar text
+    too, which is then flagged fuzzy. Texts with tags in them are translated.
+--memory-threshold PERCENT: Similarity from which the memory is used (default: 80); 100: only equal texts.
+--all-entries: Also translate entries that have a translation already, in formats with both languages.
+--encoding NAME: Encoding of a document that isn't UTF-8 and doesn't name its encoding, such as cp1252.
+== Model and device
+--model DIR...: Model or run folder. Without it, the newest finished run that translates. Several models are an
+    ensemble.
 """
 SCORER = """
 --scorer DIR: Model or run folder of a pair scorer, which estimates the quality of translations without references: the
@@ -61,17 +77,6 @@ CONSTRAINTS = """
     with "text" and "translation" (jsonl). The output is the score (text), the line and the score (tsv), or the object
     with all scores (jsonl).
 """
-DOCUMENTS = """
---document FORMAT: Format of a file that is translated as a whole, such as md, html, srt, po, json: its layout stays.
-    Without this option, the suffix of the file says it; .txt and .tsv are lines.
---columns COLUMN...: Column to translate in a CSV or TSV file: a name in its first line, or a number from 1. Commas
-    separate several columns.
---memory FILE...: Translation memories (TMX): a text that is in one of them gets its translation, and a similar text
-    too, which is then flagged fuzzy. Texts with tags in them are translated.
---memory-threshold PERCENT: Similarity from which the memory is used (default: 80); 100: only equal texts.
---all-entries: Also translate entries that have a translation already, in formats with both languages.
---encoding NAME: Encoding of a document that isn't UTF-8 and doesn't name its encoding, such as cp1252.
-"""
 
 
 def make_translate_parser() -> Parser:
@@ -82,18 +87,7 @@ def make_translate_parser() -> Parser:
     parser.begin("Input and output")
     text = "More files to translate, after those without an option."
     parser.add("--input", "FILE...", text, nargs="+")
-    parser.add("--format", "{text,tsv,jsonl}", " ".join(FORMAT.split()), default="text")
-    text = (
-        "Which lines are HTML or XML: their tags follow the words that they mark, and their paragraphs are translated "
-        "apart. auto takes lines with tags that all match; html takes all lines, and a JSON text as a whole."
-    )
-    parser.add("--markup", "{auto,html,none}", text, default="auto")
-    parser.add_table(OUTPUT)
-    parser.begin("Documents")
-    parser.add_table(DOCUMENTS)
-    parser.begin("Model and device")
-    text = "Model or run folder. Without it, the newest finished run that translates. Several models are an ensemble."
-    parser.add("--model", "DIR...", text)
+    parser.add_table(OPTIONS)
     add_translator_options(parser)
     parser.add_table(SCORER)
     add_backend_option(parser)

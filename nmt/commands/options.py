@@ -83,8 +83,11 @@ class Parser(ArgumentParser):
     Defaults are kept here, not by argparse: then it is known which options were given.
     """
 
-    def __init__(self, prog: str, description: str, examples: str = "", usage: str = "[options]") -> None:
-        """`examples`: command lines for the end of --help, which shows `python -m nmt.X` as it is typed here."""
+    def __init__(
+        self, prog: str, description: str, examples: str = "", usage: str = "[options]", options: str = ""
+    ) -> None:
+        """`examples`: command lines for the end of --help, which shows `python -m nmt.X` as it is typed here.
+        `options`: the first ones (see `add_table`)."""
         lines = [f"  {line}" for line in examples.replace("python -m nmt.", typed("")).strip().splitlines()]
         super().__init__(
             prog=typed(prog.removeprefix("nmt.")),
@@ -101,6 +104,7 @@ class Parser(ArgumentParser):
         self.shows_all = "--help"  # the option that shows every setting
         self.arguments, self.group = self.add_argument_group("Arguments"), self.add_argument_group("General")
         self.group.add_argument("-h", "--help", action="help", help="Show this help and exit.")
+        self.add_table(options)
 
     def begin(self, title: str) -> None:
         """Begin a group of --help, with the options that are added from now on."""
@@ -131,12 +135,18 @@ class Parser(ArgumentParser):
         self.defaults |= {} if standard is None else {action.dest: standard}
 
     def add_table(self, options: str, **details: Any) -> None:
-        """Add options and arguments without defaults. Each begins a line with its name, its metavar and a colon; the
-        help follows, in lines that are indented. `details`: for argparse, of those that can be repeated (see `add`)."""
+        """Add options and arguments. Each begins a line with its name, its metavar, = and its default if it has one,
+        and a colon; the help follows, in lines that are indented. A line that begins with == begins a group of --help.
+        `details`: for argparse, of those that can be repeated (see `add`)."""
         for entry in filter(None, re.split(r"\n(?=\S)", options.strip())):
-            head, text = entry.split(": ", 1)
+            if entry.startswith("== "):
+                self.begin(entry.removeprefix("== "))
+                continue
+            definition, text = entry.split(": ", 1)
+            head, equals, default = definition.partition(" = ")
             name, _, metavar = head.partition(" ")
-            self.add(name, metavar, " ".join(text.split()), **(details if metavar.endswith("...") else {}))
+            more = details if metavar.endswith("...") else {}
+            self.add(name, metavar, " ".join(text.split()), default=default if equals else None, **more)
 
     def add_settings(self, section: str | None, shown: Collection[str]) -> None:
         """Add a group with an option for each setting of a section; --help shows those whose names are in `shown`."""
