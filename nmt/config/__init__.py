@@ -9,8 +9,7 @@ value, and MAY_CHANGE if the value may change when a run is resumed. Nothing her
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from nmt.config.cleaning import CleaningConfig
-from nmt.config.data import DataConfig, TokenizerConfig
+from nmt.config.data import CleaningConfig, DataConfig, TokenizerConfig
 from nmt.config.model import ModelConfig
 from nmt.config.search import MAX_HYPOTHESES, Backend, DecodingPrecision, SearchConfig
 from nmt.config.training import OBJECTIVES, LoraConfig, NoiseConfig, ObjectiveName, Precision, TrainingConfig

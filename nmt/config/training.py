@@ -1,6 +1,6 @@
 """Settings of training, of adapters that are trained, and of the noise of pretraining."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 from nmt.fields import (
@@ -44,6 +44,12 @@ OBJECTIVES: dict[ObjectiveName, ObjectiveTraits] = {
     "pair": ObjectiveTraits(("encoder-only",), "pairs", (*LOSSES, "accuracy"), 0.0),
 }
 USUAL_SHARE = {"mlm": 0.15, "denoise": 0.35}
+NOISE_OF = {  # the fields of NoiseConfig, by the objectives that use them
+    "mlm or denoise": ["share"],
+    "mlm": ["masked", "random"],
+    "denoise": ["mean_span", "deletion", "permutation"],
+    "pair": ["false_pairs"],
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,16 +295,9 @@ class NoiseConfig:
 
     def check_use(self, objective: str) -> None:
         """Raise ValueError for a setting that is used only with another objective."""
-        names = {
-            "mlm": ("share", "masked", "random"),
-            "denoise": ("share", "mean_span", "deletion", "permutation"),
-            "pair": ("false_pairs",),
-        }
-        for f in fields(self):
-            users = [name for name in names if f.name in names[name]]
-            needed = f"training.objective {' or '.join(users)}"
-            needed += " or training.denoise_steps" if "denoise" in users else ""
-            check_use("noise", self, objective in users, needed, [f.name])
+        for users, names in NOISE_OF.items():
+            needed = f"training.objective {users}{' or training.denoise_steps' if 'denoise' in users else ''}"
+            check_use("noise", self, objective in users.split(" or "), needed, names)
 
     def share_of(self, objective: str) -> float:
         """The share of hidden pieces for objective mlm or denoise."""

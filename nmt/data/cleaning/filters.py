@@ -1,6 +1,6 @@
 """Filters of training pairs by what their text shows: a pair flows in; whether it is bad flows out.
 
-Each filter is a function of the two sides alone; `make_filters` chooses them by `nmt.config.cleaning`. A text without a
+Each filter is a function of the two sides alone; `make_filters` chooses them by `CleaningConfig`. A text without a
 translation has an empty source, and is judged by itself. To add a filter, write its function here, add it to
 `make_filters`, and its setting to `CleaningConfig`.
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property
 from hashlib import blake2b
 
-from nmt.config.cleaning import CleaningConfig
+from nmt.config import CleaningConfig
 from nmt.extras import install
 from nmt.text.items import find_items
 from nmt.text.languages import Identifier, identifier, scripts_of, share_in

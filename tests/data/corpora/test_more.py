@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, TokenizerConfig, TrainingConfig
-from nmt.config.cleaning import Profile
-from nmt.config.data import CorpusConfig
+from nmt.config.data import CorpusConfig, Profile
 from nmt.config.names import fixed_settings
 from nmt.config.recipes import dump_config, load_config
 from nmt.data.batches import Pairs
