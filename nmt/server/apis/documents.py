@@ -25,6 +25,7 @@ from nmt.server.service import Service
 from nmt.server.store.document_files import File
 from nmt.server.work.processes import in_process, read_texts, write_result
 
+UPLOAD = {"type": "object", "required": ["file"]}  # the form of a request (see `Operation.body`)
 PATIENCE = 20  # times that a document waits because the engine is busy
 
 ByText = Callable[[str], Awaitable[Asked]]
@@ -101,7 +102,7 @@ async def translate_file(
         (file.folder / name).unlink()
 
 
-def send(file: File) -> Response:
+def send_file(file: File) -> Response:
     """A translated file, as a download."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
     headers["Content-Type"] = file.media_type  # as a header, since `media_type` would claim that texts are UTF-8

@@ -17,7 +17,7 @@ from nmt.reading.request import Request as Line
 from nmt.server import codes
 from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
-from nmt.server.apis.documents import begin, send, upload_of
+from nmt.server.apis.documents import UPLOAD, begin, send_file, upload_of
 from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import find_code, likeliest, name_of
 from nmt.server.errors import Refused
@@ -34,7 +34,6 @@ FIELDS = {  # of each path, by which /spec describes them
     "/languages": [],
     "/frontend/settings": [],
 }
-UPLOAD = {"type": "object", "required": FIELDS["/translate_file"]}
 SPEC = {
     "openapi": "3.1.0",
     "info": {"title": "LibreTranslate's API, as nmt answers it", "version": __version__},
@@ -232,7 +231,7 @@ async def translate_file(call: Call) -> Response:
 
 
 async def download_file(call: Call) -> Response:
-    return send(call.service.files.get(call.path["id"], call.path["token"]))
+    return send_file(call.service.files.get(call.path["id"], call.path["token"]))
 
 
 @lru_cache

@@ -16,7 +16,7 @@ from nmt.reading.lines import BREAK
 from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
 from nmt.server.apis.deepl.glossaries import GLOSSARY_OPERATIONS
-from nmt.server.apis.documents import begin, send, upload_of
+from nmt.server.apis.documents import UPLOAD, begin, send_file, upload_of
 from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import find_code, likeliest, name_of
 from nmt.server.errors import Refused
@@ -36,8 +36,6 @@ TAG = re.compile(r"[\w:.-]{1,100}")
 OPENING = re.compile(r"<([\w:.-]{1,100})(?=[\s/>])")
 KEEP = ' translate="no"'
 MARKED = re.compile(rf"<([\w:.-]{{1,100}}){KEEP}")
-
-UPLOAD = {"type": "object", "required": ["file"]}
 
 
 def show(refused: Refused) -> Response:
@@ -203,7 +201,7 @@ async def result(call: Call) -> Response:
         raise Refused(file.message)
     if file.state != "done":
         raise Refused("Document is not ready.", status=503, retry_after=5)
-    return send(file)
+    return send_file(file)
 
 
 def choice(fields: Fields, name: str, values: Sequence[str]) -> str:

@@ -13,8 +13,7 @@ from nmt.fields import require_known
 from nmt.reading.request import Constraints, Term, Translation
 from nmt.reading.request import Request as Line
 from nmt.server.apis.asking import MOST_PHRASES, Asked, find_direction
-from nmt.server.apis.documents import begin, upload_of
-from nmt.server.apis.documents import send as send_file
+from nmt.server.apis.documents import begin, send_file, upload_of
 from nmt.server.apis.native import bodies as v1
 from nmt.server.apis.native.answers import answer_text, events, pieces_of
 from nmt.server.apis.native.glossaries import GLOSSARY_OPERATIONS, find_dictionary
