@@ -9,6 +9,7 @@ import pytest
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.server.apis.native.answers import events, pieces_of
+from nmt.server.errors import Busy
 from nmt.server.work.queue import put_back
 from tests.reading.pretended import context_of
 
@@ -51,6 +52,31 @@ async def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> No
     await stream.aclose()  # type: ignore[attr-defined]
     await asyncio.sleep(0)
     assert ended == ["Nein.", "Gut."]
+
+
+@pytest.mark.parametrize(("room", "told"), [(2, b"event: done"), (0, b"too much waits")])
+async def test_sentences_that_find_no_room_wait_for_others_of_the_request(
+    tokenizer: Tokenizer, room: int, told: bytes
+) -> None:
+    """Where the model is slow, the sentences that wait already would take too long for one more."""
+    running = 0
+
+    async def translate(requests: Sequence[Request]) -> list[list[Translation]]:
+        nonlocal running
+        if running == room:
+            raise Busy(8)
+        running += 1
+        await asyncio.sleep(0)
+        running -= 1
+        return [[Translation(request.text.upper(), 0.0, ())] for request in requests]
+
+    async def finish(lists: list[list[Translation]]) -> str:
+        return " ".join(best.text for [best] in lists)
+
+    _, pieces = pieces_of([Request("Ja. Nein. Gut. Lauf. Halt.")], context_of(tokenizer), 9)
+    *_, last = [event async for event in events(pieces, translate, finish, 60, "a1")]
+    assert told in last
+    assert room == 0 or b"JA. NEIN. GUT. LAUF. HALT." in last
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ Shapes: T pieces of the translation, S pieces of the source.
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from itertools import islice
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ from nmt.reading.pieces import surfaces
 from nmt.reading.request import Request, Translation
 from nmt.server.apis.native.bodies import Alternative, Attention, Sentence, Token, Translate, Translated
 from nmt.server.apis.native.schema import as_json
-from nmt.server.errors import Refused, refusal
+from nmt.server.errors import Busy, Refused, refusal
 from nmt.server.work.queue import cut
 from nmt.text.normalise import with_blanks
 from nmt.text.suspicions import Flag
@@ -129,12 +129,12 @@ async def events(
     after so many seconds."""
     lists: list[list[Translation]] = [[] for _ in pieces]
     end = asyncio.get_running_loop().time() + seconds
-    left, running = iter(enumerate(pieces)), dict[asyncio.Future[list[list[Translation]]], int]()
+    left, running = deque(range(len(pieces))), dict[asyncio.Future[list[list[Translation]]], int]()
 
     def begin(most: int) -> None:
         """Ask for so many sentences more."""
-        for n, (_, request) in islice(left, most):
-            running[asyncio.ensure_future(translate([request]))] = n
+        for n in [left.popleft() for _ in range(min(most, len(left)))]:
+            running[asyncio.ensure_future(translate([pieces[n][1]]))] = n
 
     try:
         begin(AT_ONCE)
@@ -145,6 +145,9 @@ async def events(
                 raise TimeoutError
             for task in done:
                 n = running.pop(task)
+                if isinstance(task.exception(), Busy) and running:  # it waits for others of the request
+                    left.appendleft(n)
+                    continue
                 [lists[n]] = task.result()
                 begin(1)
                 yield event("sentence", as_json(Sentence(*pieces[n][0], lists[n][0].text)))
