@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from types import FrameType
 
 import httptools
@@ -206,7 +207,11 @@ def serve(service: Service, listener: socket.socket) -> None:
     """Run the service until it is told to end."""
     set_up()
     sys.setswitchinterval(SWITCH_INTERVAL)
-    allow_connections()
+    with suppress(ImportError):  # Windows has no limit of open files
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each connection is one
     server = Server(service)
     server.is_alone = True
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup, which ignores it
@@ -215,13 +220,3 @@ def serve(service: Service, listener: socket.socket) -> None:
     logging.shutdown()
     clean_up()
     os._exit(0)  # threads may compute what nobody waits for
-
-
-def allow_connections() -> None:
-    """Allow as many open files as the system lets this process have: each connection is one."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

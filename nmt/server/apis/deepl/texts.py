@@ -7,7 +7,6 @@ context, model_type, splitting_tags …) are accepted; those that would change t
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -236,14 +235,14 @@ def unprotect(text: str, names: Collection[str]) -> str:
     return MARKED.sub(lambda found: f"<{found[1]}" if found[1] in names else found[0], text) if names else text
 
 
-upload_operation = partial(Operation, auth="own", body=UPLOAD)
 OPERATIONS = [
     Operation("GET POST", "/v2/translate", translate, key_in_body=True),
     Operation("GET POST", "/v2/languages", languages, key_in_body=True),
     Operation("GET", "/v3/languages", all_languages),
     Operation("GET POST", "/v2/usage", usage, auth="own", key_in_body=True),
-    upload_operation("POST", "/v2/document", upload),
-    upload_operation("POST", "/v2/document/", upload),  # DeepL's client for Java sends there what is no file on disk
+    Operation("POST", "/v2/document", upload, auth="own", body=UPLOAD),
+    # To which DeepL's client for Java sends what is no file on disk.
+    Operation("POST", "/v2/document/", upload, auth="own", body=UPLOAD),
     Operation("GET POST", "/v2/document/{id}", state, auth="token"),
     Operation("GET POST", "/v2/document/{id}/result", result, auth="token"),
     *GLOSSARY_OPERATIONS,
