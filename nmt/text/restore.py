@@ -10,7 +10,7 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, chain
 
 from nmt.text.items import CLOSING_QUOTES, LETTER, NO_USER_ITEMS, OPENING, QUOTES, UNIT, Item, find_items, tag_pairs
@@ -236,12 +236,12 @@ class Lifting:
     def __init__(self, flat: Flat) -> None:
         self.flat, self.text = flat, flat.text
         self.chunks, self.origins = list[str](), list[int]()
-        self.nodes, self.ranges, self.around = list[Node](), list[tuple[int, int]](), [-1]
+        self.nodes, self.around = list[Node](), [-1]
 
     def lifted(self, user_items: UserItems) -> Lifted:
         depths = accumulate(((mark == OPENS) - (mark == CLOSES) for mark in MARK.findall(self.text)), initial=0)
         for _ in range(-min(depths)):  # pairs that begin before this text, the outermost first
-            self.add(Node("", 0, 0, self.around[-1], closing=""))
+            self.add(Node("", closing=""))
         position = 0
         for match in re.finditer(f"[{OPENS}{CLOSES}]|{GROUP.pattern}", self.text):
             if match[0][0] == SINGLE:
@@ -252,21 +252,19 @@ class Lifting:
             tag, place = self.flat.raw(match.start(), position), self.flat.places[match.start()]
             if match[0] == OPENS:
                 before = " " if self.text[match.start() - 1 : match.start()] == " " else ""
-                self.add(Node(tag, 0, 0, self.around[-1], before=before, closing="", place=place))
+                self.add(Node(tag, before=before, closing="", place=place))
             else:
-                n = self.around.pop()
-                self.nodes[n] = replace(self.nodes[n], closing=tag)
-                self.ranges[n] = self.ranges[n][0], len(self.origins)
+                node = self.nodes[self.around.pop()]
+                node.closing, node.end = tag, len(self.origins)
         self.copy(position, len(self.text))
         text = "".join(self.chunks).rstrip(" ")
-        tokens = tokenize(text, sorted(min(place, len(text)) for places in self.ranges for place in places), user_items)
+        cuts = sorted(min(place, len(text)) for node in self.nodes for place in (node.start, node.end))
+        tokens = tokenize(text, cuts, user_items)
         starts = [start for start, _ in tokens]
-        nodes = [
-            replace(node, start=bisect_left(starts, start), end=bisect_left(starts, end))
-            for node, (start, end) in zip(self.nodes, self.ranges, strict=True)
-        ]
+        for node in self.nodes:
+            node.start, node.end = bisect_left(starts, node.start), bisect_left(starts, node.end)
         places = [self.flat.places[origin] for origin in self.origins[: len(text)]]
-        return Lifted(self.flat.line, text, tokens, places, nodes)
+        return Lifted(self.flat.line, text, tokens, places, self.nodes)
 
     def copy(self, start: int, end: int) -> None:
         """Add a part of the text; of the blanks before and after a mark one is enough."""
@@ -280,9 +278,11 @@ class Lifting:
             self.origins += range(start, end)
 
     def add(self, node: Node) -> None:
+        """Add a node here; its place in the text is made one among the tokens in the end."""
+        node.start, node.end, node.parent = len(self.origins), len(self.origins), self.around[-1]
         self.nodes.append(node)
-        self.ranges.append((len(self.origins), sys.maxsize if node.closing == "" else len(self.origins)))
         if node.closing == "":
+            node.end = sys.maxsize  # until its closing tag is met
             self.around.append(len(self.nodes) - 1)
 
     def add_item(self, unit: Unit, position: int) -> int:
@@ -290,8 +290,7 @@ class Lifting:
         self.copy(position, unit.cut)
         before, core = self.flat.raw(unit.cut, unit.start), self.flat.raw(unit.start, unit.stop)
         after, place = self.flat.raw(unit.stop, unit.end), self.flat.places[unit.start]
-        node = Node(core, 0, 0, self.around[-1], before, after, follows=unit.follows, loose=unit.loose, place=place)
-        self.add(node)
+        self.add(Node(core, before=before, after=after, follows=unit.follows, place=place, loose=unit.loose))
         touching = self.text[unit.cut - 1 : unit.cut], self.text[unit.end : unit.end + 1]
         if self.chunks and all(map(is_spaced, touching)) and not self.flat.rendered:
             self.chunks.append(" ")

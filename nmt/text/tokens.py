@@ -75,16 +75,16 @@ def word_starts(text: str) -> list[int]:
     return [word.start() for word in re.finditer("[^ ]+", text)]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Node:
     """An item or a tag, or several that stay together, or a pair of tags."""
 
     core: str
     """Its text (of a pair: the opening tag), with the brackets and quotes right beside it."""
-    start: int
+    start: int = 0
     """The number of source tokens before it; `end`: of a pair, the number before the closing tag."""
-    end: int
-    parent: int
+    end: int = 0
+    parent: int = -1
     """The index of the pair of tags around it; -1 for none."""
     before: str = ""
     """The blanks and punctuation before it that are put back with it; `after`: those after it."""
@@ -120,13 +120,7 @@ class Placing:
                 self.targets[i].append(j)
         linked = {j for found in self.targets for j in found}
         self.linked = [0, *accumulate(int(j in linked) for j in range(self.n_target))]
-        # The nearest source token with links, before (or at) and from each place.
-        self.previous, self.next = [-1], [self.n_source]
-        for i, found in enumerate(self.targets):
-            self.previous.append(i if found else self.previous[-1])
-        for i in reversed(range(self.n_source)):
-            self.next.append(i if self.targets[i] else self.next[-1])
-        self.next.reverse()
+        self.linked_sources = [-1, *(i for i, found in enumerate(self.targets) if found), self.n_source]
 
     def ranges(self) -> list[Range]:
         """The range of each node."""
@@ -188,7 +182,8 @@ class Placing:
         """The number of target tokens before a single mark."""
         parent = self.nodes[node.parent] if node.parent >= 0 else None
         first, last = (parent.start, parent.end) if parent else (0, self.n_source)
-        before, after = self.previous[node.start], self.next[node.start]
+        n = bisect_left(self.linked_sources, node.start)  # the nearest ones before, and from here on
+        before, after = self.linked_sources[n - 1 : n + 1]
         if self.is_open(node) or (node.start == first and not node.follows):
             return around[1] if node.closing == "" else around[0]
         # What is in brackets belongs to the word before it, also at the end of a sentence.
