@@ -22,7 +22,7 @@ Source: Unicode Technical Standard 51, section 1.4.9, for the parts of an emoji.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html.entities import html5
@@ -161,17 +161,23 @@ def outside_items(
 
 
 def tag_pairs(items: Sequence[Item]) -> list[tuple[int, int]]:
-    """Indices (opening, closing) of the pairs of tags among the items of a text. Pairs may nest, but don't cross."""
+    """Indices (opening, closing) of the pairs of tags among the items of a text."""
+    tags = (TAG_NAME.match(item.text) if item.kind == "tag" and item.text[-2:] != "/>" else None for item in items)
+    return pair_tags((tag[2], bool(tag[1])) if tag else None for tag in tags)
+
+
+def pair_tags(tags: Iterable[tuple[str, bool] | None]) -> list[tuple[int, int]]:
+    """Indices (opening, closing) of tags that belong together. Pairs may nest, but don't cross: an element ends at the
+    latest with the one around it. `tags`: the name of each, and whether it closes; None for what can't be paired."""
     pairs, opened, names = list[tuple[int, int]](), list[tuple[str, int]](), Counter[str]()
-    for i, item in enumerate(items):
-        tag = TAG_NAME.match(item.text) if item.kind == "tag" and not item.text.endswith("/>") else None
+    for i, tag in enumerate(tags):
         if tag and not tag[1]:
-            opened.append((tag[2], i))
-            names[tag[2]] += 1
-        while tag and tag[1] and names[tag[2]]:
+            opened.append((tag[0], i))
+            names[tag[0]] += 1
+        while tag and tag[1] and names[tag[0]]:
             name, start = opened.pop()
             names[name] -= 1
-            if name == tag[2]:
+            if name == tag[0]:
                 pairs.append((start, i))
                 break
     return pairs

@@ -12,7 +12,6 @@ Source: the HTML standard, section 13.2.5, in short.
 
 import html
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html.entities import html5
@@ -20,7 +19,7 @@ from typing import Literal
 
 from nmt.text.edits import Edit, apply
 from nmt.text.elements import BLOCKS, ELEMENTS, RAW, RAW_TEXT, UNTRANSLATED, VOID
-from nmt.text.items import NO_USER_ITEMS
+from nmt.text.items import NO_USER_ITEMS, pair_tags
 from nmt.text.restore import CLOSES, DEEPEST, OPENS, SINGLE, Flat, Lifted, lift
 from nmt.text.suspicions import prose
 from nmt.text.user_items import UserItems
@@ -73,7 +72,7 @@ class Tag:
     partner: "Tag | None" = None
     """Its closing or opening tag."""
     depth: int = 0
-    """The number of inline elements around it."""
+    """Of an inline element with both tags: the number of such elements around it."""
 
     @property
     def is_block(self) -> bool:
@@ -228,23 +227,14 @@ def read_tags(text: str) -> list[Tag]:
 
 
 def match_tags(tags: list[Tag]) -> None:
-    """Find the closing tag of each element that has one. An element ends at the latest with the one around it."""
-    opened, names, inline = list[Tag](), Counter[str](), 0
-    for tag in tags:
-        if tag.void:
-            continue
-        if not tag.closes:
-            tag.depth = inline
-            opened.append(tag)
-            names[tag.name] += 1
-            inline += not tag.is_block
-        while tag.closes and names[tag.name]:
-            other = opened.pop()
-            names[other.name] -= 1
-            inline -= not other.is_block
-            if other.name == tag.name:
-                tag.partner, other.partner, tag.depth = other, tag, other.depth
-                break
+    """Find the closing tag of each element that has one, and how deep elements are in others."""
+    for i, j in pair_tags(None if tag.void else (tag.name, tag.closes) for tag in tags):
+        tags[i].partner, tags[j].partner = tags[j], tags[i]
+    depth = 0
+    for tag in (tag for tag in tags if tag.partner and not tag.is_block):
+        depth -= tag.closes
+        tag.depth = depth
+        depth += not tag.closes
 
 
 def outermost(tags: list[Tag]) -> Iterator[tuple[Tag, int]]:
