@@ -138,14 +138,10 @@ class Item:
             return canonical_number(self.text)
         return self.text.replace("\ufe0e", "").replace("\ufe0f", "") if self.kind == "emoji" else self.text
 
-    @property
-    def is_bare_digit(self) -> bool:
-        return self.kind == "number" and len(self.text) == 1
-
 
 def find_items(text: str, user_items: UserItems = NO_USER_ITEMS) -> list[Item]:
     """The items of a text, in order, without overlaps. Takes linear time."""
-    return [item for item in scan(text, user_items) if not item.is_bare_digit]
+    return [item for item in scan(text, user_items) if item.kind != "number" or len(item.text) > 1]
 
 
 def outside_items(
@@ -181,12 +177,6 @@ def pair_tags(tags: Iterable[tuple[str, bool] | None]) -> list[tuple[int, int]]:
                 pairs.append((start, i))
                 break
     return pairs
-
-
-def breaks_tags(source: str, translation: str) -> bool:
-    """Whether a translation lacks pairs of tags of its source, or pairs that enclose something, or nests them in
-    another way."""
-    return "</" in source and bool(nesting(source) - nesting(translation))
 
 
 def nesting(text: str) -> Counter[tuple[str, str, bool]]:
@@ -282,18 +272,6 @@ def scan(text: str, user_items: UserItems = NO_USER_ITEMS) -> Iterator[Item]:
                 yield Item(cast(Kind, kind), start, end, text[start:end])
             position = max(position, end)
             match = PATTERN.search(text, max(position, start + 1))
-
-
-def unmatched(items: list[Item], counterparts: list[Item]) -> list[Item]:
-    """The items without a counterpart, except bare digits. Of equal items, the first ones get the counterparts."""
-    left = Counter((item.kind, item.canonical) for item in counterparts)
-    lone = []
-    for item in items:
-        if not item.is_bare_digit:
-            left[item.kind, item.canonical] -= 1
-            if left[item.kind, item.canonical] < 0:
-                lone.append(item)
-    return lone
 
 
 def url_end(text: str, end: int) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt.text.edits import apply
-from nmt.text.items import NO_USER_ITEMS, Item, breaks_tags, canonical_number, find_items, framed, scan, unmatched
+from nmt.text.items import NO_USER_ITEMS, Item, canonical_number, find_items, framed, nesting, scan
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
 from nmt.text.sentences import CLAUSE_MARK, COLON, LABEL, count_ends, split_clauses
 from nmt.text.user_items import UserItems
@@ -113,10 +113,11 @@ def suspicions(
 def loses_items(source: tuple[str, list[Item]], translation: tuple[str, list[Item]]) -> bool:
     """Whether items other than numbers are lost, added, or no longer in their brackets, quotes or tags."""
     (text, items), (other, others) = source, translation
-    if any(item.kind != "number" for item in (*unmatched(items, others), *unmatched(others, items))):
+    items, others = ([item for item in side if item.kind != "number"] for side in (items, others))
+    counts, found = (Counter((item.kind, item.canonical) for item in each) for each in (items, others))
+    if counts != found or framed(items, text) - framed(others, other):
         return True
-    lifted, others = ([item for item in found if item.kind != "number"] for found in (items, others))
-    return bool(lifted) and (breaks_tags(text, other) or bool(framed(lifted, text) - framed(others, other)))
+    return "</" in text and bool(nesting(text) - nesting(other))
 
 
 def lost_numbers(source: str, items: list[Item], others: list[Item], translation: str) -> list[Item]:

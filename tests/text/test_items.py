@@ -1,12 +1,13 @@
 """Promises about what must survive translation: what is found, what counts as the same, and how long it takes."""
 
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.text.items import NO_USER_ITEMS, PATTERN, SIGN_OF_ITEM, Item, find_items, scan, unmatched
+from nmt.text.items import PATTERN, SIGN_OF_ITEM, Kind, find_items
 
 exactly = settings(derandomize=True, deadline=None, max_examples=50)
 
@@ -57,13 +58,16 @@ pieces = st.sampled_from(
         "-", "'", '"', "\u200d", "\ufe0f", "🇩", "www.", "http://", "km", "\ud800",
     ]
 )  # fmt: skip
-SAME: tuple[list[Item], list[Item]] = ([], [])
+Found = Counter[tuple[Kind, str]]
+SAME = Found(), Found()
 
 
-def compare_items(source: str, translation: str) -> tuple[list[Item], list[Item]]:
+def compare_items(source: str, translation: str) -> tuple[Found, Found]:
     """The items that only the source has, and those that only the translation has."""
-    of_source, of_translation = list(scan(source, NO_USER_ITEMS)), list(scan(translation, NO_USER_ITEMS))
-    return unmatched(of_source, of_translation), unmatched(of_translation, of_source)
+    first, second = (
+        Counter((item.kind, item.canonical) for item in find_items(text)) for text in (source, translation)
+    )
+    return first - second, second - first
 
 
 texts = st.text() | st.lists(pieces, max_size=30).map("".join)
@@ -152,9 +156,9 @@ def test_items_may_change_places_but_none_may_go_or_come(chosen: list[tuple[str,
     assert compare_items(source, " and ".join(item for _, item in reversed(chosen))) == SAME
     fewer = " and ".join(item for _, item in chosen[:-1])
     missing, added = compare_items(source, fewer)
-    assert [(item.kind, item.text) for item in missing] == chosen[-1:]
+    assert missing == Counter((item.kind, item.canonical) for item in find_items(source)[-1:])
     assert not added
-    assert compare_items(fewer, source) == ([], missing)
+    assert compare_items(fewer, source) == (Found(), missing)
 
 
 @pytest.mark.parametrize(
@@ -196,12 +200,6 @@ def test_what_languages_write_differently_is_the_same(same: list[str]) -> None:
 def test_what_differs_is_missing_and_added(text: str, other: str) -> None:
     assert compare_items(text, other) != SAME
     assert compare_items(other, text) != SAME
-
-
-def test_a_bare_digit_needs_no_counterpart_but_can_be_one() -> None:
-    assert compare_items("5 km und 3 Hunde", "5 kilometres and three dogs") == SAME
-    assert compare_items("3 Hunde, 5 Kilometer", "three dogs, 5 km") == SAME
-    assert [item.text for item in compare_items("5 km und 5 €", "5 km")[0]] == ["5 €"]
 
 
 @exactly

@@ -49,6 +49,8 @@ texts = st.text() | st.lists(pieces, max_size=40).map("".join)
         ("Er wohnt in der Goethestr. 5, Dr. A. Müller nicht.", "He lives at 5 Goethe Street."),
         ("Where is he? I don't know where he is.", "เขาอยู่ที่ไหน ไม่รู้"),
         ("5 € für 9 km", "five euros for nine kilometres"),
+        ("5 km und 3 Hunde", "5 kilometres and three dogs"),
+        ("3 Hunde, 5 Kilometer", "three dogs, 5 km"),
         ("Es ist 14:30.", "It is half past two."),
         ("24.12.2023", "December 24, 2023"),
         ("Nimm ({x}) und „%s“", 'Take ({x}) and "%s"'),
