@@ -131,12 +131,11 @@ class Characters:
             return None if " " in compatible else self.spelled(compatible)
         parts = unicodedata.normalize("NFD", character)
         if unicodedata.category(parts[0]) in ("Lu", "Ll") and all(map(unicodedata.combining, parts[1:])):
-            return self.spelled(parts[0]) if parts != character else self.in_usual_case(character)
+            if parts != character:
+                return self.spelled(parts[0])
+            if ONE_CASE.match(character) and character.swapcase() in self.known:
+                return character.swapcase()
         return None
-
-    def in_usual_case(self, character: str) -> str | None:
-        usual = character.swapcase() if ONE_CASE.match(character) else None
-        return usual if usual in self.known else None
 
     def spelled(self, text: str) -> str | None:
         """The text in known characters, each replaced if need be; None if one has no form."""

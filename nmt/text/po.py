@@ -51,9 +51,8 @@ def read_entries(text: str) -> Iterator[Entry]:
         number += 1
         match = LINE.match(text, position)
         if not match:
-            raise ValueError(
-                f"line {number} is no line of a PO file: {text[position : position + 60].splitlines()[:1]}"
-            )
+            shown = text[position : position + 60].splitlines()[:1]
+            raise ValueError(f"line {number} is no line of a PO file: {shown}")
         position = match.end()
         starts = match["name"] in ("msgid", "msgctxt") or match["comment"]
         if starts and entry.answers:
@@ -73,7 +72,7 @@ def read_entries(text: str) -> Iterator[Entry]:
             require(bool(name), f"line {number}: a string without a keyword such as msgid")
             start, _ = entry.spans.get(name, match.span("string"))
             entry.spans[name] = start, match.end("string")
-            entry.parts.setdefault(name, []).append(unescape(match[5]))
+            entry.parts.setdefault(name, []).append(ESCAPE.sub(meaning, match[5]))
     if entry.spans:
         yield finished(entry)
 
@@ -84,11 +83,8 @@ def finished(entry: Entry) -> Entry:
     return entry
 
 
-def unescape(text: str) -> str:
-    return ESCAPE.sub(lambda match: meaning(match[1]), text)
-
-
-def meaning(escape: str) -> str:
+def meaning(match: re.Match[str]) -> str:
+    escape = match[1]
     if escape[0] in "01234567":
         return chr(int(escape, 8))
     return chr(int(escape[1:], 16)) if len(escape) > 1 else ESCAPES.get(escape, escape)

@@ -185,12 +185,9 @@ class Words:
 
     @cached_property
     def has_dotless_i(self) -> bool:
-        """Whether the language has ı: a few words may be names of another one, as in news."""
+        """Whether the language has ı and i for I and İ, such as Turkish: a few words with ı may be names of another
+        one, as in news."""
         return sum("ı" in word for word in self.usual) > DOTLESS_SHARE * len(self.usual)
-
-    def lower(self, word: str) -> str:
-        """A word in small letters; those of I and İ are ı and i in languages that have these, such as Turkish."""
-        return (word.replace("I", "ı").replace("İ", "i") if self.has_dotless_i else word).lower()
 
     @cached_property
     def rare_have_capitals(self) -> bool:
@@ -203,7 +200,7 @@ class Words:
     ) -> str:
         """The most frequent case of a word, or the small one that it has if this isn't MUCH_RARER; that of an unknown
         word in capitals is the case of most rare words."""
-        small = self.lower(word)
+        small = (word.replace("I", "ı").replace("İ", "i") if self.has_dotless_i else word).lower()
         forms = dict.fromkeys((word, small, word[:1].upper() + small[1:]))
         usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
         if usual:

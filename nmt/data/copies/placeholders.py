@@ -42,15 +42,11 @@ def add_placeholders(pairs: Sequence[Pair], share: float) -> list[Pair]:
     return [copy for copy in copies if copy]
 
 
-def is_word(token: str) -> bool:
-    """Whether a token has nothing but letters, marks and digits."""
-    return without_signs(token) == token
-
-
 def with_placeholders(pair: Pair, links: Sequence[Link], random: Random) -> Pair | None:
     """The pair with placeholders; None if it has no links."""
     places = [*map(token_places, pair)]
-    of_words = [(i, j) for i, j in links if is_word(pair[0][slice(*places[0][i])])]
+    written = [pair[0][start:end] for start, end in places[0]]
+    of_words = [(i, j) for i, j in links if without_signs(written[i]) == written[i]]  # letters, marks and digits alone
     if not of_words:
         return None
     edits: tuple[list[Edit], list[Edit]] = ([], [])
