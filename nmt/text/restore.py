@@ -9,7 +9,7 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 
@@ -308,8 +308,8 @@ def restore(
     tokens = tokenize(translation, user_items=user_items)
     sides = (lifted.text, lifted.tokens), (translation, tokens)
     ranges = Placing(lifted.nodes, links, *([is_word(text, token) for token in side] for text, side in sides)).ranges()
-    writer = Writer(translation, tokens, lifted.nodes, spell)
-    writer.write(ranges)
+    writer = Writer(spell)
+    writer.write(translation, tokens, gaps(lifted.nodes, ranges, len(tokens)))
     whole = all(
         start < end or node.start == node.end or node.closing is None
         for node, (start, end) in zip(lifted.nodes, ranges, strict=True)
@@ -317,57 +317,56 @@ def restore(
     return Restored("".join(writer.text), [start for start, _ in tokens], writer.places, writer.node_places, whole)
 
 
-Event = tuple[int, bool, int]
-"""The number of target tokens before it; whether it opens (or is) a node, or closes it; the node."""
+Gap = list[tuple[Node, bool, bool]]
+"""The nodes between two target tokens, each with whether it opens (or is single) there rather than closes, and whether
+it encloses no token."""
 
 
-def events(nodes: Sequence[Node], ranges: Sequence[Range]) -> Iterator[Event]:
-    """The order in which nodes are written: those in each other nest, those beside each other don't cross."""
-    children: dict[int, list[int]] = {}
+def gaps(nodes: Sequence[Node], ranges: Sequence[Range], n_tokens: int) -> list[Gap]:
+    """What is written before each token, and after the last: nodes in each other nest, those beside each other don't
+    cross."""
+    children: dict[int, list[int]] = {-1: []}
     for n in sorted(range(len(nodes)), key=lambda n: (ranges[n], n)):
         children.setdefault(nodes[n].parent, []).append(n)
-    stack = [(n, True) for n in reversed(children.get(-1, []))]
+    found, stack = [Gap() for _ in range(n_tokens + 1)], [(n, True) for n in reversed(children[-1])]
     while stack:
         n, opens = stack.pop()
-        yield ranges[n][not opens], opens, n
+        found[ranges[n][not opens]].append((nodes[n], opens, ranges[n][0] == ranges[n][1]))
         if opens and nodes[n].closing is not None:
             stack.append((n, False))
             stack += [(child, True) for child in reversed(children.get(n, []))]
+    return found
 
 
 class Writer:
     """Writes a translation with its nodes."""
 
-    def __init__(self, translation: str, tokens: Tokens, nodes: Sequence[Node], spell: Spell) -> None:
-        self.translation, self.tokens, self.nodes, self.spell = translation, tokens, nodes, spell
+    def __init__(self, spell: Spell) -> None:
+        self.spell = spell
         self.text, self.length, self.last, self.following, self.needs_blank = list[str](), 0, "", "", False
         self.places = list[int]()  # of the tokens, in what is written
         self.node_places = list[tuple[int, int]]()  # of each word of the items: in the line, and in what is written
 
-    def write(self, ranges: Sequence[Range]) -> None:
-        waiting = [list[Event]() for _ in range(len(self.tokens) + 1)]
-        for event in events(self.nodes, ranges):
-            waiting[event[0]].append(event)
-        position, last = 0, len(self.translation)
-        for here, (start, end) in zip(waiting, [*self.tokens, (last, last)], strict=True):
-            self.following = self.translation[start : start + 1]
-            self.write_gap(here, self.translation[position:start], ranges)
+    def write(self, translation: str, tokens: Tokens, waiting: Sequence[Gap]) -> None:
+        position, last = 0, len(translation)
+        for here, (start, end) in zip(waiting, [*tokens, (last, last)], strict=True):
+            self.following = translation[start : start + 1]
+            self.write_gap(here, translation[position:start])
             position = end
             if start < end:
-                token = self.spell(self.translation[start:end])
-                self.put(token, self.translation[end - 1])
+                token = self.spell(translation[start:end])
+                self.put(token, translation[end - 1])
                 self.places.append(self.length - len(token))
 
-    def write_gap(self, here: Sequence[Event], blank: str, ranges: Sequence[Range]) -> None:
+    def write_gap(self, here: Gap, blank: str) -> None:
         """Write what stands between two tokens: before the blank what belongs to the token before it."""
         left = 0
-        for n, (_, opens, number) in enumerate(here):
-            if opens and ranges[number][0] < ranges[number][1]:
+        for n, (node, opens, is_empty) in enumerate(here):
+            if opens and not is_empty:
                 break
-            if not opens or self.nodes[number].follows or self.nodes[number].closing is not None:
+            if not opens or node.follows or node.closing is not None:
                 left = n + 1
-        for n, (_, opens, number) in enumerate(here):
-            node, is_empty = self.nodes[number], ranges[number][0] == ranges[number][1]
+        for n, (node, opens, is_empty) in enumerate(here):
             if n == left:
                 self.put(self.spell(blank), blank[-1:])
             if not opens:
