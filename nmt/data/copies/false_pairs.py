@@ -45,10 +45,9 @@ class PieceKinds:
         for i in plain:
             if pieces[i].removeprefix(SPACE).isdecimal():
                 shapes[len(pieces[i]), pieces[i][0] == SPACE].append(i)
-        numbers = {i: [other for other in same if other != i] for same in shapes.values() for i in same}
-        return cls(
-            plain, frozenset(starts), frozenset(capitals), {i: others for i, others in numbers.items() if others}
-        )
+        several = (same for same in shapes.values() if len(same) > 1)
+        numbers = {i: [other for other in same if other != i] for same in several for i in same}
+        return cls(plain, frozenset(starts), frozenset(capitals), numbers)
 
 
 @dataclass(frozen=True)

@@ -68,14 +68,11 @@ class MappedModel:
         return b"\0".join([self.proto, *(piece.encode() for piece in self.pieces)])
 
 
-MappedModels = tuple[MappedModel, MappedModel, Languages]
-"""The models of both sides, and the languages that they know."""
-
-
 def mapped_models(
     protos: tuple[bytes, bytes], pieces: tuple[list[str], list[str]], languages: Languages
-) -> MappedModels:
-    """Raises ValueError if a list doesn't begin with our special pieces, or lacks a piece of a language."""
+) -> tuple[MappedModel, MappedModel, Languages]:
+    """The models of both sides, and the languages that they know, as a `Tokenizer` takes them. ValueError if a list
+    doesn't begin with our special pieces, or lacks a piece of a language."""
     sides = list[MappedModel]()
     both = {*languages.before_source.values(), *languages.before_target.values()}
     for name, proto, listed in zip((SOURCE, TARGET), protos, pieces, strict=True):
@@ -89,7 +86,7 @@ def mapped_models(
     return sides[0], sides[1], languages
 
 
-def load_mapped(folder: Path) -> MappedModels:
+def load_mapped(folder: Path) -> tuple[MappedModel, MappedModel, Languages]:
     """Read what `save_mapped` wrote; ValueError names the file that is wrong."""
     try:
         raw = json.loads((folder / PIECES).read_text(encoding="utf8"))

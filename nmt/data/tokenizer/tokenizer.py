@@ -12,12 +12,12 @@ three byte pieces, as if it had no piece, and is decoded to ▁ again; without b
 import copy
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.tokenizer.languages import Languages
@@ -34,6 +34,7 @@ from nmt.vocabulary import BOS, EOS, ITEMS, PAD, SPACE, UNK
 if TYPE_CHECKING:
     from nmt.data.batches import Pairs, Sequences
 
+Part = TypeVar("Part")
 Start = tuple[list[int], list[int]]
 """The ids that a source, and a target, begins with."""
 WORDS = "words.txt"  # in a model folder
@@ -72,13 +73,14 @@ class Tokenizer:
         if (folder / PIECES).is_file():
             return cls(*load_mapped(folder))
         joint, separate = folder / "joint.model", [folder / "source.model", folder / "target.model"]
-        one_side = any(path.is_file() for path in separate)
-        if joint.is_file():
-            require(not one_side, f"{folder} holds joint.model and a model of one side: remove what doesn't belong")
-            model = load_model(joint)
-            return cls(model, model).with_words(load_words(folder)).with_languages(load_languages(folder))
-        require(one_side, f"{folder} holds no tokenizer: neither joint.model nor source.model and target.model")
-        return cls(*(load_model(path) for path in separate)).with_words(load_words(folder))
+        is_joint, one_side = joint.is_file(), any(path.is_file() for path in separate)
+        both = f"{folder} holds joint.model and a model of one side: remove what doesn't belong"
+        require(not (is_joint and one_side), both)
+        none = f"{folder} holds no tokenizer: neither joint.model nor source.model and target.model"
+        require(is_joint or one_side, none)
+        models = [load_model(joint)] * 2 if is_joint else map(load_model, separate)
+        languages = read_part(folder / LANGUAGES, lambda text: read_value(json.loads(text), Languages))
+        return cls(*models).with_words(load_words(folder)).with_languages(languages or Languages())
 
     def with_words(self, words: Words | None) -> "Tokenizer":
         """This tokenizer with the words that a model has learned."""
@@ -302,16 +304,12 @@ def load_model(path: Path) -> Any:
 
 
 def load_words(folder: Path) -> Words | None:
-    file = folder / WORDS
-    try:
-        return Words.parse(file.read_text(encoding="utf8")) if file.is_file() else None
-    except ValueError as error:
-        raise ValueError(f"{file} is damaged: {error}") from error
+    return read_part(folder / WORDS, Words.parse)
 
 
-def load_languages(folder: Path) -> Languages:
-    file = folder / LANGUAGES
+def read_part(file: Path, parse: Callable[[str], Part]) -> Part | None:
+    """What a file beside the models has; None without the file."""
     try:
-        return read_value(json.loads(file.read_text(encoding="utf8")), Languages) if file.is_file() else Languages()
+        return parse(file.read_text(encoding="utf8")) if file.is_file() else None
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: {error}") from error
