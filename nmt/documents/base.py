@@ -19,10 +19,10 @@ from nmt.config import SearchConfig
 from nmt.documents.archive import Limits
 from nmt.fields import require
 from nmt.text.edits import Edit, apply
+from nmt.text.items import prose
 from nmt.text.languages import encodings_of, language_tag
 from nmt.text.markup import is_markup
 from nmt.text.normalise import with_blanks
-from nmt.text.suspicions import prose
 
 if TYPE_CHECKING:
     from nmt.translation.translator import Translator

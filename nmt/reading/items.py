@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.request import Translation
-from nmt.text.items import find_items
+from nmt.text.items import find_items, prose
 from nmt.text.marking import PLACEHOLDER, Marked, mark
 from nmt.text.markup import Segment, parse
 from nmt.text.restore import CLOSES, OPENS, Flat, Lifted, Restored, flatten, lift, restore
-from nmt.text.suspicions import prose
 from nmt.text.tokens import Links, in_proportion, is_word, tokenize, word_starts
 
 QUOTED = re.compile(

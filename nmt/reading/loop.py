@@ -18,10 +18,9 @@ from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Lists, Places, Request, Translation, join, ranks
 from nmt.text.edits import Edit, apply
-from nmt.text.items import NO_USER_ITEMS
 from nmt.text.markup import Mode, Segment
 from nmt.text.normalise import require_string
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.text.words import Spellings
 
 LONGEST_COMPARED = 200  # characters of a word: comparing two words takes quadratic time

@@ -15,9 +15,8 @@ from torch import Tensor
 from nmt.decode.hypothesis import Hypothesis
 from nmt.fields import shown, texts_of
 from nmt.text.edits import Edit, apply, shifts
-from nmt.text.items import NO_USER_ITEMS
 from nmt.text.suspicions import Flag
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Places = Sequence[int]
 """Offsets in another text, one for each character."""

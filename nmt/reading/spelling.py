@@ -13,10 +13,10 @@ from nmt.reading.request import Constraints, Translation, join
 from nmt.text.characters import respellings
 from nmt.text.edges import LAST_MARKS, Edges, take_off
 from nmt.text.edits import Edit
-from nmt.text.items import NO_USER_ITEMS, outside_items
+from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
 from nmt.text.scripts import ONE_CASE, WORD
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.text.words import casing_of, initials, upper
 
 # How a translation gets the case of its line; both take its language too.

@@ -21,10 +21,9 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-from nmt.text.items import NO_USER_ITEMS, outside_items
+from nmt.text.items import outside_items, prose
 from nmt.text.scripts import ONE_CASE, WORD
-from nmt.text.suspicions import prose
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u0640\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffc"

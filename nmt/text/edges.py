@@ -19,11 +19,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nmt.text.items import EMOJI, NO_USER_ITEMS, find_items
+from nmt.text.items import EMOJI, find_items
 from nmt.text.languages import short_code
 from nmt.text.scripts import HAN_AND_KANA, ONE_CASE, is_combining
 from nmt.text.sentences import MARKS
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Knows = Callable[[str], bool]
 """Whether the vocabulary of the source has a piece for a text, alone or at the start of a word."""

@@ -28,13 +28,12 @@ from functools import cached_property
 from html.entities import html5
 from typing import Literal, cast
 
+from nmt.text.edits import apply
 from nmt.text.elements import ELEMENTS
 from nmt.text.scripts import ASIAN
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Kind = Literal["own", "url", "email", "tag", "placeholder", "emoji", "number"]
-
-NO_USER_ITEMS = UserItems()
 
 LETTER = rf"[^\W\d_{ASIAN}]"
 PICTURE = r"\u2600-\u2757\u2763-\u2767\u2794-\u27bf\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
@@ -154,6 +153,11 @@ def outside_items(
             result += [change(text[position : item.start]), item.text]
             position = item.end
     return "".join([*result, change(text[position:])])
+
+
+def prose(text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
+    """A text without its items."""
+    return apply(text, [(item.start, item.end, " ") for item in find_items(text, user_items)])
 
 
 def tag_pairs(items: Sequence[Item]) -> list[tuple[int, int]]:

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nmt.text.items import NO_USER_ITEMS
 from nmt.text.restore import CLOSES, GROUP, MARK, OPENS, Flat, flatten, widen
 from nmt.text.tokens import is_spaced
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.vocabulary import ITEMS, PLACEHOLDERS
 
 PLACEHOLDER = re.compile(f"[{''.join(PLACEHOLDERS)}]")

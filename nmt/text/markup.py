@@ -19,10 +19,9 @@ from typing import Literal
 
 from nmt.text.edits import Edit, apply
 from nmt.text.elements import BLOCKS, ELEMENTS, RAW, RAW_TEXT, UNTRANSLATED, VOID
-from nmt.text.items import NO_USER_ITEMS, pair_tags
+from nmt.text.items import pair_tags, prose
 from nmt.text.restore import CLOSES, DEEPEST, OPENS, SINGLE, Flat, Lifted, lift
-from nmt.text.suspicions import prose
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Mode = Literal["auto", "html", "none"]
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 
-from nmt.text.items import CLOSING_QUOTES, LETTER, NO_USER_ITEMS, OPENING, QUOTES, UNIT, Item, find_items, tag_pairs
+from nmt.text.items import CLOSING_QUOTES, LETTER, OPENING, QUOTES, UNIT, Item, find_items, tag_pairs
 from nmt.text.tokens import Links, Node, Placing, Range, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Spell = Callable[[str], str]
 

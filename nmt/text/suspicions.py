@@ -14,11 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.text.edits import apply
-from nmt.text.items import NO_USER_ITEMS, Item, canonical_number, find_items, framed, nesting, scan
+from nmt.text.items import Item, canonical_number, framed, nesting, prose, scan
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
 from nmt.text.sentences import CLAUSE_MARK, COLON, LABEL, count_ends, split_clauses
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Flag = Literal[
     "loop",
@@ -282,8 +281,3 @@ def is_copy(source: str, translation: str, user_items: UserItems = NO_USER_ITEMS
         return False
     unspaced = len(UNSPACED_LETTER.findall("".join(words)))
     return len(words) >= COPIED_WORDS or unspaced >= COPIED_WORDS * LETTERS_OF_WORD
-
-
-def prose(text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
-    """A text without its items."""
-    return apply(text, [(item.start, item.end, " ") for item in find_items(text, user_items)])

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from unicodedata import category
 
-from nmt.text.items import NO_USER_ITEMS, find_items
+from nmt.text.items import find_items
 from nmt.text.scripts import UNSPACED, WORD
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Tokens = Sequence[tuple[int, int]]  # start and end of each
 Links = Sequence[tuple[int, int]]  # an alignment: indices (source, target) of tokens or words

@@ -42,6 +42,9 @@ class UserItems:
         return found
 
 
+NO_USER_ITEMS = UserItems()
+
+
 def compile_item(expression: str) -> re.Pattern[str]:
     problem = f"the item {expression!r} is no regular expression"
     try:

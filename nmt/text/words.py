@@ -19,12 +19,11 @@ from itertools import chain, product
 
 from nmt.fields import require
 from nmt.text.characters import is_unaccented, unaccented
-from nmt.text.items import NO_USER_ITEMS, outside_items
+from nmt.text.items import outside_items, prose
 from nmt.text.languages import short_code
 from nmt.text.scripts import UNSPACED, WORD, is_combining, is_uncased
 from nmt.text.sentences import MARKS
-from nmt.text.suspicions import prose
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 # A sign is usual if so many sources have it, or this share. With Multi30k's 7 quotes in 1,000 captions, a model loses
 # them in new sentences; with 65 in 1,000, as in the Cherokee corpus, it translates direct speech best as it is.

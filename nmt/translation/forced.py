@@ -18,8 +18,8 @@ from nmt.fields import texts_of
 from nmt.reading.lines import cut_text, mark_up
 from nmt.reading.loop import Context, Given, Reading, Scored, force
 from nmt.reading.request import Part, Request, Translation
+from nmt.text.items import prose
 from nmt.text.normalise import tidy
-from nmt.text.suspicions import prose
 from nmt.translation.repair import AS_WRITTEN, CLAUSES, LIFTED, LOWERED, USUAL, in_capitals, shown
 from nmt.translation.span_search import make_batches
 

@@ -15,10 +15,9 @@ from nmt.extras import package
 from nmt.fields import require
 from nmt.messages import print_to_stderr
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term, Translation
-from nmt.text.items import NO_USER_ITEMS
 from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, read_object
 from nmt.translation.glossary import Glossary, add_terms, read_text
 from nmt.translation.pair_scorer import PairScorer

@@ -24,11 +24,12 @@ from nmt.reading.lines import by_clauses, by_halves, cut_sentences, label
 from nmt.reading.loop import Reading, Step
 from nmt.reading.request import Lists, Translation
 from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
+from nmt.text.items import prose
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
 from nmt.text.scripts import is_uncased
 from nmt.text.sentences import find_label, split_clauses, split_sentences
-from nmt.text.suspicions import Flag, n_missing, prose, suspicions
+from nmt.text.suspicions import Flag, n_missing, suspicions
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.insertion import MOST_TERMS
 from nmt.translation.model_folder import Facts

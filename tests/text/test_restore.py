@@ -9,9 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nmt.text.items import NO_USER_ITEMS, find_items, tag_pairs
+from nmt.text.items import find_items, tag_pairs
 from nmt.text.restore import Restored, lift, restore
 from nmt.text.tokens import Links, Tokens, is_word, tokenize, word_starts
+from nmt.text.user_items import NO_USER_ITEMS
 
 
 def token_links(links: Links, source: tuple[str, Tokens], target: tuple[str, Tokens]) -> list[tuple[int, int]]:

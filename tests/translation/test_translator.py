@@ -22,8 +22,7 @@ from nmt.decode.stop import Stop, Stopped
 from nmt.extras import typed
 from nmt.model.contract import GenerativeModel
 from nmt.reading.request import Constraints, Request, Term, Translation
-from nmt.text.items import NO_USER_ITEMS
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.text.words import Words
 from nmt.translation.call import PORTION, portions
 from nmt.translation.model_folder import Facts

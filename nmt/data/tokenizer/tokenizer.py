@@ -24,10 +24,9 @@ from nmt.data.tokenizer.languages import Languages
 from nmt.data.tokenizer.mapped import PIECES, MappedModel, load_mapped, save_mapped
 from nmt.fields import read_value, require
 from nmt.text.characters import Characters
-from nmt.text.items import NO_USER_ITEMS
+from nmt.text.items import prose
 from nmt.text.normalise import tidy
-from nmt.text.suspicions import prose
-from nmt.text.user_items import UserItems
+from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.text.words import Words
 from nmt.vocabulary import BOS, EOS, ITEMS, PAD, SPACE, UNK
 
