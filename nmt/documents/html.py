@@ -70,15 +70,15 @@ def declared(data: bytes) -> str:
 
 def slots(text: str, start: int = 0, line: int = 1) -> Iterator[Slot]:
     """The slots of a text in HTML. `start`, `line`: where it begins in the file."""
-    found = [*((segment, True) for segment in parse(text).segments)]
+    found = [*((segment, True) for segment in parse(text))]
     # An inner segment is mark-up if it is of a CDATA section; an attribute spells its quote first.
-    found += ((segment, next(iter(segment.spellings), "") == "&") for segment in parse_inner(text).segments)
+    found += ((segment, next(iter(segment.spellings), "") == "&") for segment in parse_inner(text))
     position = end = 0
     for segment, is_markup in sorted(found, key=lambda item: item[0].start):
         if segment.start < end:  # attributes inside a segment are translated with it
             continue
         line += text.count("\n", position, segment.start)
-        position, end, place = segment.start, segment.start + len(segment.raw), f"line {line}"
+        position, end, place = segment.start, segment.end, f"line {line}"
         unit = Unit(segment.raw if is_markup else segment.lifted.text, is_markup, place)
         write = partial(same_tags, segment.raw) if is_markup else partial(attribute, segment)
         yield Slot(start + position, start + end, unit, write)

@@ -65,7 +65,7 @@ class Out(Taken):
         if self.outer.segment is None:
             yield (lift(flatten(text, self.outer.user_items, beside=self.beside), self.outer.user_items).text,)
         else:
-            segments = parse(text, self.outer.user_items).segments
+            segments = parse(text, self.outer.user_items)
             if len(segments) == 1:
                 yield (segments[0].lifted.text,)
 

@@ -23,7 +23,7 @@ from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.pieces import piece_starts
 from nmt.reading.request import Constraints, Lists, Part, Places, Term, Translation, join, ranks, shifted
 from nmt.text.edits import Edit, shifts
-from nmt.text.markup import Document, is_markup, parse, parse_inner
+from nmt.text.markup import Segment, is_markup, parse, parse_inner
 from nmt.text.normalise import tidy
 from nmt.text.scripts import Phrase, phrase_text
 from nmt.text.sentences import MARKS, PUNCTUATION, find_label, joint, possible_ends, split_clauses, split_sentences
@@ -64,8 +64,8 @@ def place_of(phrase: str, texts: Sequence[str]) -> int:
 class Segments(Taken):
     """The segments of a text with mark-up."""
 
-    outer: Document
-    inner: Document
+    outer: list[Segment]
+    inner: list[Segment]
     text: str
 
     def back(self, lists: Sequence[list[Translation]]) -> list[Translation]:
@@ -75,26 +75,27 @@ class Segments(Taken):
         return [Translation(self.text, 0.0, (), links=words)]
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
-        between, inside = chosen[: len(self.outer.segments)], chosen[len(self.outer.segments) :]
-        pieces: list[str | Translation] = [self.outer.kept[0]]
-        for kept, translation in zip(self.outer.kept[1:], between, strict=True):
-            pieces += [translation, kept]
-        whole = join(pieces)
+        between, inside, end = chosen[: len(self.outer)], chosen[len(self.outer) :], 0
+        pieces = list[str | Translation]()
+        for segment, translation in zip(self.outer, between, strict=True):
+            pieces += [self.text[end : segment.start], translation]
+            end = segment.end
+        whole = join([*pieces, self.text[end:]])
         return self.with_inside(whole, inside, join(chosen)) if inside else whole
 
     def with_inside(self, whole: Translation, inside: Sequence[Translation], all_parts: Translation) -> Translation:
         """The translation with those of attributes and CDATA in the tags, wherever these stand now."""
-        new = {segment.raw: translation for segment, translation in zip(self.inner.segments, inside, strict=True)}
-        found = [segment for segment in parse_inner(whole.text).segments if segment.raw in new]
-        edits: list[Edit] = [(s.start, s.start + len(s.raw), new[s.raw].text) for s in found]
+        new = {segment.raw: translation for segment, translation in zip(self.inner, inside, strict=True)}
+        found = [segment for segment in parse_inner(whole.text) if segment.raw in new]
+        edits: list[Edit] = [(s.start, s.end, new[s.raw].text) for s in found]
         edited, parts = whole.edited(edits), list[Part]()
-        if len(parse_inner(edited.text).segments) < len(found):  # a translation is too long for an attribute
+        if len(parse_inner(edited.text)) < len(found):  # a translation is too long for an attribute
             edited = whole.flagged("items")
         else:
             place, starts = shifts(edits), defaultdict[str, list[int]](list)
             for segment in reversed(found):
                 starts[segment.raw].append(segment.start)
-            for segment, translation in zip(self.inner.segments, inside, strict=True):
+            for segment, translation in zip(self.inner, inside, strict=True):
                 start = place(starts[segment.raw].pop()) if starts[segment.raw] else 0
                 parts += [replace(part, target_places=shifted(part.target_places, start)) for part in translation.parts]
         parts = [*edited.parts, *parts]
@@ -103,7 +104,7 @@ class Segments(Taken):
         )
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        found = [segment.raw for document in (parse(text), parse_inner(text)) for segment in document.segments]
+        found = [segment.raw for segment in parse(text) + parse_inner(text)]
         if len(found) == len(self.readings):
             yield tuple(found)
 
@@ -114,11 +115,11 @@ def mark_up(reading: Reading, context: Context) -> Segments | None:
         return None
     text = re.sub("[\ud800-\udfff]", "\ufffd", reading.text).removesuffix("\r")
     outer, inner = parse(text, reading.user_items), parse_inner(text, reading.user_items)
-    segments = [*outer.segments, *inner.segments]
+    segments = outer + inner
     whole = replace(reading, text=text, places=reading.places[: len(text) + 1])
     shared = share(reading.constraints, [segment.lifted.text for segment in segments])
     parts = [
-        replace(whole.part(segment.start, segment.start + len(segment.raw), constraints), segment=segment)
+        replace(whole.part(segment.start, segment.end, constraints), segment=segment)
         for segment, constraints in zip(segments, shared, strict=True)
     ]
     return Segments(tuple(parts), outer, inner, text)

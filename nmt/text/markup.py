@@ -90,6 +90,10 @@ class Segment:
     spellings: dict[str, str]
     """How the segment writes some characters: as entities, or & and > bare. None in CDATA, which has no entities."""
 
+    @property
+    def end(self) -> int:
+        return self.start + len(self.raw)
+
     def spell(self, text: str) -> str:
         """The characters of a translation as they are written in the mark-up; `finish` it when it is whole."""
         return "".join(self.spellings.get(character, character) for character in text)
@@ -105,38 +109,19 @@ class Segment:
         return apply(text, self.finishes(text))
 
 
-@dataclass(frozen=True)
-class Document:
-    """A text with mark-up: `kept[0] + segments[0].raw + kept[1] + … + kept[-1]`."""
-
-    kept: list[str]
-    segments: list[Segment]
-
-    def join(self, texts: Sequence[str]) -> str:
-        """The text with these in place of its segments."""
-        return "".join(part for pair in zip(self.kept, [*texts, ""], strict=True) for part in pair)
+def parse(text: str, user_items: UserItems = NO_USER_ITEMS) -> list[Segment]:
+    """The segments of a text with mark-up, in order. Takes linear time."""
+    return with_letters((make_segment(text, *part, user_items) for part in cut(text, read_tags(text))), user_items)
 
 
-def parse(text: str, user_items: UserItems = NO_USER_ITEMS) -> Document:
-    """The segments of a text with mark-up. Takes linear time."""
-    return document(text, [make_segment(text, *part, user_items) for part in cut(text, read_tags(text))], user_items)
+def with_letters(segments: Iterable[Segment], user_items: UserItems) -> list[Segment]:
+    return [s for s in segments if any(map(str.isalpha, prose(s.lifted.text, user_items)))]
 
 
-def document(text: str, segments: Iterable[Segment], user_items: UserItems) -> Document:
-    """The text with those of the segments, in order, that have letters."""
-    kept, chosen, position = list[str](), list[Segment](), 0
-    for segment in segments:
-        if any(map(str.isalpha, prose(segment.lifted.text, user_items))):
-            kept.append(text[position : segment.start])
-            chosen.append(segment)
-            position = segment.start + len(segment.raw)
-    return Document([*kept, text[position:]], chosen)
-
-
-def parse_inner(text: str, user_items: UserItems = NO_USER_ITEMS) -> Document:
+def parse_inner(text: str, user_items: UserItems = NO_USER_ITEMS) -> list[Segment]:
     """The segments inside the tags of a text: attributes that readers see, and CDATA. Other segments stay the same when
     these are translated, since each tag is one mark to them."""
-    return document(text, inner_segments(text, user_items), user_items)
+    return with_letters(inner_segments(text, user_items), user_items)
 
 
 def inner_segments(text: str, user_items: UserItems) -> Iterator[Segment]:
@@ -167,7 +152,7 @@ def cdata_segments(text: str, start: int, end: int, user_items: UserItems) -> It
     """The segments of a CDATA section: its text may be mark-up again, else it has no entities."""
     inside = text[start:end]
     if is_markup(inside, "auto"):
-        for segment in parse(inside, user_items).segments:
+        for segment in parse(inside, user_items):
             yield replace(segment, start=start + segment.start)
         return
     raw = inside.strip(SPACES)
@@ -194,7 +179,7 @@ def visible(text: str, mode: Mode) -> str:
     """The text without mark-up, with a line for each segment."""
     if not is_markup(text, mode):
         return text
-    return "\n".join(segment.lifted.text for segment in (*parse(text).segments, *parse_inner(text).segments))
+    return "\n".join(segment.lifted.text for segment in parse(text) + parse_inner(text))
 
 
 def without(text: str, tags: Sequence[Tag]) -> str:

@@ -41,7 +41,7 @@ CASES = {
 @pytest.mark.parametrize(("text", "expected"), CASES.items())
 def test_texts_are_found_as_browsers_find_them(text: str, expected: list[str]) -> None:
     units = read_document(text.encode(), "html", Options()).units
-    assert [segment.lifted.text.strip() for unit in units for segment in parse(unit.text).segments] == expected
+    assert [segment.lifted.text.strip() for unit in units for segment in parse(unit.text)] == expected
 
 
 def test_the_declared_encoding_is_read_and_written() -> None:
