@@ -31,7 +31,6 @@ class Mark:
 class Marked:
     """A line with placeholders."""
 
-    line: str
     text: str
     places: list[int]
     """Where each character of `text` begins in the line."""
@@ -80,7 +79,7 @@ def mark(line: str, user_items: UserItems = NO_USER_ITEMS) -> Marked | None:
         places += [*flat.places[position:start], *[flat.places[start]] * len(before + placeholder)]
         places += [flat.places[end]] * len(after)
         marks[placeholder], position = item, end
-    return Marked(line, text + flat.text[position:], [*places, *flat.places[position:-1]], marks)
+    return Marked(text + flat.text[position:], [*places, *flat.places[position:-1]], marks)
 
 
 def find_marks(flat: Flat) -> Iterator[tuple[int, int, Mark]]:

@@ -10,9 +10,10 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, chain
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
+from nmt.text.edits import Edit, apply
 from nmt.text.items import CLOSING_QUOTES, LETTER, OPENING, QUOTES, UNIT, Item, find_items, tag_pairs
 from nmt.text.tokens import Links, Node, Placing, Range, Tokens, is_spaced, is_unspaced, is_word, tokenize, word_starts
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
@@ -37,7 +38,7 @@ BRACKETS = frozenset("([{（【")
 DEEPEST = 40  # pairs of tags in each other; deeper ones would take quadratic time
 
 
-@dataclass
+@dataclass(frozen=True)
 class Flat:
     """A line in whose `text` each item or tag is one character of MARK."""
 
@@ -56,14 +57,11 @@ class Flat:
         """The part of the line that `text[start:end]` stands for."""
         return self.line[self.places[start] : self.places[end]]
 
-    def collapse(self, regions: Sequence[tuple[int, int]]) -> None:
-        """Make each of these parts of the text one item."""
-        starts, ends = [start for start, _ in regions], [end for _, end in regions]
-        kept = list(zip([0, *ends], [*starts, len(self.text)], strict=True))
-        self.text = SINGLE.join(self.text[start:end] for start, end in kept)
-        # Of each region, the place of its first character stays.
-        rest = [self.places[start : end + (n < len(starts))] for n, (start, end) in enumerate(kept)]
-        self.places = [*chain.from_iterable(rest), self.places[-1]]
+    def marked(self, edits: Sequence[Edit]) -> "Flat":
+        """The line with marks in the place of parts of the text, where the first character of each begins."""
+        inside = {n for start, end, _ in edits for n in range(start + 1, end)}
+        places = [place for n, place in enumerate(self.places) if n not in inside]
+        return replace(self, text=apply(self.text, edits), places=places)
 
 
 @dataclass(frozen=True)
@@ -102,19 +100,15 @@ class Restored:
 def flatten(line: str, user_items: UserItems = NO_USER_ITEMS, *, beside: bool = False) -> Flat:
     """The line with its items, other than numbers, as marks. Tags without a counterpart are single items. `beside`:
     only those that surely stand beside words, not in the place of one."""
+    whole = Flat(line, line, [*range(len(line) + 1)])
     items = [item for item in find_items(line, user_items) if item.kind != "number"]
     if not items:
-        return Flat(line, line, [*range(len(line) + 1)])
+        return whole
     items = surely_beside(line, items) if beside else items
     signs = [SINGLE] * len(items)
     for i, j in tag_pairs(items):
         signs[i], signs[j] = OPENS, CLOSES
-    text, places, position = list[str](), list[int](), 0
-    for item, sign in zip(items, signs, strict=True):
-        text += [line[position : item.start], sign]
-        places += range(position, item.start + 1)
-        position = item.end
-    return Flat(line, "".join([*text, line[position:]]), [*places, *range(position, len(line) + 1)])
+    return whole.marked([(item.start, item.end, sign) for item, sign in zip(items, signs, strict=True)])
 
 
 def surely_beside(line: str, items: Sequence[Item]) -> list[Item]:
@@ -137,8 +131,8 @@ def lift(line: str | Flat, user_items: UserItems = NO_USER_ITEMS) -> Lifted:
     if not flat.has_marks:
         tokens = tokenize(flat.text, user_items=user_items)
         return Lifted(flat.line, flat.text, tokens, flat.places[:-1], [])
-    flat.collapse(list(wordless_pairs(flat.text)))
-    return Lifting(flat).lifted(user_items)
+    wordless = [(start, end, SINGLE) for start, end in wordless_pairs(flat.text)]
+    return Lifting(flat.marked(wordless) if wordless else flat).lifted(user_items)
 
 
 def wordless_pairs(text: str) -> list[tuple[int, int]]:

@@ -146,24 +146,21 @@ class Placing:
 
     def around_words(self, node: Node, around: Range, taken: list[Range]) -> Range:
         """The range that agrees best with the links of a pair of tags; an empty one if it has no links there."""
-        places = sorted({j for i in range(node.start, node.end) for j in self.targets[i] if around[0] <= j < around[1]})
-        places = [j for j in places if is_free(j, taken)]
+        linked = {j for i in range(node.start, node.end) for j in self.targets[i] if around[0] <= j < around[1]}
+        places = [j for j in sorted(linked) if is_free(j, taken)]
         if not places:
             return around[0], around[0]
         # A pair that goes on outside of the text has a fixed end.
         if not node.closing:
-            scores = self.scores(places[::-1], around[1])
-            return places[::-1][scores.index(max(scores))], around[1]
+            return self.best_end(places[::-1], around[1]), around[1]
         if not node.core:
-            scores = self.scores(places, around[0])
-            return around[0], places[scores.index(max(scores))] + 1
+            return around[0], self.best_end(places, around[0]) + 1
         return self.best_run(places, taken)
 
-    def scores(self, places: list[int], border: int) -> list[int]:
-        """For ranges from a border to each place: the places in them, minus the other linked tokens in them."""
-        return [
-            2 * (n + 1) - (self.linked[max(border, j + 1)] - self.linked[min(border, j)]) for n, j in enumerate(places)
-        ]
+    def best_end(self, places: list[int], border: int) -> int:
+        """The end of the range from a border with the most of these places, and the fewest other linked tokens."""
+        inside = [self.linked[max(border, j + 1)] - self.linked[min(border, j)] for j in places]
+        return places[max(range(len(places)), key=lambda n: 2 * n - inside[n])]
 
     def best_run(self, places: list[int], taken: list[Range]) -> Range:
         """The range with the most of these places and the fewest other linked tokens; the longest of equal ones."""
