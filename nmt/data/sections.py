@@ -12,7 +12,7 @@ from typing import Any
 
 from nmt.config import CleaningConfig, DataConfig
 from nmt.config.data import CorpusConfig, Text, last_part
-from nmt.data.cleaning.cleaner import EXAMPLES, Cleaner, Examples, Ledger, Pair
+from nmt.data.cleaning.cleaner import Cleaner, Examples, Ledger, Pair
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.texts import Row
 from nmt.data.tokenizer import Start, Tokenizer
@@ -79,7 +79,7 @@ class Tally:
     """Counts rows by section, if there are several, and keeps examples of those that are dropped."""
 
     def __init__(self, sections: Sequence[Section], unit: str) -> None:
-        self.names, self.examples = [section.name for section in sections], Examples(EXAMPLES)
+        self.names, self.examples = [section.name for section in sections], Examples()
         parts = {name: Ledger(unit=unit) for name in self.names} if len(sections) > 1 else {}
         self.ledger = Ledger(unit=unit, parts=parts)
 

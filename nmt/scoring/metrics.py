@@ -112,8 +112,7 @@ def measure(
     scripts = scripts_of(language)
     unspaced = "CJK" in scripts and "HANGUL" not in scripts  # else a whole sentence is one word
     ter = TER(normalized=unspaced, asian_support=unspaced)
-    scorers: dict[str, tuple[str, Scorer]]
-    scorers = {"bleu": ("BLEU", bleu), "chrf": ("chrF", CHRF()), "ter": ("TER", ter)}
+    scorers: dict[str, tuple[str, Scorer]] = {"bleu": ("BLEU", bleu), "chrf": ("chrF", CHRF()), "ter": ("TER", ter)}
     found = []
     for metric in metrics:
         if metric == "exact":

@@ -8,6 +8,7 @@ import importlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar
@@ -235,10 +236,8 @@ def base_code(language: str) -> str:
 def identifier() -> Identifier | None:
     """The identifier that is installed, eldc before py3langid; None if none is."""
     for name, make in (("eldc", of_eldc), ("py3langid.langid", of_py3langid)):
-        try:
+        with suppress(ImportError):
             return make(importlib.import_module(name))
-        except ImportError:
-            pass
     return None
 
 
@@ -256,11 +255,9 @@ def of_eldc(eldc: Any) -> Identifier:
 def of_py3langid(langid: Any) -> Identifier:
     model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
-    def rank(text: str) -> list[Guess]:
-        return [(code, float(probability)) for code, probability in model.rank(text)]
-
     def sure(text: str) -> str:
         code, probability = model.classify(text)
         return base_code(code) if probability >= SURE and code not in NO_LANGUAGE else ""
 
-    return Identifier(frozenset(map(base_code, model.nb_classes)), rank, sure)
+    known = frozenset(map(base_code, model.nb_classes))
+    return Identifier(known, lambda text: [(code, float(share)) for code, share in model.rank(text)], sure)

@@ -145,17 +145,15 @@ class Examples:
     """A few of the pairs that each cause dropped, in their first characters: those with the least hashes, so that they
     don't depend on order. A pair that was dropped several times is kept once."""
 
-    size: int
     of: dict[str, list[tuple[bytes, Pair]]] = field(default_factory=dict)
     """By cause, with the hash of each pair, sorted."""
 
     def add(self, cause: str, pair: Pair) -> None:
-        if self.size:
-            pair = pair[0][:SHOWN], pair[1][:SHOWN]
-            kept, example = self.of.setdefault(cause, []), (digest("\n".join(pair)), pair)
-            if example not in kept:
-                insort(kept, example)
-                del kept[self.size :]
+        pair = pair[0][:SHOWN], pair[1][:SHOWN]
+        kept, example = self.of.setdefault(cause, []), (digest("\n".join(pair)), pair)
+        if example not in kept:
+            insort(kept, example)
+            del kept[EXAMPLES:]
 
     def by_cause(self) -> dict[str, list[Pair]]:
         return {cause: [pair for _, pair in kept] for cause, kept in self.of.items()}
@@ -163,7 +161,7 @@ class Examples:
 
 def gathered(corpora: Mapping[str, Mapping[str, Sequence[Pair]]]) -> dict[str, list[Pair]]:
     """The examples of several corpora together, by cause; each begins with the name of its corpus."""
-    examples = Examples(EXAMPLES)
+    examples = Examples()
     for name, dropped in corpora.items():
         for cause, pairs in dropped.items():
             for source, target in pairs:

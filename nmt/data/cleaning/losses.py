@@ -42,9 +42,8 @@ def require_sides(train: Sequence[Pair], splits: Mapping[str, Sequence[Sequence[
             len(trained[side] & held_out[side]) < FAR * len(trained[1 - side] & held_out[side]) for side in (0, 1)
         )
         problem = f"the sources of train look like the targets of {split}, and the targets like the sources: swap them"
-        require(
-            not swapped, f"{problem} in one of the two. In a table, name the columns: the language codes, first line"
-        )
+        advice = "in one of the two. In a table, name the columns: the language codes, first line"
+        require(not swapped, f"{problem} {advice}")
 
 
 def grams(texts: Iterable[str]) -> set[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning.cleaner import EXAMPLES, SHOWN, Cleaner, Examples, Ledger, Pair, require_pairs
+from nmt.data.cleaning.cleaner import SHOWN, Cleaner, Examples, Ledger, Pair, require_pairs
 from nmt.data.cleaning.filters import HeldOut, digest, known_by
 from nmt.data.cleaning.losses import advise
 from nmt.data.sections import Section
@@ -38,7 +38,7 @@ class Split:
         self.notes: list[str] = []
         """Messages for the user."""
         self.ledger = Ledger(unit=config.unit)
-        self.examples = Examples(EXAMPLES if training else 0)
+        self.examples = Examples()
 
     def add(self, row: Sequence[object], line: int, raw: str = "") -> None:
         """Read a row, which has a sentence in each of `config.languages`: a pair or, without pairs, a text each. `raw`:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from nmt.config import Config
-from nmt.data.cleaning.cleaner import EXAMPLES, Examples, Ledger, Pair
+from nmt.data.cleaning.cleaner import Examples, Ledger, Pair
 from nmt.data.cleaning.filters import HeldOut, alike_key
 from nmt.data.copies.placeholders import add_placeholders
 from nmt.data.copies.typos import make_typos
@@ -271,7 +271,7 @@ def first_pairs(pairs: list[tuple[int, str, str]], characters: int) -> list[tupl
 
 def total(reports: Iterable[dict[str, Any]]) -> tuple[Ledger, Examples]:
     """The ledger of all shards together, and the examples with the least hashes."""
-    examples, ledgers = Examples(EXAMPLES), list[Ledger]()
+    examples, ledgers = Examples(), list[Ledger]()
     for report in reports:
         ledgers.append(Ledger.from_dict(report["ledger"]))
         for cause, pairs in report["dropped"].items():

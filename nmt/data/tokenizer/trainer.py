@@ -43,9 +43,8 @@ def train_tokenizer(
     chosen = sample(pairs, config, notes)
     n_pairs = sum(source != "" for source, _ in chosen)
     usual, is_paired = vocabulary_for(n_pairs or len(chosen)), n_pairs > 0
-    require(
-        config.joint or is_paired, "tokenizer.joint is false, which needs a corpus with two languages: set it to true"
-    )
+    problem = "tokenizer.joint is false, which needs a corpus with two languages: set it to true"
+    require(config.joint or is_paired, problem)
     if config.joint:
         texts = filter(None, chain.from_iterable(chosen))
         # Of several directions, each text is there several times.

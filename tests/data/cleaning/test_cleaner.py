@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning.cleaner import SHOWN, Cleaner, Examples, Ledger, Pair, ledger_table, require_pairs
+from nmt.data.cleaning.cleaner import EXAMPLES, SHOWN, Cleaner, Examples, Ledger, Pair, ledger_table, require_pairs
 from nmt.data.cleaning.filters import HeldOut
 from nmt.data.corpora import clean_train, load_corpus
 
@@ -169,17 +169,17 @@ def test_examples_are_the_same_in_any_order() -> None:
     pairs = [(f"Nummer {n}", f"Number {n}") for n in range(30)] * 2
     shown = []
     for order in (pairs, pairs[::-1]):
-        examples = Examples(5)
+        examples = Examples()
         for pair in order:
             examples.add("repeated", pair)
         shown.append(examples.by_cause()["repeated"])
     assert shown[0] == shown[1]
-    assert len(set(shown[0])) == 5
+    assert len(set(shown[0])) == EXAMPLES
 
 
 def test_of_long_texts_examples_keep_the_beginnings() -> None:
     """A file whose line breaks are lost is one text of megabytes, which the record of a run would have."""
-    examples = Examples(5)
+    examples = Examples()
     examples.add("longer than 2,000 characters", ("x" * 10_000_000, "y" * 10))
     assert examples.by_cause() == {"longer than 2,000 characters": [("x" * SHOWN, "y" * 10)]}
 
