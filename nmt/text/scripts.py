@@ -23,6 +23,7 @@ from nmt.text.normalise import SOUTH_EAST_ASIAN, tidy
 # half-width kana (U+FF66 to U+FF9F).
 HAN_AND_KANA = r"\u2e80-\u312f\u3190-\u9fff\uf900-\ufaff\uff66-\uff9f\U0001aff0-\U0001b16f\U00020000-\U0003ffff"
 UNSPACED = SOUTH_EAST_ASIAN + HAN_AND_KANA
+UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 # Hangul, Yi, vertical punctuation, and full-width and half-width forms.
 EAST_ASIAN = (
     HAN_AND_KANA + r"\u1100-\u11ff\u3130-\u318f\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7ff\ufe30-\ufe4f\uff00-\uffef"

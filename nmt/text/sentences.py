@@ -155,8 +155,8 @@ def sentence_ends(text: str) -> Iterator[tuple[int, int]]:
 
 
 def place(before: str) -> str:
-    """Where an enclosure stands that is opened after this character."""
-    if before == "" or before in "–—-" or before in QUOTES:
+    """Where an enclosure stands that is opened after this character, empty at the start."""
+    if before in "–—-" or before in QUOTES:
         return "start"
     return "speech" if before in ":,：，、" else "amid"
 

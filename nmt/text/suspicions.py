@@ -131,8 +131,7 @@ def lost_numbers(source: str, items: list[Item], others: list[Item], translation
         missing = [n for n in missing if figures(n.canonical) not in known and joined.isdisjoint((n.start, n.end))]
     runs = re.findall(r"\d+", translation) if missing else []
     groups = {canonical_number(digits).lstrip("0") or "0" for digits in runs}  # int() has a limit of 4,300 digits
-    parts = [set(number.canonical.split("-")) for number in missing]
-    return [n for n, numbers in zip(missing, parts, strict=True) if len(numbers - groups) > n.canonical.count("-") // 2]
+    return [n for n in missing if len({*n.canonical.split("-")} - groups) > n.canonical.count("-") // 2]
 
 
 def figures(number: str) -> str:

@@ -16,14 +16,13 @@ from itertools import accumulate, pairwise
 from unicodedata import category
 
 from nmt.text.items import find_items
-from nmt.text.scripts import UNSPACED, WORD
+from nmt.text.scripts import UNSPACED, UNSPACED_CHARACTER, WORD
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Tokens = Sequence[tuple[int, int]]  # start and end of each
 Links = Sequence[tuple[int, int]]  # an alignment: indices (source, target) of tokens or words
 
 BRACKETS = ("(", "[", "（")
-UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 LETTER = f"{WORD.pattern.removesuffix(']+')}{UNSPACED}]"
 FIRST_MARK = "\u0300"  # of all combining marks
 TOKEN = re.compile(rf"{LETTER}++(?:['’.-]{LETTER}++)*+|\S")
@@ -62,7 +61,7 @@ def is_word(text: str, token: tuple[int, int]) -> bool:
 
 def is_unspaced(character: str) -> bool:
     """Whether a character is of a script without spaces, punctuation included."""
-    return bool(UNSPACED_LETTER.match(character))
+    return bool(UNSPACED_CHARACTER.match(character))
 
 
 def is_spaced(character: str) -> bool:

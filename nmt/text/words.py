@@ -21,7 +21,7 @@ from nmt.fields import require
 from nmt.text.characters import is_unaccented, unaccented
 from nmt.text.items import outside_items, prose
 from nmt.text.languages import short_code
-from nmt.text.scripts import UNSPACED, WORD, is_combining, is_uncased
+from nmt.text.scripts import UNSPACED, UNSPACED_CHARACTER, WORD, is_combining, is_uncased
 from nmt.text.sentences import MARKS
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
@@ -29,7 +29,6 @@ from nmt.text.user_items import NO_USER_ITEMS, UserItems
 # them in new sentences; with 65 in 1,000, as in the Cherokee corpus, it translates direct speech best as it is.
 USUAL_TEXTS, USUAL_SHARE = 2000, 1 / 50
 MOST = 100_000  # words, the most frequent ones
-UNSPACED_SIGN = re.compile(f"[{UNSPACED}]")
 PAIR = re.compile(f"[{UNSPACED}]{{1,2}}")
 WORD_START = re.compile(r"(?<![\w'’·])[^\W\d_]")  # of a word, or after a mark
 BEFORE_WORD = re.escape(" \"'„“‚‘«»([¿¡–—-")  # between a word and the word or mark before it
@@ -125,18 +124,18 @@ class Words:
     @cached_property
     def unspaced_letters(self) -> frozenset[str]:
         """The letters of scripts without spaces."""
-        return frozenset(chain.from_iterable(map(UNSPACED_SIGN.findall, self.ranks)))
+        return frozenset(chain.from_iterable(map(UNSPACED_CHARACTER.findall, self.ranks)))
 
     def knows(self, word: str) -> bool:
         """Whether training had the word, in this case or in small letters, as it is inside a sentence. Of a script
         without spaces, which has whole clauses in place of words, the letters count."""
         known = word in self.ranks or word.lower() in self.ranks
-        return known or bool(UNSPACED_SIGN.match(word) and self.unspaced_letters.issuperset(word))
+        return known or bool(UNSPACED_CHARACTER.match(word) and self.unspaced_letters.issuperset(word))
 
     def unknown(self, text: str) -> tuple[list[str], int]:
         """The words of a text without items that training didn't have, and the number of all its words. Two letters
         of a script without spaces count as a word."""
-        words = WORD.findall(PAIR.sub(r" \g<0> ", text) if UNSPACED_SIGN.search(text) else text)
+        words = WORD.findall(PAIR.sub(r" \g<0> ", text))
         unknown = [word for word in words if not self.knows(word) and any(map(str.isalnum, word))]
         return unknown, len(words)
 

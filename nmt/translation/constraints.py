@@ -1,6 +1,5 @@
 """Compilation of constraints: texts flow in; prefix ids and an automaton over pieces flow out, for beam search."""
 
-import re
 from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
@@ -16,7 +15,7 @@ from nmt.decode.surfaces import Surfaces, UnfinishedWord, surface
 from nmt.fields import require
 from nmt.reading.request import Constraints
 from nmt.text.normalise import tidy
-from nmt.text.scripts import UNSPACED, Phrase, is_letter
+from nmt.text.scripts import UNSPACED_CHARACTER, Phrase, is_letter
 from nmt.vocabulary import SPACE, UNK
 
 # Maximum number of pieces for the constraints of a sentence: its length limit rises by this number.
@@ -116,7 +115,7 @@ class ConstraintCompiler:
 
 def follows_blank(phrase: Phrase) -> bool:
     """Whether a phrase is written after a blank: one that begins with a letter, or with a sign, as ".NET"."""
-    begins_inside = phrase.written.lstrip().startswith("*") or re.match(f"[{UNSPACED}]", phrase.text)
+    begins_inside = phrase.written.lstrip().startswith("*") or UNSPACED_CHARACTER.match(phrase.text)
     return phrase.left or (not begins_inside and any(map(is_letter, phrase.text)))
 
 

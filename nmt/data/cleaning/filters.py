@@ -17,7 +17,7 @@ from nmt.config import CleaningConfig
 from nmt.extras import install
 from nmt.text.items import find_items
 from nmt.text.languages import Identifier, identifier, scripts_of, share_in
-from nmt.text.scripts import UNSPACED, without_ascii_signs, without_signs
+from nmt.text.scripts import UNSPACED_CHARACTER, without_ascii_signs, without_signs
 from nmt.text.suspicions import MULTIPLIED, is_copy, loops
 
 IsBad = Callable[[str, str], bool]  # of a source and a target
@@ -27,7 +27,6 @@ LANGUAGE_LETTERS = 12  # a shorter text is in no language for sure
 DIGIT, NUMBER = re.compile(r"\d"), re.compile(r"\d+")
 # Also of two digits, as in India: 1,00,000.
 THOUSANDS = re.compile(r"(?<=\d)(?:[.'’\u00a0\u202f ](?=\d{3}(?!\d))|[,٬](?=(?:\d\d[,٬]){0,3}\d{3}(?!\d)))")
-UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 ADDRESS = re.compile(r"@|://|www\.", re.IGNORECASE)
 
 
