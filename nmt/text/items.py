@@ -29,12 +29,25 @@ from html.entities import html5
 from typing import Literal, cast
 
 from nmt.text.edits import apply
-from nmt.text.elements import ELEMENTS
 from nmt.text.scripts import ASIAN
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Kind = Literal["own", "url", "email", "tag", "placeholder", "emoji", "number"]
 
+# Elements of HTML (html.spec.whatwg.org, sections 4 and 15.3, with obsolete ones of section 16.2). Blocks end a line of
+# text: what stands before and after them is translated apart.
+BLOCKS = frozenset(
+    """address article aside blockquote body br button caption center col colgroup datalist dd details dialog dir
+    div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr
+    html iframe legend li link main menu meta nav noframes noscript ol optgroup option p pre script search
+    section select source style summary table tbody td template textarea tfoot th thead title tr track ul""".split()  # noqa: SIM905
+)
+INLINE = frozenset(
+    """a abbr acronym applet area audio b base bdi bdo big canvas cite code data del dfn em embed font i img input
+    ins kbd label map mark math meter nobr object output param picture progress q rp rt ruby s samp slot
+    small span strike strong sub sup svg time tt u var video wbr""".split()  # noqa: SIM905
+)
+ELEMENTS = BLOCKS | INLINE
 LETTER = rf"[^\W\d_{ASIAN}]"
 PICTURE = r"\u2600-\u2757\u2763-\u2767\u2794-\u27bf\U0001f000-\U0001f1e5\U0001f200-\U0001faff"
 LATIN, ATOM, LABEL = r"[a-zA-Z\u00c0-\u024f]", r"[a-zA-Z0-9_\u00c0-\u024f+-]", r"[a-zA-Z0-9\u00c0-\u024f-]"

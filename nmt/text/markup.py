@@ -1,7 +1,7 @@
 """Mark-up: a text in HTML or XML flows in; its segments flow out, as lines to translate, and go back into the mark-up.
 
 Nothing is written anew: what isn't translated is copied from the source, byte for byte, so that a segment that doesn't
-change gives the same text, also in broken mark-up. Block elements (`nmt.text.elements`) end segments. Inline tags are
+change gives the same text, also in broken mark-up. Block elements (`BLOCKS`) end segments. Inline tags are
 marks of a segment's line (see `nmt.text.restore`). Comments, declarations, elements such as `<code>`, and those with
 translate="no" or the class notranslate are copied. The tags are copied too, but attributes that readers see, and CDATA,
 are segments of their own (`parse_inner`). Entities are characters of the line; the characters &, < and > of a
@@ -18,13 +18,19 @@ from html.entities import html5
 from typing import Literal
 
 from nmt.text.edits import Edit, apply
-from nmt.text.elements import BLOCKS, ELEMENTS, RAW, RAW_TEXT, UNTRANSLATED, VOID
-from nmt.text.items import pair_tags, prose
+from nmt.text.items import BLOCKS, ELEMENTS, pair_tags, prose
 from nmt.text.restore import CLOSES, DEEPEST, OPENS, SINGLE, Flat, Lifted, lift
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Mode = Literal["auto", "html", "none"]
 
+# Elements without a closing tag.
+VOID = frozenset("area base br col embed frame hr img input link meta param source track wbr".split())  # noqa: SIM905
+# Those whose contents are no mark-up: they end at the closing tag. The first ones are no text either.
+RAW = frozenset("script style iframe noembed noframes xmp".split())  # noqa: SIM905
+RAW_TEXT = frozenset(("textarea", "title"))
+# Those whose contents are not translated.
+UNTRANSLATED = RAW | frozenset("code kbd math pre samp svg template textarea var".split())  # noqa: SIM905
 # A quoted value has at most 9,999 characters, so that many quotes without an end take linear time. Atomic groups of
 # choices, (?>(?:…)*) and not (?:…)*+: Python 3.11.0 to 3.11.4 match the latter wrongly (gh-106052).
 TAG = re.compile(

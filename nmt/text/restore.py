@@ -131,13 +131,13 @@ def lift(line: str | Flat, user_items: UserItems = NO_USER_ITEMS) -> Lifted:
     if not flat.has_marks:
         tokens = tokenize(flat.text, user_items=user_items)
         return Lifted(flat.line, flat.text, tokens, flat.places[:-1], [])
-    wordless = [(start, end, SINGLE) for start, end in wordless_pairs(flat.text)]
+    wordless = wordless_pairs(flat.text)
     return Lifting(flat.marked(wordless) if wordless else flat).lifted(user_items)
 
 
-def wordless_pairs(text: str) -> list[tuple[int, int]]:
-    """Start and end of the outermost pairs of tags that enclose only items or nothing, or are nested too deep."""
-    found, opened = list[tuple[int, int]](), list[tuple[int, tuple[int, int, int]]]()
+def wordless_pairs(text: str) -> list[Edit]:
+    """The outermost pairs of tags that enclose only items or nothing, or are nested too deep, as single items."""
+    found, opened = list[Edit](), list[tuple[int, tuple[int, int, int]]]()
     if OPENS not in text:
         return found
     words = signs = singles = 0
@@ -152,7 +152,7 @@ def wordless_pairs(text: str) -> list[tuple[int, int]]:
             if len(opened) >= DEEPEST or (words == words_before and has_items):
                 while found and found[-1][0] > start:
                     found.pop()
-                found.append((start, match.end()))
+                found.append((start, match.end(), SINGLE))
         elif character != SINGLE:
             signs += 1
     return found
