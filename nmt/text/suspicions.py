@@ -8,11 +8,10 @@ out more, 1 to 10 of 1,000 get one; "numbers" more, where numbers are written as
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nmt.text.items import Item, canonical_number, framed, nesting, prose, scan
 from nmt.text.scripts import ASIAN, EAST_ASIAN, WORD
@@ -167,8 +166,7 @@ def loops(source: str, translation: str) -> bool:
     if not repeats_more(translation, 1, 1):
         return False
     words = WORD.findall(source)
-    codes = encode(words)
-    cause = max(character_repeats("".join(words)), *(repeats(codes, n) for n in range(1, LOOP_WORDS + 1)))
+    cause = max(character_repeats("".join(words)), *(times for _, times in repeats(words, LOOP_WORDS)))
     return repeats_more(translation, cause, max(cause, character_repeats(source)))
 
 
@@ -195,14 +193,11 @@ def repeats_word(source: str, translation: str) -> bool:
 def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
     """Whether a text repeats too much, if its source repeats words and characters so many times in a row."""
     words = WORD.findall(text)
-    if may_loop(words, 4):
-        codes = encode(words)
-        if any(repeats(codes, n) > max(chance(n), 2 * source_words) for n in range(1, LOOP_WORDS + 1)):
-            return True
+    if may_loop(words, 4) and any(times > max(chance(n), 2 * source_words) for n, times in repeats(words, LOOP_WORDS)):
+        return True
     if not may_loop([text[i : i + 4] for i in range(len(text) - 3)], 10):
         return False
-    codes = encode(text)
-    return any(repeats(codes, n) > max(3, 12 // n, 2 * source_characters) for n in range(1, LOOP_CHARACTERS + 1))
+    return any(times > max(3, 12 // n, 2 * source_characters) for n, times in repeats(text, LOOP_CHARACTERS))
 
 
 def may_loop(units: Sequence[str], least: int) -> bool:
@@ -214,8 +209,7 @@ def may_loop(units: Sequence[str], least: int) -> bool:
 
 def character_repeats(text: str) -> int:
     """The most times that any characters stand in a row; 1 if no more often than in "Schifffahrt" or "Mama"."""
-    codes = encode(text)
-    return max((times for n in range(1, LOOP_CHARACTERS + 1) if (times := repeats(codes, n)) > chance(n)), default=1)
+    return max((times for n, times in repeats(text, LOOP_CHARACTERS) if times > chance(n)), default=1)
 
 
 def chance(n: int) -> int:
@@ -223,21 +217,16 @@ def chance(n: int) -> int:
     return 3 if n == 1 else 2
 
 
-def repeats(codes: NDArray[np.intp], n: int) -> int:
-    """The most times that any n codes stand in a row."""
-    if len(codes) <= n:
-        return 1
-    ends = np.flatnonzero(codes[n:] != codes[:-n])
-    if not len(ends):
-        return (len(codes) - n) // n + 1
-    between = (ends[1:] - ends[:-1]).max(initial=1) - 1
-    return int(max(ends[0], between, len(codes) - n - 1 - ends[-1])) // n + 1
-
-
-def encode(units: Sequence[str]) -> NDArray[np.intp]:
-    """A number for each unit, the same for equal units."""
+def repeats(units: Sequence[str], longest: int) -> Iterator[tuple[int, int]]:
+    """Each n up to `longest`, with the most times that any n units stand in a row."""
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(unit, len(numbers)) for unit in units], dtype=np.intp)
+    codes = np.array([numbers.setdefault(unit, len(numbers)) for unit in units], dtype=np.intp)
+    for n in range(1, longest + 1):
+        # Between these places, units are equal to those n places on.
+        ends, size = np.flatnonzero(codes[n:] != codes[:-n]), len(codes) - n
+        if len(ends):
+            size = max(ends[0], (ends[1:] - ends[:-1]).max(initial=1) - 1, size - 1 - ends[-1])
+        yield n, int(size) // n + 1
 
 
 def loses_sentences(source: str, translation: str, ratio: float) -> bool:

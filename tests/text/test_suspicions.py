@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.text.scripts import WORD
-from nmt.text.suspicions import LOOP_CHARACTERS, LOOP_WORDS, Flag, chance, encode, repeats, repeats_more, suspicions
+from nmt.text.suspicions import LOOP_CHARACTERS, LOOP_WORDS, Flag, chance, repeats, repeats_more, suspicions
 
 exactly = settings(derandomize=True, deadline=None, max_examples=50)
 
@@ -198,10 +198,9 @@ def test_a_phrase_said_again_and_again_is_a_loop_unless_the_source_has_it(start:
 @given(unit=st.text(alphabet="ab c", min_size=1, max_size=24), times=st.integers(1, 15), rest=texts)
 def test_texts_that_are_read_once_only_have_no_rows(unit: str, times: int, rest: str) -> None:
     text = unit * times + rest
-    words, characters = encode(WORD.findall(text)), encode(text)
     assert repeats_more(text, 1, 1) == (
-        any(repeats(words, n) > max(chance(n), 2) for n in range(1, LOOP_WORDS + 1))
-        or any(repeats(characters, n) > max(3, 12 // n) for n in range(1, LOOP_CHARACTERS + 1))
+        any(times > max(chance(n), 2) for n, times in repeats(WORD.findall(text), LOOP_WORDS))
+        or any(times > max(3, 12 // n) for n, times in repeats(text, LOOP_CHARACTERS))
     )
 
 
