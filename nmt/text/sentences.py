@@ -109,17 +109,14 @@ def split_clauses(text: str) -> list[tuple[str, str]]:
     least CLAUSE_WORDS words stand on both sides: there a full sentence may end. The mark goes with the blanks."""
     parts = list[tuple[str, str]]()
     for sentence, blank in split_sentences(text):
-        start = position = n_before = 0
-        lone = len(DASH.findall(sentence)) == 1
-        for match in CLAUSE_MARK.finditer(sentence):
-            after = CLAUSE_MARK.search(sentence, match.end())
-            following = sentence[match.end() : after.start() if after else None]
-            n_before += n_words(sentence[position : match.start()])
-            position = match.end()
+        between, lone = CLAUSE_MARK.split(sentence), len(DASH.findall(sentence)) == 1
+        start = n_before = 0
+        for match, before, following in zip(CLAUSE_MARK.finditer(sentence), between, between[1:], strict=False):
+            n_before += n_words(before)
             is_mark = match[0][0] == ";" or (lone and following[:1].isupper())
             if is_mark and min(n_before, n_words(following)) >= CLAUSE_WORDS:
                 parts.append((sentence[start : match.start()], match[0]))
-                start, n_before = position, 0
+                start, n_before = match.end(), 0
         parts.append((sentence[start:], blank))
     return parts
 

@@ -200,10 +200,9 @@ class Words:
         word in capitals is the case of most rare words."""
         small = (word.replace("I", "ı").replace("İ", "i") if self.has_dotless_i else word).lower()
         forms = dict.fromkeys((word, small, word[:1].upper() + small[1:]))
-        usual = sorted((form for form in forms if form in self.usual_set), key=self.ranks.__getitem__)
-        if usual:
-            may_stay = casing is str.lower and word in usual
-            return word if may_stay and self.ranks[word] < MUCH_RARER * (self.ranks[usual[0]] + 1) else usual[0]
+        if usual := self.best(form for form in forms if form in self.usual_set):
+            may_stay = casing is str.lower and word in self.usual_set
+            return word if may_stay and self.ranks[word] < MUCH_RARER * (self.ranks[usual] + 1) else usual
         other = next((known for form in forms if (known := self.spelling(form, spellings, accents))), None)
         if other or casing is not str.upper:
             return other or word

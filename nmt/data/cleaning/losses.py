@@ -3,6 +3,7 @@ file that isn't UTF-8. And an error for training text whose sides are swapped.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from nmt.data.cleaning.cleaner import Ledger, Pair
@@ -71,9 +72,7 @@ def guess_encoding(file: Path, line: bytes, languages: Sequence[str]) -> str | N
     codes = [ending] if ending in languages else languages
     encodings = (encoding for code in codes for encoding in encodings_of(code))
     for encoding in sorted(encodings, key=USUAL.__eq__):
-        try:
+        with suppress(UnicodeDecodeError):
             line.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        return encoding.upper().replace("CP125", "WINDOWS-125")
+            return encoding.upper().replace("CP125", "WINDOWS-125")
     return None
