@@ -7,10 +7,10 @@ none in the translation. Tags have no placeholders: the word alignment places th
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nmt.text.restore import CLOSES, GROUP, MARK, OPENS, Flat, flatten, widen
+from nmt.text.restore import CLOSES, GROUP, MARK, OPENS, flatten, widen
 from nmt.text.tokens import is_spaced
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.vocabulary import ITEMS, PLACEHOLDERS
@@ -23,7 +23,7 @@ class Mark:
     """What a placeholder stands for."""
 
     text: str
-    touches: tuple[bool, bool]
+    touches: Sequence[bool]
     """Whether a word or another mark is right before it, and right after it."""
 
 
@@ -64,33 +64,21 @@ def mark(line: str, user_items: UserItems = NO_USER_ITEMS) -> Marked | None:
     """The line with placeholders. None if it has no items or nothing else, pairs of tags, more items than there are
     placeholders, or characters that are placeholders."""
     flat = flatten(line, user_items)
-    if not flat.has_marks:
-        return None
-    suits = any(map(str.isalpha, flat.text)) and {OPENS, CLOSES}.isdisjoint(flat.text)
-    found = list(find_marks(flat)) if suits and not PLACEHOLDER.search(line) else []
-    if not 0 < len(found) <= len(ITEMS):
+    groups = [*GROUP.finditer(flat.text)] if flat.has_marks and {OPENS, CLOSES}.isdisjoint(flat.text) else []
+    if not (0 < len(groups) <= len(ITEMS) and any(map(str.isalpha, flat.text))) or PLACEHOLDER.search(line):
         return None
     text, places, marks, position = "", list[int](), dict[str, Mark](), 0
-    for (start, end, item), placeholder in zip(found, ITEMS, strict=False):
-        before, after = (" " if touching else "" for touching in item.touches)
+    for group, placeholder in zip(groups, ITEMS, strict=False):
+        start, end = widen(flat.text, *group.span(), position)
+        touches = [beside.isalnum() or bool(MARK.match(beside)) for beside in neighbours(flat.text, start, end)]
+        before, after = (" " if touching else "" for touching in touches)
         text += flat.text[position:start]
         before = "" if text.endswith(" ") else before
         text += before + placeholder + after
         places += [*flat.places[position:start], *[flat.places[start]] * len(before + placeholder)]
         places += [flat.places[end]] * len(after)
-        marks[placeholder], position = item, end
+        marks[placeholder], position = Mark(flat.raw(start, end), touches), end
     return Marked(text + flat.text[position:], [*places, *flat.places[position:-1]], marks)
-
-
-def find_marks(flat: Flat) -> Iterator[tuple[int, int, Mark]]:
-    """Start, end and mark of each item of the text."""
-    position = 0
-    for match in re.finditer(GROUP, flat.text):
-        start, end = widen(flat.text, *match.span(), position)
-        before, after = neighbours(flat.text, start, end)
-        touches = before.isalnum() or bool(MARK.match(before)), after.isalnum() or bool(MARK.match(after))
-        yield start, end, Mark(flat.raw(start, end), touches)
-        position = end
 
 
 def neighbours(text: str, start: int, end: int) -> tuple[str, str]:
