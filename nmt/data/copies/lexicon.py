@@ -67,7 +67,11 @@ class Lexicon:
     def __init__(self, source: Ids, target: Ids, src_vocab_size: int, tgt_vocab_size: int) -> None:
         index_B = np.array(choose_pairs(source, target.lengths_N, src_vocab_size), np.int64)
         source, target = source.chosen(index_B), target.chosen(index_B)
-        sources, targets = self.positions = cells(source.lengths_N, target.lengths_N)
+        # Each target position has a cell with each position of its source.
+        starts_N = source.lengths_N.cumsum() - source.lengths_N
+        lengths, starts = (np.repeat(each_N, target.lengths_N) for each_N in (source.lengths_N, starts_N))
+        sources, targets = runs(starts, lengths), np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        self.positions = sources, targets
         keys = np.multiply(source.flat[sources], tgt_vocab_size, dtype=np.int64)  # NumPy 1 would keep the narrower type
         keys += target.flat[targets]
         self.keys, self.places = unique(keys)
@@ -103,11 +107,3 @@ def choose_pairs(source: Ids, target_lengths_N: Ints, src_vocab_size: int) -> li
         else:
             break
     return chosen
-
-
-def cells(source_lengths_N: Ints, target_lengths_N: Ints) -> tuple[Places, Places]:
-    """The source and the target position of each cell among those of all pairs."""
-    starts_N = source_lengths_N.cumsum() - source_lengths_N
-    lengths, starts = (np.repeat(each_N, target_lengths_N) for each_N in (source_lengths_N, starts_N))
-    # Each target position has a cell with each position of its source.
-    return runs(starts, lengths), np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
