@@ -79,10 +79,6 @@ class Tag:
     depth: int = 0
     """Of an inline element with both tags: the number of such elements around it."""
 
-    @property
-    def is_block(self) -> bool:
-        return self.name in BLOCKS
-
 
 @dataclass(frozen=True)
 class Segment:
@@ -200,7 +196,7 @@ def read_tags(text: str) -> list[Tag]:
     while match := TAG.search(text, position):
         position = match.end()
         tag = Tag(match.start(), position, (match["name"] or "").lower(), bool(match["end"]))
-        tag.void = not tag.name or tag.name in VOID or (match["attributes"].endswith("/") and not tag.is_block)
+        tag.void = not tag.name or tag.name in VOID or (match["attributes"].endswith("/") and tag.name not in BLOCKS)
         tag.kept = tag.name in UNTRANSLATED or bool(NO_TRANSLATION.search(match["attributes"] or ""))
         tags.append(tag)
         if tag.name in RAW | RAW_TEXT and not tag.closes and not text.startswith(CDATA, position):  # <title> of XML
@@ -221,7 +217,7 @@ def match_tags(tags: list[Tag]) -> None:
     for i, j in pair_tags(None if tag.void else (tag.name, tag.closes) for tag in tags):
         tags[i].partner, tags[j].partner = tags[j], tags[i]
     depth = 0
-    for tag in (tag for tag in tags if tag.partner and not tag.is_block):
+    for tag in (tag for tag in tags if tag.partner and tag.name not in BLOCKS):
         depth -= tag.closes
         tag.depth = depth
         depth += not tag.closes
@@ -240,7 +236,7 @@ def cut(text: str, tags: list[Tag]) -> Iterator[tuple[int, int, list[Tag]]]:
     """Start, end and inline tags of the parts between block tags. An element that isn't translated is one tag."""
     start, inside = 0, list[Tag]()
     for tag, end in outermost(tags):
-        if tag.is_block:
+        if tag.name in BLOCKS:
             yield start, tag.start, inside
             start, inside = end, []
         else:
