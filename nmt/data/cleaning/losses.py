@@ -2,6 +2,7 @@
 file that isn't UTF-8. And an error for training text whose sides are swapped.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from nmt.files import UNPACK, iconv, iterate_lines
 from nmt.text.languages import USUAL, encodings_of
 from nmt.text.normalise import INVALID
 
+NO_UTF8 = re.compile("[\udc80-\udcff]")  # what decoding with `surrogateescape` makes of other bytes
 SAMPLE, FAR = 1000, 0.8  # held-out pairs that are compared; the sides are swapped below so much in common
 MASS = 0.05  # share of the lines from which a cause is told as a warning
 
@@ -55,9 +57,8 @@ def grams(texts: Iterable[str]) -> set[str]:
 def advise(file: Path, languages: Sequence[str]) -> str:
     """How to convert a file to UTF-8; empty if it is UTF-8."""
     for number, line in enumerate(iterate_lines(file, "surrogateescape"), start=1):
-        raw = line.encode("utf-8", "surrogateescape")
-        if not line.isascii() and "\ufffd" in raw.decode("utf-8", "replace"):
-            encoding = guess_encoding(file, raw, languages)
+        if NO_UTF8.search(line):
+            encoding = guess_encoding(file, line.encode("utf-8", "surrogateescape"), languages)
             where = f"{file} is not UTF-8 (line {number:,})"
             if encoding is None:
                 return f"{where}: convert it with iconv."

@@ -52,6 +52,15 @@ def test_a_file_in_an_older_encoding_is_named_with_the_command_that_converts_it(
     assert (tmp_path / "converted").read_text(encoding="utf8").splitlines() == lines
 
 
+def test_a_replacement_character_in_a_file_is_utf8(tmp_path: Path) -> None:
+    (tmp_path / "all.cs").write_bytes("text \ufffd\n".encode() + "žlutý\n".encode("cp1250"))
+    write(tmp_path / "all.en", ["text \ufffd", "yellow"], "utf8")
+    ledgers = {"train": Ledger(read=2, dropped=Counter({"invalid UTF-8": 1}))}
+    [warning] = describe_losses(ledgers, {"train": [tmp_path / "all.cs", tmp_path / "all.en"]}, ("cs", "en"))
+    assert warning.count("is not UTF-8") == 1
+    assert f"{tmp_path / 'all.cs'} is not UTF-8 (line 2)" in warning
+
+
 def test_a_file_that_zstandard_has_compressed_is_unpacked_first(tmp_path: Path) -> None:
     file = tmp_path / "all.cs.zst"
     with pyarrow.CompressedOutputStream(str(file), "zstd") as out:
