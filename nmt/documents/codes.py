@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from nmt.documents.paragraphs import DEEPEST, Piece
-from nmt.documents.xml_splice import Element, Text, Xml, escape
+from nmt.documents.xml_splice import Element, Text
 
 AROUND = frozenset("g mrk pc hi".split())  # noqa: SIM905
 BEGINS, ENDS = frozenset("bpt bx sc sm".split()), frozenset("ept ex ec em".split())  # noqa: SIM905
@@ -60,19 +60,3 @@ def pieces(element: Element) -> Iterator[Piece]:
             else:
                 partner = next((values[name] for name in PARTNER if name in values), "")
                 yield Piece("mark", span, partner, field="begin" if kind in BEGINS else "end" if kind in ENDS else "")
-
-
-def insert_after(xml: Xml, element: Element, new: bytes) -> None:
-    """Add an element after another one, with the same blanks before it."""
-    siblings = element.parent.children if element.parent else []
-    before = siblings[siblings.index(element) - 1] if element in siblings[1:] else None
-    is_blank = isinstance(before, Text) and before.value.isspace()
-    xml.replace(element.end, element.end, (xml.data[before.start : before.end] if before and is_blank else b"") + new)
-
-
-def written(xml: Xml, like: Element, name: str, values: dict[str, str], inside: bytes) -> bytes:
-    """An element with the prefix that another one has in the file."""
-    head = xml.written_name(like).rpartition(":")[0]
-    name = f"{head}:{name}" if head else name
-    attributes = "".join(f' {key}="{escape(value, quoted=True)}"' for key, value in values.items())
-    return xml.encode(f"<{name}{attributes}>") + inside + xml.encode(f"</{name}>")

@@ -79,8 +79,7 @@ def properties(
             parts.append((twin, xml.encode(re.sub(r"(?<=<)/?[^\s/>]+", r"\g<0>Cs", written.decode(xml.encoding)))))
     follows = {f"w:{part}" for part in AFTER[switch].split()}
     place = next((n for n, (part, _) in enumerate(parts) if part in follows), len(parts))
-    prefix = xml.written_name(found or element).rpartition(":")[0]
-    tag, new = (part.replace("w:", f"{prefix}:" if prefix else "") for part in (HOLDERS[switch], switch))
+    tag, new = (xml.named_like(found or element, part.removeprefix("w:")) for part in (HOLDERS[switch], switch))
     parts[place:place] = [(switch, xml.encode(f"<{new}/>"))] if is_on else []
     begin, end = xml.encode(f"<{tag}>"), xml.encode(f"</{tag}>")
     if found and found.children:  # its tag may declare namespaces

@@ -14,7 +14,6 @@ from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from nmt.documents.base import Answer, Document, Options, Unit, has_words, splice
-from nmt.documents.codes import insert_after
 from nmt.documents.office import Slot
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.xml_splice import Element
@@ -236,4 +235,4 @@ def put_form(other: Paragraph, last: Element, form: Leaf, shape: str, answer: An
         return
     if text:
         before, after = map(other.xml.encode, shape.split("TEXT"))
-        insert_after(other.xml, last, before + other.render(text) + after)
+        other.xml.insert_after(last, before + other.render(text) + after)

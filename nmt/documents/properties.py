@@ -1,15 +1,15 @@
-"""Texts of Java programs and of Mozilla, .properties: values are units; keys, comments and all layout stay.
+"""Keys and values: .properties (Java programs, Mozilla) and .strings (iOS and macOS, `"key" = "value";`).
 
-In values with arguments ({0}), an apostrophe is two, as Java's MessageFormat reads them. The encoding stays.
-Source: the documentation of java.util.Properties.load.
+Values are units; keys, comments and all layout stay. In values of .properties with arguments ({0}), an apostrophe is
+two, as Java's MessageFormat reads them. Source: the documentation of java.util.Properties.load.
 """
 
 import re
 from functools import partial
 
-from nmt.documents.base import Document, Options, Slot, decode, paired, text_document, text_unit
+from nmt.documents.base import Document, Options, Slot, decode, has_words, paired, text_document, text_unit
 from nmt.documents.plurals import has_text, with_forms
-from nmt.documents.strings import meaning
+from nmt.text.po import ESCAPES
 
 BREAK = r"(?:\r\n?|\n)"
 BLANKS = rf"(?:[ \t\f]|\\{BREAK})*+"
@@ -18,34 +18,69 @@ LINE = re.compile(
     rf"(?P<value>(?:[^\\\r\n]|\\(?:\r\n|.)|\\\Z)*+)|[:=][^\r\n]*+)?(?:{BREAK}|\Z)",
     re.DOTALL,
 )
-ESCAPE = re.compile(rf"\\(u[0-9a-fA-F]{{4}}|{BREAK}[ \t\f]*+|.)", re.DOTALL)
-ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"})
+PROPERTY_ESCAPE = re.compile(rf"\\(u[0-9a-fA-F]{{4}}|{BREAK}[ \t\f]*+|.)", re.DOTALL)
+PROPERTY_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"})
 ARGUMENT = re.compile(r"\{\d")
+# Of .strings.
+SPACE = re.compile(r"(?>(?:\s++|/\*(?>(?:[^*]|\*(?!/))*)\*/|//[^\r\n]*+)*)")
+STRING = r'"((?>(?:[^"\\]|\\.)*))"'
+PAIR = re.compile(rf"(?:{STRING}|[\w.-]++)\s*+(?:=\s*+(?:{STRING}|[\w.-]++)\s*+)?;", re.DOTALL)
+ESCAPE = re.compile(r"\\([0-7]{3}|[uU][0-9a-fA-F]{4}|.)", re.DOTALL)
+STRINGS_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
 
 
-def read(data: bytes, options: Options) -> Document:
+def read_properties(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
-    slots, position, encoding = list[Slot](), 0, "ascii" if source.text.isascii() else source.encoding
-    while position < len(source.text) and (match := LINE.match(source.text, position)):
-        text, place = read_value(match["value"] or ""), source.place(position)
-        position = match.end()
+    slots, encoding = list[Slot](), "ascii" if source.text.isascii() else source.encoding
+    for match in LINE.finditer(source.text):
+        text = read_value(match["value"] or "")
         if match["key"] and has_text(text) and (not options.columns or match["key"] in options.columns):
-            slots.append(Slot(*match.span("value"), text_unit(text, place), partial(written, match["value"], encoding)))
+            unit = text_unit(text, source.place(match.start()))
+            slots.append(Slot(*match.span("value"), unit, partial(written, match["value"], encoding)))
     return with_forms(text_document(source, slots), options)
 
 
 def read_value(value: str) -> str:
-    text = paired(ESCAPE.sub(lambda escape: "" if escape[1][0] in "\r\n" else meaning(escape[1]), value))
+    text = paired(PROPERTY_ESCAPE.sub(lambda escape: "" if escape[1][0] in "\r\n" else meaning(escape), value))
     return text.replace("''", "'") if ARGUMENT.search(text) else text
 
 
 def written(value: str, encoding: str, text: str) -> str:
     """A text as it is written in place of a value; characters that the encoding lacks as escapes."""
-    text = (text.replace("'", "''") if ARGUMENT.search(value) else text).translate(ESCAPES)
+    text = (text.replace("'", "''") if ARGUMENT.search(value) else text).translate(PROPERTY_ESCAPES)
     text = f"\\{text}" if text[:1] in (" ", "=", ":") else text
-    return "".join(character if character.encode(encoding, "ignore") else escaped(character) for character in text)
+    return "".join(character if character.encode(encoding, "ignore") else codes(character) for character in text)
 
 
-def escaped(character: str) -> str:
+def codes(character: str) -> str:
+    """A character as escapes of its units in UTF-16."""
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[n : n + 2].hex()}" for n in range(0, len(units), 2))
+
+
+def read_strings(data: bytes, options: Options) -> Document:
+    source = decode(data, options.encoding)
+    slots, position = list[Slot](), 0
+    while True:
+        space = SPACE.match(source.text, position)
+        assert space
+        if space.end() == len(source.text):
+            return text_document(source, slots)
+        match, place = PAIR.match(source.text, space.end()), source.place(space.end())
+        if not match:
+            raise ValueError(f'{place} is not "key" = "value"; (a comment or quote may have no end)')
+        position = match.end()
+        text = paired(ESCAPE.sub(meaning, match[2] or ""))
+        if has_words(text):
+            slots.append(Slot(*match.span(2), text_unit(text, place), escaped))
+
+
+def meaning(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if len(code) == 1:
+        return ESCAPES.get(code, code)
+    return chr(int(code, 8)) if code[0] in "01234567" else chr(int(code[1:], 16))
+
+
+def escaped(text: str) -> str:
+    return text.translate(STRINGS_ESCAPES)

@@ -177,5 +177,4 @@ def fields(pieces: list[Piece]) -> list[Piece]:
 def written_attribute(xml: Xml, element: Element, name: str) -> str:
     """The name of an attribute with the prefix of the file; that of the element if it lacks the attribute."""
     found = re.search(rf"\s((?:[^\s=/>:]+:)?{name})\s*=", xml.tag(element))
-    head = xml.written_name(element).rpartition(":")[0]
-    return found[1] if found else f"{head}:{name}" if head else name
+    return found[1] if found else xml.named_like(element, name)

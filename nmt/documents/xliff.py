@@ -1,35 +1,36 @@
-"""XLIFF 1.2 and 2.x: segments without a translation are units, and their translations become targets.
+"""Files of translation tools: XLIFF 1.2 and 2.x, and TMX. Texts without a translation are units, and get one.
 
-The state of a target says whether the translation was flagged. Targets that are there stay, unless all entries are
-wanted or their state says that they still have to be translated. Sources: the OASIS standards XLIFF 1.2, 2.0 and 2.1.
+XLIFF: the state of a target says whether the translation was flagged. Targets that are there stay, unless all entries
+are wanted or their state says that they still have to be translated. TMX: entries that lack the target language get it.
+Sources: the OASIS standards XLIFF 1.2, 2.0 and 2.1; TMX 1.4b, the LISA/GALA standard.
 """
 
 from collections.abc import Iterator
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options
-from nmt.documents.codes import content, insert_after, written
+from nmt.documents.codes import content
 from nmt.documents.office import Change, Slot, attributes, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.plurals import HEAD, with_forms
 from nmt.documents.runs import written_attribute
-from nmt.documents.xml_splice import Element, Xml
+from nmt.documents.xml_splice import Element, Xml, escape
 from nmt.fields import require
-from nmt.text.languages import short_code
+from nmt.text.languages import nearest, short_code
 
 UNTRANSLATED = frozenset("new needs-translation needs-adaptation needs-l10n initial".split())  # noqa: SIM905
 SEGMENTS = ("x1:trans-unit", "x2:segment")
 SOURCE, TARGET = ("source-language", "srcLang"), ("target-language", "trgLang")  # attributes
 
 
-def read(data: bytes, options: Options) -> Document:
+def read_xliff(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "XLIFF 1.2 or 2.x", "x1:xliff", "x2:xliff")
     found = [element for element in xml.root.walk(is_entered) if element.name in SEGMENTS and is_translated(element)]
     segments = [element for element in found if has_languages(element, options)]
     stated = f"from {found[0].inherited(*SOURCE)} to {found[0].inherited(*TARGET) or '?'}" if found else ""
     wanted = f"from {options.source or '?'} to {options.target or '?'}"
     require(not found or bool(segments), f"the file is {stated} by what it says, not {wanted}")
-    slots = [slot for element in segments if (slot := slot_of(xml, element, options))]
+    slots = [slot for element in segments if (slot := segment_slot(xml, element, options))]
     return with_forms(xml_document(xml, slots, languages(xml, options.target)), options)
 
 
@@ -56,7 +57,7 @@ def languages(xml: Xml, language: str) -> Iterator[Change]:
             yield attributes(xml, element, {name: language})
 
 
-def slot_of(xml: Xml, segment: Element, options: Options) -> Slot | None:
+def segment_slot(xml: Xml, segment: Element, options: Options) -> Slot | None:
     """The slot of a segment that has a source, and needs a target."""
     space = segment.name.partition(":")[0]
     plain, target = segment.find(f"{space}:source"), segment.find(f"{space}:target")
@@ -67,10 +68,10 @@ def slot_of(xml: Xml, segment: Element, options: Options) -> Slot | None:
         return None
     paragraph = Paragraph(xml, content(source), f"unit {segment.inherited('id')}")
     paragraph.is_message = bool(paragraph.unit and HEAD.search(paragraph.unit.text))
-    return Slot(segment.start, paragraph.unit, partial(put, paragraph, segment, source, target))
+    return Slot(segment.start, paragraph.unit, partial(fill_unit, paragraph, segment, source, target))
 
 
-def put(paragraph: Paragraph, segment: Element, source: Element, target: Element | None, answer: Answer) -> None:
+def fill_unit(paragraph: Paragraph, segment: Element, source: Element, target: Element | None, answer: Answer) -> None:
     """Fill the target, which is added if it isn't there. It has the state; in XLIFF 2 the segment has it."""
     xml, inside, values = paragraph.xml, paragraph.render(answer.text), dict[str, str]()
     if segment.name == "x1:trans-unit":
@@ -79,7 +80,7 @@ def put(paragraph: Paragraph, segment: Element, source: Element, target: Element
     if target:
         xml.fill(target, inside, values)
     else:
-        insert_after(xml, source, written(xml, source, "target", values, inside))
+        xml.insert_after(source, xml.new(source, "target", values, inside))
     changed: dict[str, str | None] = {"approved": "no"} if "approved" in segment.attributes else {}  # by a person
     if segment.name == "x2:segment":
         changed = {"state": "translated", "subState": "nmt:needs-review" if answer.flags else None}
@@ -87,3 +88,54 @@ def put(paragraph: Paragraph, segment: Element, source: Element, target: Element
         changed[written_attribute(xml, segment, "status")] = "PartiallyEdited" if answer.flags else "Pretranslated"
     if changed:
         xml.replace(segment.start, segment.inner, xml.with_attributes(segment, changed))
+
+
+def read_tmx(data: bytes, options: Options) -> Document:
+    xml = read_xml(data, "TMX", "tmx")
+    require(bool(options.target), "name the target language: a TMX file doesn't say into which one to translate")
+    entries = (element for element in xml.root.walk() if element.name == "tu")
+    return xml_document(xml, [slot for entry in entries if (slot := entry_slot(xml, entry, options))])
+
+
+def entry_slot(xml: Xml, entry: Element, options: Options) -> Slot | None:
+    """The slot of an entry whose translation is missing."""
+    found = [(language, language.find("seg")) for language in entry.elements if language.name == "tuv"]
+    variants = [(language, segment) for language, segment in found if segment]
+    source = segment_in(variants, options.source or stated_source(xml, entry))
+    target = segment_in(variants, options.target)
+    if not source or source is target or (target and target.text.strip() and not options.all_entries):
+        return None
+    paragraph = Paragraph(xml, content(source), f"entry {entry.attributes.get('tuid', '')}".strip())
+    last = variants[-1][0]
+    return Slot(last.start, paragraph.unit, partial(fill_entry, paragraph, last, target, options.target))
+
+
+def stated_source(xml: Xml, entry: Element) -> str:
+    """The code of the source language that the file states; empty for entries that have none, but go both ways."""
+    header = xml.root.find("header")
+    stated = entry.attributes.get("srclang") or (header.attributes.get("srclang", "") if header else "")
+    return "" if stated == "*all*" else stated
+
+
+def segment_in(variants: list[tuple[Element, Element]], language: str) -> Element | None:
+    """The segment of a language, rather one of the same region. `variants`: the elements of an entry's languages, and
+    their segments."""
+    codes = ((of.attributes.get("xml:lang", of.attributes.get("lang", "")), segment) for of, segment in variants)
+    found = nearest(codes, language)
+    return found and found[1]
+
+
+def fill_entry(paragraph: Paragraph, last: Element, target: Element | None, language: str, answer: Answer) -> None:
+    """Fill the segment of the target language, or add the language after the last one; with the flags before it."""
+    xml, inside = paragraph.xml, paragraph.render(answer.text)
+    flags = xml.encode(escape(" ".join(answer.flags)))
+    prop = xml.new(last, "prop", {"type": "x-flags"}, flags) if flags else b""
+    if not target or not target.parent:
+        segment = xml.new(last, "seg", {}, inside)
+        xml.insert_after(last, xml.new(last, "tuv", {"xml:lang": language}, prop + segment))
+        return
+    xml.fill(target, inside)
+    for other in reversed(target.parent.elements):
+        if other.start < target.start and other.attributes.get("type") == "x-flags":
+            xml.replace(other.start, other.end, b"")
+    xml.replace(target.parent.inner, target.parent.inner, prop)

@@ -184,6 +184,24 @@ class Xml:
         else:
             self.replace(element.start, element.inner_end, start + inside)
 
+    def insert_after(self, element: Element, new: bytes) -> None:
+        """Add an element after another one, with the same blanks before it."""
+        siblings = element.parent.children if element.parent else []
+        before = siblings[siblings.index(element) - 1] if element in siblings[1:] else None
+        has_blanks = isinstance(before, Text) and before.value.isspace()
+        blanks = self.data[before.start : before.end] if before and has_blanks else b""
+        self.replace(element.end, element.end, blanks + new)
+
+    def named_like(self, element: Element, name: str) -> str:
+        """A name with the prefix that the file gives to this element."""
+        return "".join([*self.written_name(element).rpartition(":")[:2], name])
+
+    def new(self, like: Element, name: str, values: Mapping[str, str], inside: bytes) -> bytes:
+        """A new element, with the prefix that another one has in the file."""
+        name = self.named_like(like, name)
+        attributes = "".join(f' {key}="{escape(value, quoted=True)}"' for key, value in values.items())
+        return self.encode(f"<{name}{attributes}>") + inside + self.encode(f"</{name}>")
+
 
 class Reader:
     """Makes the tree of a file. Its nodes are side by side: each ends where the next one begins."""

@@ -1,7 +1,9 @@
-"""Strings of Android apps (strings.xml): strings, plurals and items of arrays are units.
+"""Texts of mobile apps: Android (strings.xml), and plurals of iOS and macOS (.stringsdict).
 
-Those with translatable="false", references such as @string/name, and <xliff:g> stay. Text in CDATA is HTML.
-Source: developer.android.com, "String resources", and its rules for escapes and blanks.
+strings.xml: strings, plurals and items of arrays are units. Those with translatable="false", references such as
+@string/name, and <xliff:g> stay. Text in CDATA is HTML. .stringsdict: the forms of each variable are units. Forms that
+the target language has more are added. Sources: developer.android.com, "String resources", and its rules for escapes
+and blanks; developer.apple.com, "Localizing strings that contain plurals".
 """
 
 import re
@@ -9,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from nmt.documents.base import Answer, Document, Options, Unit, paired
+from nmt.documents.base import Answer, Document, Options, Unit, has_words, paired
+from nmt.documents.codes import content
 from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import BLANKS, Paragraph, Piece, lines
-from nmt.documents.plurals import added_forms
+from nmt.documents.plurals import CLASSES, added_forms
 from nmt.documents.xml_splice import Element, Text, Xml, escape, escape_cdata
 
 WRITTEN = re.compile(r"\\u(?P<code>[0-9a-fA-F]{4})|\\(?P<escaped>.)|(?P<quote>\")|(?P<blanks>[ \t\r\n]+)", re.DOTALL)
@@ -20,9 +23,10 @@ ESCAPED = {"n": "\n", "t": "\t"}
 ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 REFERENCE = re.compile(r"\s*[@?][\w.:+*-]*(?:/[\w.]+)?\s*")
 INNER_BLANKS, OUTER_BLANKS = re.compile(" {2,}"), re.compile("^ +| +$| {2,}")  # that Android would take away
+FORMAT, VARIABLE = "NSStringLocalizedFormatKey", re.compile(r"%(?:\d\$)?#@\w++@")
 
 
-def read(data: bytes, options: Options) -> Document:
+def read_android(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "a file of Android strings", "resources")
     slots = [slot_of(xml, element, f"string {name}") for name, element in strings(xml.root)]
     for element in xml.root.elements:
@@ -103,3 +107,20 @@ def encode(text: str, is_whole: bool = False) -> str:
     text = "".join(ESCAPES.get(character, character) for character in text)
     text = (OUTER_BLANKS if is_whole else INNER_BLANKS).sub(lambda match: r"\u0020" * len(match[0]), text)
     return f"\\{text}" if re.match(r"[@?][\w+*]", text) else text
+
+
+def read_stringsdict(data: bytes, options: Options) -> Document:
+    xml = read_xml(data, "one of Apple's plurals", "plist")
+    dicts = (element for element in xml.root.walk() if element.name == "dict")
+    return xml_document(xml, [slot for element in dicts for slot in forms_of(xml, element, options)])
+
+
+def forms_of(xml: Xml, element: Element, options: Options) -> Iterator[Slot | Paragraph]:
+    parts = element.elements
+    pairs = {key.text: value for key, value in zip(parts[::2], parts[1::2], strict=False) if value.name == "string"}
+    found = {name: (value, Paragraph(xml, content(value), f"form {name}")) for name, value in pairs.items()}
+    forms = {name: item for name, item in found.items() if name in CLASSES}
+    if FORMAT in found and has_words(VARIABLE.sub("", found[FORMAT][0].text)):  # beside the variables
+        yield found[FORMAT][1]
+    yield from (slot for _, slot in forms.values())
+    yield from added_forms(forms, options.target, "<key>NAME</key><string>TEXT</string>")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.documents.android import decode, encode
 from nmt.documents.base import Answer, Options, read_document
+from nmt.documents.mobile import decode, encode
 from tests.documents.office_samples import ANDROID
 
 
