@@ -58,7 +58,7 @@ def front_slots(matter: str) -> list[Slot]:
     if matter.startswith("+++"):
         return [*toml_slots(matter)]
     try:
-        return yaml.slots_of(matter, Options(columns=SHOWN), [])
+        return yaml.slots_of(matter, yaml.parse(matter), Options(columns=SHOWN))
     except ValueError:
         return []
 

@@ -6,10 +6,10 @@ have it. With columns, only the values of keys with these names are units.
 
 import json
 import re
+from collections import deque
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -25,6 +25,7 @@ PLAIN_IN_FLOW = re.compile(r"[^\W\d_](?:[^\s:#,\[\]{}?\"']|[ ](?![#\s]))*")
 ODD = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[\u2028\u2029]")
 BLOCK = re.compile(r"[|>][^\r\n]*(?:\r\n?|\n)(?:[ \t]*(?:\r\n?|\n))*( *)")
 RESOLVER = yaml.SafeLoader("")
+TEXT = "tag:yaml.org,2002:str"
 
 
 class Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
@@ -42,48 +43,83 @@ class Loader(yaml.SafeLoader):  # type: ignore[misc]  # it has no types
 
 
 class Value(NamedTuple):
-    """A value that is no collection."""
+    """A value, which may be a collection."""
 
-    event: yaml.ScalarEvent
+    event: yaml.NodeEvent
     key: str
     """Its key, or that of the list that it is in."""
-    in_flow: bool
-    """Whether it is in brackets."""
-    key_event: yaml.ScalarEvent | None
-    """Of a value in a mapping."""
-    mapping: int
-    """Where the collection around begins."""
+    key_event: Any
+    """Of a value in a mapping; None if its key is a collection."""
+    around: yaml.CollectionStartEvent
+    depth: int
+    """How many collections are around it."""
 
 
 def read(data: bytes, options: Options) -> Document:
-    source, roots = decode(data, options.encoding), list[yaml.ScalarEvent]()
-    slots = slots_of(source.text, options, roots)
-    return text_document(source, slots, [*root_edits(roots, options)] if len(roots) == 1 else ())
+    source = decode(data, options.encoding)
+    values = parse(source.text)
+    roots = [value.key_event for value in values if value.depth == 1 and value.key_event]
+    changes = [*root_edits(roots[0], options)] if len(roots) == 1 else ()
+    return text_document(source, slots_of(source.text, values, options), changes)
 
 
-def slots_of(source: str, options: Options, roots: list[yaml.ScalarEvent]) -> list[Slot]:
-    """The slots of a text; ValueError if it isn't YAML. `roots` gets the keys of the outermost mapping."""
-    slots, mappings, translated = list[Slot](), dict[int, dict[str, Value]](), set[int]()
+def parse(text: str) -> list[Value]:
+    """The values of a text; ValueError if it isn't YAML."""
     try:
-        for value in scalars(source, roots):
-            event, key, in_flow, key_event, mapping = value
-            text = paired(event.value.rstrip("\n") if event.style in ("|", ">") else event.value)
-            if is_string(event) and has_words(text) and (not options.columns or key in options.columns):
-                start, end = event.start_mark.index, event.end_mark.index
-                match = PROPERTIES.match(source, start, end)
-                start = match.end() if match else start
-                write = partial(written, event, in_flow, source[start:end])
-                slots.append(Slot(start, end, text_unit(text, f"line {event.start_mark.line + 1}"), write))
-                translated.add(event.start_mark.index)
-            if key_event:
-                mappings.setdefault(mapping, {})[key] = value
+        events = yaml.parse(text, Loader)
+        nodes = (event for event in events if isinstance(event, (yaml.NodeEvent, yaml.CollectionEndEvent)))
+        return [*values_of(nodes, yaml.SequenceStartEvent(None, None, True), "", 0)]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1} is" if mark else "the file is"
         raise ValueError(f"{place} not valid YAML: {getattr(error, 'problem', None) or 'wrong characters'}") from None
-    for values in mappings.values():
-        slots += more_forms(source, values, translated, options.target)
+
+
+def values_of(events: Iterator[yaml.Event], around: yaml.CollectionStartEvent, key: str, depth: int) -> Iterator[Value]:
+    """The values in a collection, and in those in it, up to its end. `key`: of the collection."""
+    for event in events:
+        key_event = None
+        if isinstance(event, yaml.CollectionEndEvent):
+            return
+        if isinstance(around, yaml.MappingStartEvent):
+            is_text = isinstance(event, yaml.ScalarEvent)
+            key, key_event = (event.value, event) if is_text else ("", None)
+            if isinstance(event, yaml.CollectionStartEvent):
+                deque(values_of(events, event, "", depth + 1), 0)  # keys stay
+            event = next(events)
+        yield Value(event, key, key_event, around, depth)
+        if isinstance(event, yaml.CollectionStartEvent):
+            line = event.start_mark.line + 1
+            require(depth < DEEPEST, f"line {line}: nested deeper than {DEEPEST}")
+            yield from values_of(events, event, key, depth + 1)
+
+
+def slots_of(source: str, values: Sequence[Value], options: Options) -> list[Slot]:
+    slots, mappings, translated = list[Slot](), dict[int, dict[str, Value]](), set[int]()
+    for value in values:
+        event, place = value.event, f"line {value.event.start_mark.line + 1}"
+        if is_string(event) and has_words(text_of(event)) and (not options.columns or value.key in options.columns):
+            start, end = event.start_mark.index, event.end_mark.index
+            match = PROPERTIES.match(source, start, end)
+            start = match.end() if match else start
+            write = partial(written, value, source[start:end])
+            slots.append(Slot(start, end, text_unit(text_of(event), place), write))
+            translated.add(event.start_mark.index)
+        if value.key_event and isinstance(event, yaml.ScalarEvent):
+            mappings.setdefault(id(value.around), {})[value.key] = value
+    for forms in mappings.values():
+        slots += more_forms(source, forms, translated, options.target)
     return slots
+
+
+def is_string(event: yaml.NodeEvent) -> bool:
+    if not isinstance(event, yaml.ScalarEvent) or event.tag not in (None, "!", TEXT):
+        return False
+    return not event.implicit[0] or RESOLVER.resolve(yaml.ScalarNode, event.value, (True, False)) == TEXT
+
+
+def text_of(event: yaml.ScalarEvent) -> str:
+    return paired(event.value.rstrip("\n") if event.style in ("|", ">") else event.value)
 
 
 def more_forms(text: str, values: Mapping[str, Value], translated: Container[int], language: str) -> Iterator[Slot]:
@@ -92,76 +128,33 @@ def more_forms(text: str, values: Mapping[str, Value], translated: Container[int
     read = {key: value.event for key, value in values.items() if value.event.start_mark.index in translated}
     texts = {key: paired(event.value.rstrip("\n")) for key, event in read.items()}
     for key, name, form in new_keys(texts, values, language):
-        in_flow, key_event = values[key].in_flow, values[key].key_event
-        assert key_event
-        start, column = key_event.start_mark.index, key_event.start_mark.column
-        around = text[max(0, start - DEEPEST) : start + DEEPEST]
-        is_alone = in_flow and start == values[key].mapping
-        if is_alone or re.search(r"\?\s+\Z", around[: min(start, DEEPEST)]):
+        value, mark = values[key], values[key].key_event.start_mark
+        around = text[max(0, mark.index - DEEPEST) : mark.index + DEEPEST]
+        is_alone = value.around.flow_style and mark.index == value.around.start_mark.index
+        if is_alone or re.search(r"\?\s+\Z", around[: min(mark.index, DEEPEST)]):
             continue  # [KEY: TEXT], ? KEY
-        after = ", " if in_flow else ("\r\n" if "\r\n" in around else "\n") + column * " "
-        head = f"{json.dumps(name) if key_event.style else name}: "
-        place = f"line {key_event.start_mark.line + 1}, {name.rpartition('_')[2]}"
-        yield Slot(start, start, text_unit(form.text, place), partial(new_form, head, read[key], in_flow, form, after))
+        after = ", " if value.around.flow_style else ("\r\n" if "\r\n" in around else "\n") + mark.column * " "
+        head = f"{json.dumps(name) if value.key_event.style else name}: "
+        unit = text_unit(form.text, f"line {mark.line + 1}, {name.rpartition('_')[2]}")
+        yield Slot(mark.index, mark.index, unit, partial(new_form, head, value, form, after))
 
 
-def new_form(head: str, other: yaml.ScalarEvent, in_flow: bool, form: Leaf, after: str, text: str) -> str:
-    return f"{head}{written(other, in_flow, '', form.write(text))}{after}"
+def new_form(head: str, other: Value, form: Leaf, after: str, text: str) -> str:
+    return f"{head}{written(other, '', form.write(text))}{after}"
 
 
-def root_edits(roots: Sequence[yaml.ScalarEvent], options: Options) -> Iterator[Edit]:
+def root_edits(root: yaml.ScalarEvent, options: Options) -> Iterator[Edit]:
     """The only key of a file that is its language, as those of Rails are, becomes the target language."""
-    (root,), source, target = roots, options.source.replace("_", "-").lower(), options.target
+    source, target = options.source.replace("_", "-").lower(), options.target
     if source and target and root.value.replace("_", "-").lower() in (source, source.partition("-")[0]):
-        is_string = RESOLVER.resolve(yaml.ScalarNode, target, (True, False)).endswith(":str")  # no is a truth value
-        quote = root.style or ("" if is_string else '"')
+        is_text = RESOLVER.resolve(yaml.ScalarNode, target, (True, False)) == TEXT  # no is a truth value
+        quote = root.style or ("" if is_text else '"')
         yield root.start_mark.index, root.end_mark.index, f"{quote}{target}{quote}"
 
 
-def is_string(event: yaml.ScalarEvent) -> bool:
-    if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
-        return False
-    return not event.implicit[0] or RESOLVER.resolve(yaml.ScalarNode, event.value, (True, False)).endswith(":str")
-
-
-@dataclass
-class Around:
-    """A collection that is being read."""
-
-    is_mapping: bool
-    in_flow: bool
-    start: int
-    key: str | None
-    """The last one; None: a key comes next. Of a list, the key that it is in."""
-    key_event: yaml.ScalarEvent | None = None
-
-
-def scalars(text: str, roots: list[yaml.ScalarEvent]) -> Iterator[Value]:
-    """The values that aren't collections. `roots` gets the keys of the outermost mapping."""
-    opened = [Around(False, False, 0, "")]
-    for event in yaml.parse(text, Loader=Loader):
-        around = opened[-1]
-        if isinstance(event, yaml.CollectionEndEvent):
-            opened.pop()
-        elif isinstance(event, yaml.ScalarEvent) and around.key is None:
-            around.key, around.key_event = event.value, event
-            roots += [event] if len(opened) == 2 else []
-        elif isinstance(event, yaml.NodeEvent):
-            key, key_event = around.key or "", around.key_event
-            if around.is_mapping:
-                around.key, around.key_event = ("" if around.key is None else None), None
-            if isinstance(event, yaml.ScalarEvent):
-                yield Value(event, key, around.in_flow, key_event, around.start)
-            elif isinstance(event, yaml.CollectionStartEvent):
-                start = event.start_mark
-                require(len(opened) <= DEEPEST, f"line {start.line + 1}: nested deeper than {DEEPEST}")
-                is_mapping = isinstance(event, yaml.MappingStartEvent)
-                opened.append(Around(is_mapping, bool(event.flow_style), start.index, None if is_mapping else key))
-
-
-def written(event: yaml.ScalarEvent, in_flow: bool, raw: str, text: str) -> str:
-    """A text in the style of its source."""
-    style, block = event.style, BLOCK.match(raw)
+def written(value: Value, raw: str, text: str) -> str:
+    """A text in the style of its source. `raw`: how the value is written now."""
+    style, block = value.event.style, BLOCK.match(raw)
     text = text.rstrip("\n") if block else text
     has_indent = re.match(r"[|>][+-]?[1-9]", raw)
     if block and not has_indent and not ODD.search(text) and not re.search(r"^[ \t]|[ \t]$", text, re.MULTILINE):
@@ -171,14 +164,14 @@ def written(event: yaml.ScalarEvent, in_flow: bool, raw: str, text: str) -> str:
         body = newline.join(f"{block[1]}{line}" if line else "" for line in lines)
         return f"{raw[: block.end() - len(block[1])]}{body}{tail}"
     is_odd = ODD.search(text) or "\n" in text or "\t" in text
-    plain = PLAIN_IN_FLOW if in_flow else PLAIN
+    plain = PLAIN_IN_FLOW if value.around.flow_style else PLAIN
     is_plain = style is None and not is_odd and text == text.strip() and plain.fullmatch(text)
-    if is_plain and RESOLVER.resolve(yaml.ScalarNode, text, (True, False)).endswith(":str"):
+    if is_plain and RESOLVER.resolve(yaml.ScalarNode, text, (True, False)) == TEXT:
         return text
     if style == "'" and not is_odd:
         return "'{}'".format(text.replace("'", "''"))
     if block:
-        text += event.value[len(event.value.rstrip("\n")) :]
+        text += value.event.value[len(value.event.value.rstrip("\n")) :]
     quoted = ODD.sub(
         lambda odd: f"\\U{ord(odd[0]):08x}" if odd[0] > "\uffff" else f"\\u{ord(odd[0]):04x}",
         json.dumps(text, ensure_ascii=False),

@@ -60,3 +60,8 @@ def test_a_text_that_ends_with_a_line_separator_stays_alone() -> None:
 def test_pairs_of_escapes_that_spell_one_character_are_read_as_it() -> None:
     document = read_document(b'a: "Hund \\uD83D\\uDE00"\n', "yaml", Options())
     assert [unit.text for unit in document.units] == ["Hund \U0001f600"]
+
+
+def test_a_list_that_is_a_key_stays() -> None:
+    document = read_document(b"? [Hund, Hut]\n: da\n", "yaml", Options())
+    assert [unit.text for unit in document.units] == ["da"]
