@@ -21,7 +21,7 @@ from nmt.fields import require
 from nmt.text.edits import Edit, apply
 from nmt.text.items import prose
 from nmt.text.languages import encodings_of, language_tag
-from nmt.text.markup import is_markup
+from nmt.text.markup import Mode, is_markup
 from nmt.text.normalise import with_blanks
 
 if TYPE_CHECKING:
@@ -170,23 +170,21 @@ def read_document(data: bytes, format_name: str, options: Options) -> Document:
 def translate_document(data: bytes, format_name: str, translate: Translate, options: Options) -> bytes:
     """The file with its units translated."""
     document = read_document(data, format_name, options)
-    answers = translate(document.units)
-    assert len(answers) == len(document.units)
-    return document.join(answers)
+    return document.join(translate(document.units))
 
 
 def units_translator(translator: "Translator", search: SearchConfig | None = None) -> Translate:
     """A function that translates units with this translator."""
     from nmt.reading.request import Request  # it loads torch, which the readers don't need
 
+    def translate_some(units: Sequence[Unit], mode: Mode) -> Iterator[Answer]:
+        lists = translator.translate_n_best([Request(unit.text) for unit in units], search, markup=mode)
+        return (Answer(best.text, best.flags) for best, *_ in lists)
+
     def translate(units: Sequence[Unit]) -> list[Answer]:
-        found: dict[int, Answer] = {}
-        for has_markup in (False, True):
-            asked = [n for n, unit in enumerate(units) if unit.markup == has_markup]
-            requests = [Request(units[n].text) for n in asked]
-            lists = translator.translate_n_best(requests, search, markup="html" if has_markup else "none")
-            found |= {n: Answer(best.text, best.flags) for n, (best, *_) in zip(asked, lists, strict=True)}
-        return [found[n] for n in range(len(units))]
+        plain = translate_some([unit for unit in units if not unit.markup], "none")
+        marked = translate_some([unit for unit in units if unit.markup], "html")
+        return [next(marked if unit.markup else plain) for unit in units]
 
     return translate
 
@@ -231,19 +229,16 @@ class Text:
     def encode(self, text: str) -> bytes:
         return self.bom + paired(text).encode(self.encoding, self.errors)
 
-    def remarks(self, edits: Iterable[Edit]) -> Iterator[str]:
-        """What its user should know of a file that is written with these edits."""
+    def edited(self, edits: Sequence[Edit], notes: list[str]) -> bytes:
+        """The bytes of the file with these edits of its text. `notes` get what its user should know of them."""
         if self.guessed:
             guessed = f"the file is read and written in the encoding {self.encoding}, by its look"
-            yield f"{guessed}: name its encoding if that is wrong"
+            notes.append(f"{guessed}: name its encoding if that is wrong")
         written = {character for *_, new in edits for character in new if not character.isascii()}
         lost = {character for character in written if not character.encode(self.encoding, "ignore")}
         if lost and self.errors == "replace":
-            shown = "".join(sorted(lost)[:20])
-            yield f"the encoding {self.encoding} has no {shown}, which became ?: convert the file to UTF-8 first"
-
-    def edited(self, edits: Iterable[Edit]) -> bytes:
-        """The bytes of the file with these edits of its text."""
+            problem = f"the encoding {self.encoding} has no {''.join(sorted(lost)[:20])}, which became ?"
+            notes.append(f"{problem}: convert the file to UTF-8 first")
         return self.encode(splice(self.text, edits))
 
     @cached_property
@@ -335,7 +330,6 @@ def text_document(
                     edits.append((slot.start, slot.end, slot.write(with_blanks(slot.unit.text, answer.text))))
                 except ValueError as error:
                     notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")
-        notes.extend(source.remarks(edits))
-        return source.edited(edits)
+        return source.edited(edits, notes)
 
     return Document(source.encode(source.text), [slot.unit for slot in slots], write, notes)

@@ -114,8 +114,7 @@ def read_po(data: bytes, options: Options) -> Document:
             edits += not_fuzzy(source, first)  # as that of a template is: programs may skip such catalogues
         for entry, messages in chosen:
             edits += po_edits(source, entry, messages, [next(rest) for _ in messages], n_plurals)
-        notes.extend(source.remarks(edits))
-        return source.edited(edits)
+        return source.edited(edits, notes)
 
     return Document(data, units, write, notes)
 

@@ -40,6 +40,7 @@ def read(data: bytes, options: Options) -> Document:
     found = (read_entry(source.text, key, node, language, options) for key, node in members.items())
     entries = [entry for entry in found if entry]
     units = [text_unit(text, source.place(entry.node.start)) for entry in entries for text in entry.texts]
+    notes = list[str]()
 
     def write(answers: Sequence[Answer]) -> bytes:
         rest, edits = iter(answers), list[Edit]()
@@ -47,9 +48,9 @@ def read(data: bytes, options: Options) -> Document:
             chosen = [next(rest) for _ in entry.texts]
             if [answer.text for answer in chosen] != entry.texts and all(answer.text.strip() for answer in chosen):
                 edits += entry_edits(source.text, entry, chosen, options.target)
-        return source.edited(edits)
+        return source.edited(edits, notes)
 
-    return Document(data, units, write)
+    return Document(data, units, write, notes)
 
 
 def read_entry(text: str, key: str, node: Node, language: str, options: Options) -> Entry | None:
