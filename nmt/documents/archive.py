@@ -9,9 +9,10 @@ import stat
 import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import count
 from struct import Struct, error
 
-from nmt.documents.xml_splice import Nodes, Xml
+from nmt.documents.xml_splice import Xml
 from nmt.fields import require
 
 SMALL = 1 << 20  # members up to this size may have any ratio: they can't fill the memory
@@ -57,7 +58,7 @@ class Archive:
     def __init__(self, data: bytes, limits: Limits) -> None:
         old = "the file is encrypted, or of the old binary format: save it without a password in the new format"
         require(not data.startswith(OLD_OFFICE), old)
-        self.data, self.nodes = data, Nodes()
+        self.data, self.nodes = data, count(1)
         self.directory, self.end, n_members = find_directory(data, limits.members)
         self.members = {member.name: member for member in read_directory(data, self.directory, self.end, n_members)}
         require(n_members > 0, "the file is an empty zip file")

@@ -10,7 +10,7 @@ from functools import partial
 
 from nmt.documents.base import Answer, Document, Options, Unit
 from nmt.documents.gettext import Message, plural_rule, require_language, samples
-from nmt.documents.office import Slot, attributes, read_xml, xml_document
+from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph, lines
 from nmt.documents.xml_splice import Element, Text, Xml, escape
 from nmt.fields import require
@@ -28,7 +28,7 @@ def read_qt(data: bytes, options: Options) -> Document:
     require_language(xml.root.attributes.get("language", "") if is_kept else "", options.target)
     slots = [slot for message in messages for slot in slots_of(xml, message, options)]
     values: dict[str, str | None] = {"language": options.target.replace("-", "_")}
-    return xml_document(xml, slots, [attributes(xml, xml.root, values)] if options.target else ())
+    return xml_document(xml, slots, [xml.attributes(xml.root, values)] if options.target else ())
 
 
 def is_filled(message: Element) -> bool:
@@ -79,11 +79,12 @@ def put(xml: Xml, element: Element, message: Message, answer: Answer) -> None:
         require(bool(answer.text.strip()), "the translation is empty")
         text, state = message.restore(answer.text), unsure if answer.flags else {"type": None}
         if answer.text != message.core:
-            xml.fill(element, xml.encode(escape(text)), state if element.name == "translation" else {})
+            values = state if element.name == "translation" else {}
+            xml.replace(*xml.filled(element, xml.encode(escape(text)), values))
     finally:  # the first form is the last to be written
         is_first = around and around.name == "translation" and element is around.elements[0]
         if around and is_first and xml.edits and xml.edits[-1][0] < around.end:
-            xml.replace(around.start, around.inner, xml.with_attributes(around, unsure))
+            xml.replace(*xml.attributes(around, unsure))
 
 
 def read_resx(data: bytes, options: Options) -> Document:

@@ -6,10 +6,8 @@ the source. Source: ECMA-376, part 1, sections 17.3.1.6, 17.3.2.30, 17.4.1, 18.3
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 
-from nmt.documents.office import Change, attributes
-from nmt.documents.xml_splice import Element, Xml
+from nmt.documents.xml_splice import Edit, Element, Xml
 
 STYLE = re.compile("a:(?:lvl[1-9]|def)pPr", re.IGNORECASE)
 MIRRORED = {"l": "r", "r": "l"}
@@ -26,7 +24,7 @@ AFTER = {
 }
 
 
-def changes(xml: Xml, direction: str) -> Iterator[Change]:
+def changes(xml: Xml, direction: str) -> Iterator[Edit]:
     """The changes of a file's paragraphs, tables and sheets to a direction (rtl or ltr)."""
     is_from_right = direction == "rtl"
     value = "1" if is_from_right else None
@@ -38,25 +36,25 @@ def changes(xml: Xml, direction: str) -> Iterator[Change]:
         elif element.name == "a:p" or STYLE.fullmatch(element.name):
             yield from of_drawn(xml, element, is_from_right)
         elif element.name == "a:tblPr":
-            yield attributes(xml, element, {"rtl": value})
+            yield xml.attributes(element, {"rtl": value})
         elif element.name == "x:sheetView":
-            yield attributes(xml, element, {"rightToLeft": value})
+            yield xml.attributes(element, {"rightToLeft": value})
 
 
-def of_styles(xml: Xml, direction: str) -> Iterator[Change]:
+def of_styles(xml: Xml, direction: str) -> Iterator[Edit]:
     """The changes of Word's styles: paragraphs from left to right don't say so, so no style may say otherwise."""
     for element in xml.root.walk():
         if direction == "ltr" and element.name in HOLDERS:
-            yield element.start, partial(xml.replace, element.start, element.end, b"")
+            yield element.start, element.end, b""
 
 
-def of_properties(xml: Xml, element: Element, switch: str, is_on: bool) -> Iterator[Change]:
+def of_properties(xml: Xml, element: Element, switch: str, is_on: bool) -> Iterator[Edit]:
     """The change of the properties of a paragraph or table, which may have none yet."""
     found = element.find(HOLDERS[switch])
     before = found.find(switch) if found else None
     if element.inner < element.end and is_true(before.attributes.get("w:val", "1") if before else "0") != is_on:
         start, end = (found.start, found.end) if found else (element.inner, element.inner)
-        yield start, partial(xml.replace, start, end, properties(xml, element, switch, is_on))
+        yield start, end, properties(xml, element, switch, is_on)
 
 
 def is_true(value: str) -> bool:
@@ -87,7 +85,7 @@ def properties(
     return begin + b"".join(written for _, written in parts) + end
 
 
-def of_drawn(xml: Xml, element: Element, is_from_right: bool) -> Iterator[Change]:
+def of_drawn(xml: Xml, element: Element, is_from_right: bool) -> Iterator[Edit]:
     """The change of a paragraph of a slide, chart or shape, or of a style: its alignment, if stated, is mirrored."""
     found = element.find("a:pPr") if element.name == "a:p" else element
     before = found.attributes if found else {}
@@ -96,7 +94,7 @@ def of_drawn(xml: Xml, element: Element, is_from_right: bool) -> Iterator[Change
     values = {name: MIRRORED.get(value, value) for name, value in before.items() if name == "algn"}
     values |= {"rtl": "1" if is_from_right else "0"}
     if found:
-        yield attributes(xml, found, values)
+        yield xml.attributes(found, values)
     else:
         new = xml.encode(f'<{xml.written_name(element)}Pr rtl="{values["rtl"]}"/>')
-        yield element.inner, partial(xml.replace, element.inner, element.inner, new)
+        yield element.inner, element.inner, new

@@ -15,9 +15,9 @@ from nmt.documents import html
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options, Slot, decode, text_document
 from nmt.documents.codes import content
-from nmt.documents.office import Change, archive_document, attributes, xml_document
+from nmt.documents.office import archive_document, xml_document
 from nmt.documents.paragraphs import Paragraph
-from nmt.documents.xml_splice import INVALID, Xml, escape
+from nmt.documents.xml_splice import INVALID, Edit, Xml, escape
 from nmt.fields import require
 from nmt.text.languages import new_direction
 from nmt.text.markup import read_tags
@@ -59,15 +59,15 @@ def require_readable(archive: Archive) -> None:
 def titles(xml: Xml, options: Options) -> Document:
     """A package or table of contents: its titles, and the change of its language and direction."""
     elements, language = list(xml.root.walk()), options.target
-    changes = list[Change]()
+    changes = list[Edit]()
     turned = new_direction(options.source, options.target)
     for element in elements if language else ():
         if element.name == "dc:language":
-            changes.append((element.start, partial(xml.fill, element, xml.encode(escape(language)))))
+            changes.append(xml.filled(element, xml.encode(escape(language))))
         elif "xml:lang" in element.attributes:
-            changes.append(attributes(xml, element, {"xml:lang": language}))
+            changes.append(xml.attributes(element, {"xml:lang": language}))
         elif element.name == "opf:spine" and turned:
-            changes.append(attributes(xml, element, {"page-progression-direction": turned}))
+            changes.append(xml.attributes(element, {"page-progression-direction": turned}))
     return xml_document(xml, [Paragraph(xml, content(found)) for found in elements if found.name in TITLES], changes)
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
-from nmt.documents.office import Change, archive_document, attributes, xml_document
+from nmt.documents.office import archive_document, xml_document
 from nmt.documents.paragraphs import Paragraph, Piece, ruby
-from nmt.documents.xml_splice import Element, Text, Xml
+from nmt.documents.xml_splice import Edit, Element, Text, Xml
 from nmt.fields import require
 from nmt.text.languages import font_class, new_direction
 
@@ -95,7 +95,7 @@ def joined(xml: Xml, found: list[Piece]) -> list[Piece]:
     return kept
 
 
-def changes(xml: Xml, options: Options) -> Iterator[Change]:
+def changes(xml: Xml, options: Options) -> Iterator[Edit]:
     """The styles with a language get another one, and styles turn to another direction. Cells that have their text a
     second time, as a value, lose the value: it would hide the translation."""
     code, _, country = options.target.replace("_", "-").partition("-")
@@ -106,11 +106,11 @@ def changes(xml: Xml, options: Options) -> Iterator[Change]:
         values = element.attributes
         is_style = element.name == "style:text-properties" and values.get("fo:language", "zxx") not in ("zxx", "none")
         if code and is_style:
-            yield attributes(xml, element, language)
+            yield xml.attributes(element, language)
         elif turned and (new := turned_style(element, turned)):
-            yield attributes(xml, element, new)
+            yield xml.attributes(element, new)
         elif "office:string-value" in values and "table:formula" not in values:
-            yield attributes(xml, element, {"office:string-value": None})
+            yield xml.attributes(element, {"office:string-value": None})
 
 
 def turned_style(element: Element, direction: str) -> dict[str, str | None]:

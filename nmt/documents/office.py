@@ -14,11 +14,8 @@ from xml.parsers import expat
 from nmt.documents.archive import Archive
 from nmt.documents.base import Answer, Document, Unit
 from nmt.documents.paragraphs import Paragraph
-from nmt.documents.xml_splice import PREFIXES, Element, Xml
+from nmt.documents.xml_splice import PREFIXES, Edit, Xml
 from nmt.fields import require
-
-Change = tuple[int, Callable[[], None]]
-"""An edit that doesn't depend on answers, such as that of the language, and where it begins."""
 
 
 class Slot(NamedTuple):
@@ -42,8 +39,8 @@ def read_xml(data: bytes, what: str, *roots: str) -> Xml:
     return xml
 
 
-def xml_document(xml: Xml, slots: Iterable[Slot | Paragraph], changes: Iterable[Change] = ()) -> Document:
-    """An XML file: a document, or a part of one."""
+def xml_document(xml: Xml, slots: Iterable[Slot | Paragraph], changes: Iterable[Edit] = ()) -> Document:
+    """An XML file: a document, or a part of one. `changes`: edits that don't depend on answers, as of the language."""
     slots, changes, notes = [slot for slot in slots if slot.unit], list(changes), list[str]()
 
     def put(slot: Slot | Paragraph, answer: Answer) -> None:
@@ -57,7 +54,8 @@ def xml_document(xml: Xml, slots: Iterable[Slot | Paragraph], changes: Iterable[
         xml.edits.clear()
         pairs = zip(slots, answers, strict=True)
         # Of edits at one place, that of the text is first: others may put something before it.
-        edits: list[Change] = [*((slot.start, partial(put, slot, answer)) for slot, answer in pairs), *changes]
+        edits = [(slot.start, partial(put, slot, answer)) for slot, answer in pairs]
+        edits += ((edit[0], partial(xml.replace, *edit)) for edit in changes)
         for _, edit in sorted(edits, key=lambda edit: edit[0], reverse=True):
             edit()
         return still_xml(xml.data, xml.result(), xml.name)
@@ -98,8 +96,3 @@ def xml_problem(data: bytes) -> str:
     except (expat.ExpatError, LookupError, ValueError) as error:
         return str(error)
     return ""
-
-
-def attributes(xml: Xml, element: Element, values: Mapping[str, str | None]) -> Change:
-    """The change of an element's attributes; None takes one away."""
-    return element.start, lambda: xml.replace(element.start, element.inner, xml.with_attributes(element, values))

@@ -12,7 +12,7 @@ from nmt.documents import direction
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
 from nmt.documents.codes import content
-from nmt.documents.office import archive_document, attributes, xml_document
+from nmt.documents.office import archive_document, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.runs import LANG, LINE_BREAK, RunReader, written_attribute
 from nmt.documents.xml_splice import Element, Xml
@@ -52,7 +52,7 @@ def read_docx(data: bytes, options: Options) -> Document:
         found = [element for element in xml.root.walk() if element.name == "w:lang" and element.attributes]
         kind = LANG[font_class(options.target)]
         values = [{written_attribute(xml, element, kind): options.target} for element in found]
-        languages = [attributes(xml, *pair) for pair in zip(found, values, strict=True)]
+        languages = [xml.attributes(*pair) for pair in zip(found, values, strict=True)]
         turned = direction.of_styles(xml, new_direction(options.source, options.target))
         parts[name] = xml_document(xml, (), [*languages, *turned])
     return archive_document(archive, parts)

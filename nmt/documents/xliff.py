@@ -10,11 +10,11 @@ from functools import partial
 
 from nmt.documents.base import Answer, Document, Options
 from nmt.documents.codes import content
-from nmt.documents.office import Change, Slot, attributes, read_xml, xml_document
+from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import Paragraph
 from nmt.documents.plurals import HEAD, with_forms
 from nmt.documents.runs import written_attribute
-from nmt.documents.xml_splice import Element, Xml, escape
+from nmt.documents.xml_splice import Edit, Element, Xml, escape
 from nmt.fields import require
 from nmt.text.languages import nearest, short_code
 
@@ -49,12 +49,12 @@ def is_entered(element: Element) -> bool:
     return is_translated(element) and element.name not in (*SEGMENTS, "x1:alt-trans", "x1:bin-unit")
 
 
-def languages(xml: Xml, language: str) -> Iterator[Change]:
+def languages(xml: Xml, language: str) -> Iterator[Edit]:
     """The elements that name no target language get it."""
     for element in (xml.root, *xml.root.elements) if language else ():
         name = {"x1:file": "target-language", "x2:xliff": "trgLang"}.get(element.name)
         if name and name not in element.attributes:
-            yield attributes(xml, element, {name: language})
+            yield xml.attributes(element, {name: language})
 
 
 def segment_slot(xml: Xml, segment: Element, options: Options) -> Slot | None:
@@ -78,7 +78,7 @@ def fill_unit(paragraph: Paragraph, segment: Element, source: Element, target: E
         values["state"] = "needs-review-translation" if answer.flags else "translated"
         values["state-qualifier"] = "fuzzy-match" if "fuzzy" in answer.flags else "leveraged-mt"
     if target:
-        xml.fill(target, inside, values)
+        xml.replace(*xml.filled(target, inside, values))
     else:
         xml.insert_after(source, xml.new(source, "target", values, inside))
     changed: dict[str, str | None] = {"approved": "no"} if "approved" in segment.attributes else {}  # by a person
@@ -87,7 +87,7 @@ def fill_unit(paragraph: Paragraph, segment: Element, source: Element, target: E
     if "mq:status" in segment.attributes:  # of memoQ
         changed[written_attribute(xml, segment, "status")] = "PartiallyEdited" if answer.flags else "Pretranslated"
     if changed:
-        xml.replace(segment.start, segment.inner, xml.with_attributes(segment, changed))
+        xml.replace(*xml.attributes(segment, changed))
 
 
 def read_tmx(data: bytes, options: Options) -> Document:
@@ -134,7 +134,7 @@ def fill_entry(paragraph: Paragraph, last: Element, target: Element | None, lang
         segment = xml.new(last, "seg", {}, inside)
         xml.insert_after(last, xml.new(last, "tuv", {"xml:lang": language}, prop + segment))
         return
-    xml.fill(target, inside)
+    xml.replace(*xml.filled(target, inside))
     for other in reversed(target.parent.elements):
         if other.start < target.start and other.attributes.get("type") == "x-flags":
             xml.replace(other.start, other.end, b"")

@@ -8,8 +8,11 @@ document type are refused: they can declare entities, which make small files hug
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any
 from xml.parsers import expat
+
+from nmt.fields import require
 
 BYTES, NODES, DEPTH = 64 << 20, 1_000_000, 250
 INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not allowed in XML 1.0
@@ -103,28 +106,22 @@ class Element:
 
 
 Node = Element | Text | Other
+Edit = tuple[int, int, bytes]
+"""Start and end of a part of a file, and the bytes that replace it."""
 NONE: dict[str, str] = {}  # the attributes of most elements
-
-
-class Nodes:
-    """How many nodes a file may still have: what takes memory is their number, not that of bytes."""
-
-    def __init__(self) -> None:
-        self.left = NODES
 
 
 class Xml:
     """An XML file: its tree, and its edits."""
 
-    def __init__(self, data: bytes, name: str = "the file", nodes: "Nodes | None" = None) -> None:
-        """Raises ValueError for a broken or hostile file; `name` says which one. `nodes`: what is left for the parts of
-        a file that has several."""
-        if len(data) > BYTES:
-            raise ValueError(f"{name} has {len(data):,} bytes of XML: at most {BYTES:,} are read")
-        self.data, self.name, self.nodes = data, name, nodes or Nodes()
+    def __init__(self, data: bytes, name: str = "the file", nodes: Iterator[int] | None = None) -> None:
+        """Raises ValueError for a broken or hostile file; `name` says which one. `nodes` counts those of all parts of a
+        file that has several: what takes memory is their number, not that of bytes."""
+        require(len(data) <= BYTES, f"{name} has {len(data):,} bytes of XML: at most {BYTES:,} are read")
+        self.data, self.name, self.nodes = data, name, nodes or count(1)
         self.encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "utf-8")
         self.root = Reader(self, name).root
-        self.edits: list[tuple[int, int, bytes]] = []  # sorted from the end of the file to its beginning
+        self.edits: list[Edit] = []  # sorted from the end of the file to its beginning
 
     def encode(self, text: str) -> bytes:
         """Characters that the encoding lacks are written as their numbers."""
@@ -174,15 +171,18 @@ class Xml:
                 tag = f"{tag[:end].rstrip()} {name}={written}{tag[end:]}"
         return self.encode(tag)
 
-    def fill(self, element: Element, inside: bytes, values: Mapping[str, str | None] | None = None) -> None:
-        """Give an element other contents, and attributes."""
+    def attributes(self, element: Element, values: Mapping[str, str | None]) -> Edit:
+        """The edit that gives an element these attributes; None takes one away."""
+        return element.start, element.inner, self.with_attributes(element, values)
+
+    def filled(self, element: Element, inside: bytes, values: Mapping[str, str | None] | None = None) -> Edit:
+        """The edit that gives an element other contents, and attributes."""
         name = self.written_name(element)
         start = self.with_attributes(element, values or {})
         if element.inner == element.end:  # <target/>
             start = start[: -len(self.encode("/>"))].rstrip() + self.encode(">")
-            self.replace(element.start, element.end, start + inside + self.encode(f"</{name}>"))
-        else:
-            self.replace(element.start, element.inner_end, start + inside)
+            return element.start, element.end, start + inside + self.encode(f"</{name}>")
+        return element.start, element.inner_end, start + inside
 
     def insert_after(self, element: Element, new: bytes) -> None:
         """Add an element after another one, with the same blanks before it."""
@@ -217,8 +217,7 @@ class Reader:
         parser.StartCdataSectionHandler, parser.EndCdataSectionHandler = self.start_cdata, self.end_cdata
         parser.CommentHandler = parser.ProcessingInstructionHandler = self.other
         parser.SkippedEntityHandler = parser.DefaultHandlerExpand = self.other
-        parser.StartDoctypeDeclHandler, parser.EntityDeclHandler = self.document_type, self.entity
-        parser.XmlDeclHandler = self.declaration
+        parser.StartDoctypeDeclHandler, parser.XmlDeclHandler = self.document_type, self.declaration
         try:
             parser.Parse(xml.data, True)
         except (expat.ExpatError, LookupError, UnicodeError) as error:
@@ -238,17 +237,12 @@ class Reader:
             self.xml.encoding = encoding
 
     def document_type(self, name: str, system: str | None, public: str | None, has_subset: int) -> None:
-        if has_subset:
-            raise ValueError(f"{self.name} has declarations in its document type (<!DOCTYPE … [ … ]>), which may be an "
-                             "attack and are not read: remove them")  # fmt: skip
-
-    def entity(self, *declared: Any) -> None:
-        raise ValueError(f"{self.name} declares an entity, which may be an attack and is not read: remove it")
+        problem = f"{self.name} has declarations in its document type (<!DOCTYPE … [ … ]>), which may be an attack"
+        require(not has_subset, f"{problem} and are not read: remove them")
 
     def add(self, node: Node) -> None:
         self.finish_text()
-        self.xml.nodes.left -= 1
-        if self.xml.nodes.left < 0:
+        if next(self.xml.nodes) > NODES:
             raise ValueError(f"{self.name}: the file has more than {NODES:,} elements and texts: split it")
         self.at.children.append(node)
 

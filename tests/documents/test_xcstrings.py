@@ -41,5 +41,5 @@ def test_languages_are_checked() -> None:
 
 def test_characters_that_the_encoding_lacks_are_named() -> None:
     document = read_document(SAMPLE.data, "xcstrings", replace(SAMPLE.options, encoding="latin-1"))
-    assert "\"?\"".encode() in document.join([Answer("犬"), Answer("%lld file")])
+    assert b'"?"' in document.join([Answer("犬"), Answer("%lld file")])
     assert document.notes == ["the encoding latin-1 has no 犬, which became ?: convert the file to UTF-8 first"]

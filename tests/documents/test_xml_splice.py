@@ -38,14 +38,14 @@ def test_edits_change_nothing_else(encoding: str) -> None:
     xml = Xml(encoded(FILE, encoding))
     assert xml.result() == xml.data
     b, c = xml.root.elements
-    xml.fill(c, xml.encode("語"), {"d": "<3>", "e": 'a"b'})
+    xml.replace(*xml.filled(c, xml.encode("語"), {"d": "<3>", "e": 'a"b'}))
     xml.replace(b.start, b.end, xml.encode(escape("<&>")))
     c_tag = '<c d="&lt;3&gt;" e="a&quot;b">'
     mark = "語" if encoding.startswith("utf") else "&#35486;"
     expected = FILE.replace("<b/>", "&lt;&amp;&gt;").replace("<c d='2'\n>w", c_tag + mark)
     assert xml.result() == encoded(expected, encoding)
     empty = Xml(b"<a ><b  /></a>")
-    empty.fill(empty.root.elements[0], b"x", {"n": "1"})
+    empty.replace(*empty.filled(empty.root.elements[0], b"x", {"n": "1"}))
     assert empty.result() == b'<a ><b n="1">x</b></a>'
 
 
