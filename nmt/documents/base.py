@@ -101,7 +101,7 @@ class Format(NamedTuple):
 
 OFFICE, ODF = "application/vnd.openxmlformats-officedocument", "application/vnd.oasis.opendocument"
 FORMATS = {
-    "csv": Format((".csv", ".tsv", ".tab"), "table:read", "text/csv"),
+    "csv": Format((".csv", ".tsv", ".tab"), "table:read_table", "text/csv"),
     "html": Format((".html", ".htm", ".xhtml"), "html:read", "text/html"),
     "json": Format((".json", ".arb"), "json:read", "application/json"),
     "md": Format((".md", ".markdown"), "markdown:read", "text/markdown"),
@@ -110,7 +110,7 @@ FORMATS = {
     "properties": Format((".properties",), "properties:read_properties", "text/plain"),
     "srt": Format((".srt",), "subtitles:read", "application/x-subrip"),
     "strings": Format((".strings",), "properties:read_strings", "text/plain"),
-    "txt": Format((".txt", ".text"), "txt:read", "text/plain"),
+    "txt": Format((".txt", ".text"), "table:read_txt", "text/plain"),
     "vtt": Format((".vtt",), "subtitles:read", "text/vtt"),
     "xcstrings": Format((".xcstrings",), "xcstrings:read", "application/json"),
     "yaml": Format((".yaml", ".yml"), "yaml:read", "application/yaml"),
@@ -208,6 +208,14 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
     in_order = sorted(edits, key=lambda edit: edit[:2])
     assert all(first[1] <= second[0] for first, second in pairwise(in_order)), "edits must not overlap"
     return apply(text, in_order)
+
+
+BREAKS = re.compile(r"[\n\r\x0b\x0c\x85\u2028\u2029]+")
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks."""
+    return BREAKS.sub(" ", text)
 
 
 def paired(text: str) -> str:

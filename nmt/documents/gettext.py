@@ -9,7 +9,7 @@ import gettext
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from nmt.documents.base import Answer, Document, Options, Text, decode, text_unit
 from nmt.documents.plurals import SIGN, Sample, leaf, locale_of, samples_of
@@ -34,12 +34,10 @@ class Message:
 
     def __init__(self, text: str, sample: Sample | None = None) -> None:
         """`sample`: what stands for the sign of a number, so that words agree with it."""
-        self.text, self.core, sign = text, text.strip(), SIGN.search(text)
-        self.form = leaf(self.core, sample, sign[0] if sign else "")
-        self.core = self.form.text
-        self.accelerator = accelerator(self.core)
-        if self.accelerator:
-            self.core = ACCELERATOR.sub("", self.core)
+        sign = SIGN.search(text)
+        self.text, self.form = text, leaf(text.strip(), sample, sign[0] if sign else "")
+        self.accelerator = accelerator(self.form.text)
+        self.core = ACCELERATOR.sub("", self.form.text) if self.accelerator else self.form.text
 
     def restore(self, answer: str) -> str:
         """The answer with blanks and accelerator: at a word that begins with the same letter, else at the first."""
@@ -71,11 +69,6 @@ def accelerator(text: str) -> tuple[str, str] | None:
     return mark, letter
 
 
-Compiled = tuple[int, list[Message], int]
-"""A message of a MO file: where the length and the offset of its translation are, its singular and plural (those that
-are translated), and the number of its forms."""
-
-
 def translations(messages: Sequence[Message], answers: Sequence[Answer], n_forms: int) -> list[str]:
     """The forms of a translation: the last answer stands for those without one. None if no answer changes anything."""
     pairs = [*zip(messages, answers, strict=True)]
@@ -98,13 +91,12 @@ def read_po(data: bytes, options: Options) -> Document:
         header = header.replace("charset=CHARSET", f"charset={source.encoding.upper()}")
     found = PLURALS.search(header)
     n_plurals = int(found[1]) if found else 2
-    rule = RULE.search(header)
     texts = [entry for entry in entries if entry.texts["msgid"]]
     todo = [entry for entry in texts if options.all_entries or not any(entry.texts[name] for name in entry.answers)]
-    require_language(language_of(old) if len(todo) < len(texts) else "", options.target)
-    chosen = [(entry, messages_of(entry, n_plurals, rule[1] if rule else "")) for entry in todo]
+    stated = LANGUAGE.search(old)
+    require_language(stated[1].strip() if stated and len(todo) < len(texts) else "", options.target)
+    chosen = [(entry, messages_of(entry, n_plurals, header)) for entry in todo]
     units = [text_unit(message.core, f"line {entry.line}") for entry, messages in chosen for message in messages]
-
     notes = list[str]()
 
     def write(answers: Sequence[Answer]) -> bytes:
@@ -117,11 +109,6 @@ def read_po(data: bytes, options: Options) -> Document:
         return source.edited(edits, notes)
 
     return Document(data, units, write, notes)
-
-
-def language_of(header: str) -> str:
-    stated = LANGUAGE.search(header)
-    return stated[1].strip() if stated else ""
 
 
 def require_language(found: str, language: str) -> None:
@@ -159,12 +146,12 @@ def samples(rule: str) -> list[Sample]:
     return [found.get(form, found[last]) for form in range(last + 1)] if 0 < last < MOST_FORMS else []
 
 
-def messages_of(entry: Entry, n_plurals: int, rule: str) -> list[Message]:
+def messages_of(entry: Entry, n_plurals: int, header: str) -> list[Message]:
     """The texts of an entry that are translated: of a plural with more than two forms, one for each form."""
     single, plural = entry.texts["msgid"], entry.texts.get("msgid_plural")
     if plural is None:
         return [Message(single)]
-    numbers = samples(f"plural={rule};") if n_plurals > 2 else []
+    numbers = samples(header) if n_plurals > 2 else []
     if len(numbers) == n_plurals and SIGN.search(plural):
         return [Message(single if sample.number == 1 else plural, sample) for sample in numbers]
     return [Message(single), Message(plural)] if n_plurals > 1 else [Message(plural)]
@@ -217,7 +204,9 @@ def read_mo(data: bytes, options: Options) -> Document:
     header = dict(zip(texts, translated, strict=True)).get(b"", b"")
     encoding = options.encoding or charset(header) or "utf-8"
     plurals = PLURALS.search(header.decode("utf-8", "replace"))
-    entries = list[Compiled]()
+    # Of each message: where the length and the offset of its translation are, its singular and plural (those that are
+    # translated), and the number of its forms.
+    entries = list[tuple[int, list[Message], int]]()
     for n, (text, translation) in enumerate(zip(texts, translated, strict=True)):
         try:
             parts = decode(text.rpartition(b"\4")[2], encoding).text.split("\0")
@@ -228,7 +217,19 @@ def read_mo(data: bytes, options: Options) -> Document:
             entries.append((targets + 8 * n, [*map(Message, chosen)], translation.count(b"\0") + 1))
     numbered = ((message, n) for n, (_, messages, _) in enumerate(entries, 1) for message in messages)
     units = [text_unit(message.core, f"message {n}") for message, n in numbered]
-    return Document(data, units, partial(write_mo, data, order, encoding, entries))
+
+    def write(answers: Sequence[Answer]) -> bytes:
+        table, added, length = bytearray(data), list[bytes](), len(data)
+        rest = (Answer(answer.text.replace("\0", "")) for answer in answers)  # which separates forms
+        for place, messages, n_forms in entries:
+            if forms := translations(messages, [next(rest) for _ in messages], n_forms):
+                new = b"\0".join(Text("", encoding).encode(form) for form in forms)
+                table[place : place + 8] = struct.pack(f"{order}2I", len(new), length)
+                added.append(new + b"\0")
+                length += len(new) + 1
+        return bytes(table) + b"".join(added)
+
+    return Document(data, units, write)
 
 
 def strings(table: bytes, data: bytes, order: str) -> list[bytes]:
@@ -238,16 +239,3 @@ def strings(table: bytes, data: bytes, order: str) -> list[bytes]:
     for n, (length, start) in enumerate(pairs):
         require(start + length <= len(data), f"the file is cut off, or damaged: text {n + 1} is outside of it")
     return [data[start : start + length] for length, start in pairs]
-
-
-def write_mo(data: bytes, order: str, encoding: str, entries: Sequence[Compiled], answers: Sequence[Answer]) -> bytes:
-    table, added, length = bytearray(data), list[bytes](), len(data)
-    rest = (Answer(answer.text.replace("\0", "")) for answer in answers)  # which separates forms
-    for place, messages, n_forms in entries:
-        forms = translations(messages, [next(rest) for _ in messages], n_forms)
-        if forms:
-            new = b"\0".join(Text("", encoding).encode(form) for form in forms)
-            table[place : place + 8] = struct.pack(f"{order}2I", len(new), length)
-            added.append(new + b"\0")
-            length += len(new) + 1
-    return bytes(table) + b"".join(added)

@@ -19,9 +19,8 @@ from itertools import accumulate
 from typing import Any
 
 from nmt.documents import html, yaml
-from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document, text_unit
+from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, one_line, text_document, text_unit
 from nmt.documents.markdown_parser import DEFINES, Piece, joined, make_parser, pieces_of, title_span
-from nmt.documents.txt import one_line
 from nmt.fields import require
 from nmt.text.markup import read_tags
 

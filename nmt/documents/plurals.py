@@ -229,10 +229,7 @@ def added_forms(items: Mapping[str, tuple[Element, Paragraph]], language: str, s
 
 def put_form(other: Paragraph, last: Element, form: Leaf, shape: str, answer: Answer) -> None:
     """Add a form; if its number is lost, the program takes the form for all other numbers."""
-    try:
-        text = form.write(answer.text) if answer.text != form.text else ""
-    except ValueError:
-        return
-    if text:
-        before, after = map(other.xml.encode, shape.split("TEXT"))
-        other.xml.insert_after(last, before + other.render(text) + after)
+    with suppress(ValueError):
+        if answer.text != form.text:
+            before, after = map(other.xml.encode, shape.split("TEXT"))
+            other.xml.insert_after(last, before + other.render(form.write(answer.text)) + after)

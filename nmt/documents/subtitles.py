@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, count
 
-from nmt.documents.base import Document, Options, Slot, Unit, decode, splice, text_document
+from nmt.documents.base import Document, Options, Slot, Unit, decode, one_line, splice, text_document
 from nmt.documents.html import same_tags
-from nmt.documents.txt import one_line
 from nmt.fields import require
 from nmt.text.markup import is_markup
 from nmt.text.scripts import UNSPACED, is_combining

@@ -1,16 +1,40 @@
-"""Tables, CSV and TSV: the cells of chosen columns are units; all else stays, also how cells are quoted."""
+"""Plain text, whose lines are units, and tables, CSV and TSV: the cells of chosen columns are units.
+
+All else stays: line breaks, blanks around a line, and how cells are quoted.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from nmt.documents.base import Document, Options, Slot, Text, decode, has_words, text_document, text_unit
-from nmt.documents.txt import one_line
+from nmt.documents.base import (
+    Document,
+    Options,
+    Slot,
+    Text,
+    Unit,
+    decode,
+    has_words,
+    one_line,
+    text_document,
+    text_unit,
+)
 from nmt.fields import require
 
+LINE = re.compile(r"[^\n\r\x0b\x0c\x85\u2028\u2029]+")
 NUMBER = re.compile("[1-9][0-9]{0,3}")  # of a column, also where a column has a number as its name
 STATED = re.compile('"?sep=([^"\r\n])"?(?:\r\n?|\n)')  # a first line that is for programs, such as Excel
+
+
+def read_txt(data: bytes, options: Options) -> Document:
+    source = decode(data, options.encoding, options.source)
+    slots = list[Slot]()
+    for match in LINE.finditer(source.text):
+        if line := match[0].strip():
+            start = match.start() + match[0].index(line)
+            slots.append(Slot(start, start + len(line), Unit(line, place=source.place(start)), one_line))
+    return text_document(source, slots)
 
 
 @dataclass(frozen=True)
@@ -24,7 +48,7 @@ class Cell:
     column: int
 
 
-def read(data: bytes, options: Options) -> Document:
+def read_table(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
     first = re.sub('"[^"]*+"', "", source.text[:10_000]).partition("\n")[0]
     stated = STATED.match(source.text)
