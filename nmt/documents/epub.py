@@ -23,6 +23,7 @@ from nmt.text.languages import new_direction
 from nmt.text.markup import read_tags
 
 NAME = re.compile(r"[^\s<>/]+")
+CHAPTERS = (".xhtml", ".html", ".htm", ".opf", ".ncx", ".xml")  # what mustn't be encrypted; fonts may be
 TITLES = ("dc:title", "dc:description", "dc:subject", "ncx:text")
 
 
@@ -30,7 +31,11 @@ def read(data: bytes, options: Options) -> Document:
     archive = Archive(data, options.zip)
     container = "META-INF/container.xml"
     require(container in archive, f"the file isn't an EPUB: it lacks {container}")
-    require_readable(archive)
+    name = "META-INF/encryption.xml"
+    encrypted = archive.xml(name).root.walk() if name in archive else ()
+    places = [element.attributes.get("URI", "").lower() for element in encrypted]
+    is_protected = any(place.endswith(CHAPTERS) for place in places)
+    require(not is_protected, "the book is protected: its chapters are encrypted and can't be read")
     elements = archive.xml(container).root.walk()
     packages = [element.attributes["full-path"] for element in elements if "full-path" in element.attributes]
     parts = dict[str, Document]()
@@ -45,15 +50,6 @@ def read(data: bytes, options: Options) -> Document:
             elif name in archive and kind == "application/x-dtbncx+xml":
                 parts[name] = titles(archive.xml(name), options)
     return archive_document(archive, parts)
-
-
-def require_readable(archive: Archive) -> None:
-    """Refuse books whose chapters are encrypted; fonts may be."""
-    name = "META-INF/encryption.xml"
-    elements = archive.xml(name).root.walk() if name in archive else ()
-    places = [element.attributes.get("URI", "").lower() for element in elements]
-    is_protected = any(place.endswith((".xhtml", ".html", ".htm", ".opf", ".ncx", ".xml")) for place in places)
-    require(not is_protected, "the book is protected: its chapters are encrypted and can't be read")
 
 
 def titles(xml: Xml, options: Options) -> Document:

@@ -31,16 +31,12 @@ def read_android(data: bytes, options: Options) -> Document:
     slots = [slot_of(xml, element, f"string {name}") for name, element in strings(xml.root)]
     for element in xml.root.elements:
         if element.name == "plurals" and element.attributes.get("translatable") != "false":
-            slots += more_forms(xml, element, options.target)
+            place = f"string {element.attributes.get('name', '')}"
+            items = ((item, slot_of(xml, item, place)) for item in element.elements)
+            found = ((item, slot) for item, slot in items if isinstance(slot, Paragraph))
+            forms = {item.attributes.get("quantity", ""): (item, slot) for item, slot in found}
+            slots += added_forms(forms, options.target, '<item quantity="NAME">TEXT</item>')
     return xml_document(xml, slots)
-
-
-def more_forms(xml: Xml, plurals: Element, language: str) -> Iterator[Slot]:
-    """The forms that the target language has more than the file."""
-    place = f"string {plurals.attributes.get('name', '')}"
-    forms = {item.attributes.get("quantity", ""): (item, slot_of(xml, item, place)) for item in plurals.elements}
-    texts = {name: (item, slot) for name, (item, slot) in forms.items() if isinstance(slot, Paragraph)}
-    return added_forms(texts, language, '<item quantity="NAME">TEXT</item>')
 
 
 def strings(root: Element) -> Iterator[tuple[str, Element]]:

@@ -260,10 +260,10 @@ def collapsed(pieces: list[Piece]) -> list[Piece]:
             opened.append(len(found))
         elif piece.kind == "closes":
             n = opened.pop()
-            if not any(piece.kind == "words" and any(map(str.isalnum, piece.text)) for piece in found[n:]):
-                text = "".join(piece.text for piece in found[n:] if piece.kind == "words")
-                words = next((piece for piece in found[n:] if piece.kind == "words"), piece)
-                blanks = [replace(words, spans=(), text=text)] if text and text.isspace() else []
+            words = [piece for piece in found[n:] if piece.kind == "words"]
+            text = "".join(piece.text for piece in words)
+            if not any(map(str.isalnum, text)):
+                blanks = [replace(words[0], spans=(), text=text)] if text.isspace() else []
                 kept = [piece for piece in found[n:] if piece.kind != "words" or not blanks]
                 found[n:] = [Piece("mark", spans_of([*kept, piece])), *blanks]
                 continue
@@ -316,4 +316,4 @@ def trimmed(pieces: list[Piece]) -> tuple[list[Piece], list[Piece], list[Piece]]
 
 
 def is_outer(piece: Piece) -> bool:
-    return piece.kind in ("mark", "break") or (piece.kind == "words" and not piece.text.strip(BLANKS))
+    return piece.kind in ("mark", "break") or (piece.kind == "words" and is_blank(piece))

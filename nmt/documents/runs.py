@@ -6,10 +6,10 @@ words into runs for reasons of their own (spelling, editing sessions): runs that
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nmt.documents import direction
-from nmt.documents.paragraphs import DEEPEST, Piece, Spans, Style, lines, nests, ruby, spans_of
+from nmt.documents.paragraphs import DEEPEST, PLAIN, Piece, Spans, Style, lines, nests, ruby, spans_of
 from nmt.documents.xml_splice import Element, Xml
 from nmt.fields import require
 from nmt.text.languages import font_class
@@ -32,7 +32,7 @@ MOST_COPIES, LEAST_ROOM = 16, 1 << 20  # of the bytes of a file, and bytes besid
 LINE_BREAK = re.compile(r"(?:_x000D_)?\n|_x000D_")
 
 
-@dataclass(frozen=True)
+@dataclass
 class RunReader:
     """Reads the paragraphs of a file."""
 
@@ -41,11 +41,10 @@ class RunReader:
     """The language that changed words are marked to be in; empty: as before."""
     direction: str = ""
     """The direction of changed words (rtl or ltr); empty: as before."""
-    room: list[int] = field(default_factory=list)
-    """How many more bytes of formatting may be written again: each text of a run gets that of the run."""
 
     def __post_init__(self) -> None:
-        self.room.append(MOST_COPIES * len(self.xml.data) + LEAST_ROOM)
+        # How many more bytes of formatting may be written again: each text of a run gets that of the run.
+        self.room = MOST_COPIES * len(self.xml.data) + LEAST_ROOM
 
     def pieces(self, paragraph: Element) -> list[Piece]:
         """The pieces of a paragraph, in order."""
@@ -61,7 +60,7 @@ class RunReader:
                 yield from self.run(child)
             elif kind == "t":
                 yield from self.words(child, Style(b"", *self.around_text(child)), span)
-            elif child.name in AROUND or is_link(child):
+            elif child.name in AROUND or names_link(child.attributes.get("w:instr", "")):
                 content = child.find("w:sdtContent") if child.name == "w:sdt" else child
                 if content and content.inner < content.inner_end:
                     yield Piece("opens", ((child.start, content.inner),))
@@ -78,9 +77,9 @@ class RunReader:
         properties = next((child for child in run.elements if child.name in NOT_CONTENT), None)
         opening: Spans = ((run.start, run.inner),) + (((properties.start, properties.end),) if properties else ())
         text = next((child for child in run.elements if child.name.endswith(":t")), None)
-        style = self.style(run, properties, text) if text else Style()
-        self.room[0] -= sum(end - start for start, end in opening) * len(run.elements)
-        require(self.room[0] >= 0, f"{self.xml.name} has runs of too many texts with too much formatting")
+        style = self.style(run, properties, text) if text else PLAIN
+        self.room -= sum(end - start for start, end in opening) * len(run.elements)
+        require(self.room >= 0, f"{self.xml.name} has runs of too many texts with too much formatting")
         for child in run.elements:
             if child is properties or child.name in DROPPED:
                 continue
@@ -142,18 +141,14 @@ class RunReader:
         return tag + xml.data[properties.inner : properties.end]
 
 
-def is_link(element: Element) -> bool:
-    """Whether a simple field is a link: results of other fields (page numbers, dates …) are made by programs."""
-    return element.name == "w:fldSimple" and names_link(element.attributes.get("w:instr", ""))
-
-
 def names_link(instruction: str) -> bool:
+    """Whether a field is a link: results of other fields (page numbers, dates …) are made by programs."""
     return instruction.strip().upper().startswith("HYPERLINK")
 
 
 def fields(pieces: list[Piece]) -> list[Piece]:
     """The pieces with each field that begins and ends in the paragraph as one mark, or as a pair of tags around the
-    words of a link. Results of other fields (page numbers, dates …) are made by programs."""
+    words of a link."""
     found, begun = list[Piece](), list[int]()
     for piece in pieces:
         found.append(piece)

@@ -120,7 +120,7 @@ class Xml:
         require(len(data) <= BYTES, f"{name} has {len(data):,} bytes of XML: at most {BYTES:,} are read")
         self.data, self.name, self.nodes = data, name, nodes or count(1)
         self.encoding = next((encoding for mark, encoding in MARKS if data.startswith(mark)), "utf-8")
-        self.root = Reader(self, name).root
+        self.root = Reader(self).root
         self.edits: list[Edit] = []  # sorted from the end of the file to its beginning
 
     def encode(self, text: str) -> bytes:
@@ -206,8 +206,8 @@ class Xml:
 class Reader:
     """Makes the tree of a file. Its nodes are side by side: each ends where the next one begins."""
 
-    def __init__(self, xml: Xml, name: str) -> None:
-        self.xml, self.name, self.depth, self.in_cdata = xml, name, 0, False
+    def __init__(self, xml: Xml) -> None:
+        self.xml, self.name, self.depth, self.in_cdata = xml, xml.name, 0, False
         self.parts = list[str]()  # of the text that is read
         self.at = whole = Element("", {}, 0, None)
         self.names: dict[str, str] = {}
@@ -221,9 +221,10 @@ class Reader:
         try:
             parser.Parse(xml.data, True)
         except (expat.ExpatError, LookupError, UnicodeError) as error:
-            raise ValueError(f"{name} isn't well-formed XML: {error}") from None
+            raise ValueError(f"{self.name} isn't well-formed XML: {error}") from None
         except ValueError as error:
-            raise ValueError(str(error) if str(error).startswith(name) else f"{name} isn't XML: {error}") from None
+            is_ours = str(error).startswith(self.name)
+            raise ValueError(str(error) if is_ours else f"{self.name} isn't XML: {error}") from None
         self.close(whole, len(xml.data))
         self.root = whole.elements[0]
         self.root.parent = None
