@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from nmt.documents.base import Document, Options, Slot, Text, decode, text_document, text_unit
-from nmt.documents.plurals import Leaf, has_text, new_keys, with_forms
+from nmt.documents.plurals import has_text, new_keys, new_member, with_forms
 from nmt.fields import require
 
 BLANKS = 200  # at most so many of the blanks before a key are written again
@@ -38,14 +38,14 @@ def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     write = partial(json.dumps, ensure_ascii=source.text.isascii() and "\\u" in source.text)
     root = parse(source.text)
-    locale = next(iter(root.members.values())).members.get("@@locale") if options.target else None  # of ARB
+    locale = root.members.get("@@locale") if options.target else None  # of ARB
     changes = [(locale.start, locale.end, json.dumps(options.target.replace("-", "_")))] if locale else []
     found = strings(root)
     missing = ",".join(name for name in options.columns if found and all(node.key != name for node in found))
     names = ", ".join([*dict.fromkeys(node.key for node in found)][:20])
     require(not missing, f"--columns {missing}: no text has this key; there are {names}")
-    read_nodes = [node for node in found if not options.columns or node.key in options.columns]
-    texts = [node for node in read_nodes if node.text and has_text(node.text)]
+    chosen = [node for node in found if not options.columns or node.key in options.columns]
+    texts = [node for node in chosen if has_text(node.text or "")]
     slots = [Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write) for node in texts]
     slots += more_forms(source, nodes_of(root), {id(node) for node in texts}, options.target, write)
     return with_forms(text_document(source, slots, changes), options)
@@ -61,17 +61,13 @@ def more_forms(
         for key, name, form in new_keys(texts, node.members, language):
             start = node.members[key].key_start
             before = source.text[max(0, start - BLANKS) : start]
-            blanks = before[len(before.rstrip()) :]
-
-            def written(text: str, name: str = name, form: Leaf = form, blanks: str = blanks) -> str:
-                return f"{write(name)}: {write(form.write(text))},{blanks or ' '}"
-
-            place = f"{source.place(start)}, {name.rpartition('_')[2]}"
-            yield Slot(start, start, text_unit(form.text, place), written)
+            after = f",{before[len(before.rstrip()) :] or ' '}"
+            unit = text_unit(form.text, f"{source.place(start)}, {name.rpartition('_')[2]}")
+            yield Slot(start, start, unit, partial(new_member, f"{write(name)}: ", form, after, write))
 
 
 def parse(text: str) -> Node:
-    """The values of a JSON text; ValueError, with its line, if it isn't JSON."""
+    """The value of a JSON text; ValueError, with its line, if it isn't JSON."""
     try:
         json.loads(text, parse_int=str)  # a number may have any length
     except json.JSONDecodeError as error:
@@ -94,7 +90,8 @@ def parse(text: str) -> Node:
             key = ""
             if token in "{[":
                 opened.append(node)
-    return root
+    [value] = root.members.values()
+    return value
 
 
 def nodes_of(root: Node) -> list[Node]:

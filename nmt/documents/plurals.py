@@ -165,18 +165,23 @@ def message(text: str, language: str) -> Choice | None:
 def with_forms(document: Document, options: Options) -> Document:
     """A document whose messages with choices are translated form by form."""
     trees = [message(unit.text, options.target) for unit in document.units]
-    asked = list[list[Unit | None]]()  # of each unit; of a message that isn't understood, nothing
+    units = list[Unit]()
     for unit, tree in zip(document.units, trees, strict=True):
-        is_kept = not tree and HEAD.search(unit.text)
-        texts = [leaf.text for leaf in leaves(tree)] if tree else [] if is_kept else [unit.text]
-        asked.append([replace(unit, text=text) if not tree or has_words(text) else None for text in texts])
+        if tree:
+            units += (replace(unit, text=form.text) for form in leaves(tree) if has_words(form.text))
+        elif not HEAD.search(unit.text):
+            units.append(unit)
 
-    def joined(unit: Unit, tree: Choice | None, texts: Sequence[Unit | None], rest: Iterator[Answer]) -> Answer:
+    def joined(unit: Unit, tree: Choice | None, rest: Iterator[Answer]) -> Answer:
+        if not tree and not HEAD.search(unit.text):
+            return next(rest)
         if not tree:
-            return next(rest) if texts else Answer(unit.text)
-        answers = [next(rest) if text else None for text in texts]
+            document.notes.append(f"{unit.place}: a message of ICU that isn't understood, so it stays as it is")
+            return Answer(unit.text)
+        forms = [*leaves(tree)]
+        answers = [next(rest) if has_words(form.text) else None for form in forms]
         flags = tuple(dict.fromkeys(flag for answer in answers if answer for flag in answer.flags))
-        changed = any(a and t and a.text != t.text for a, t in zip(answers, texts, strict=True))
+        changed = any(answer and answer.text != form.text for answer, form in zip(answers, forms, strict=True))
         try:
             return Answer(written(tree, iter(answers)) if changed else unit.text, flags)
         except ValueError as error:
@@ -185,14 +190,8 @@ def with_forms(document: Document, options: Options) -> Document:
 
     def write(answers: Sequence[Answer]) -> bytes:
         rest = iter(answers)
-        parts = zip(document.units, trees, asked, strict=True)
-        whole = [joined(unit, tree, texts, rest) for unit, tree, texts in parts]
-        for unit, texts in zip(document.units, asked, strict=True):
-            if not texts:
-                document.notes.append(f"{unit.place}: a message of ICU that isn't understood, so it stays as it is")
-        return document.write(whole)
+        return document.write([joined(*pair, rest) for pair in zip(document.units, trees, strict=True)])
 
-    units = [unit for texts in asked for unit in texts if unit]
     return Document(document.data, units, write, document.notes)
 
 
@@ -213,6 +212,11 @@ def new_keys(texts: Mapping[str, str], keys: Container[str], language: str) -> I
             names = {name for name in CLASSES if match[1] + name in keys}
             for name, form in new_forms(names, text, language, match[1].endswith("_ordinal_")):
                 yield key, match[1] + name, form
+
+
+def new_member(head: str, form: Leaf, after: str, write: Callable[[str], str], text: str) -> str:
+    """An answer for a form that a mapping lacks, as it is written before the form for others."""
+    return f"{head}{write(form.write(text))}{after}"
 
 
 def added_forms(items: Mapping[str, tuple[Element, Paragraph]], language: str, shape: str) -> Iterator[Slot]:

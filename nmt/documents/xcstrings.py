@@ -29,7 +29,7 @@ class Entry:
 
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
-    (root,) = parse(source.text).members.values()
+    root = parse(source.text)
     require("strings" in root.members and "sourceLanguage" in root.members, "this is no string catalogue of Xcode")
     language = root.members["sourceLanguage"].text or ""
     require(bool(options.target), "an .xcstrings file needs the language to translate to: --target CODE")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from nmt.documents.base import Document, Options, Slot, decode, has_words, paired, text_document, text_unit
-from nmt.documents.plurals import Leaf, new_keys
+from nmt.documents.plurals import new_keys, new_member
 from nmt.fields import require
 from nmt.text.edits import Edit
 
@@ -136,11 +136,7 @@ def more_forms(text: str, values: Mapping[str, Value], translated: Container[int
         after = ", " if value.around.flow_style else ("\r\n" if "\r\n" in around else "\n") + mark.column * " "
         head = f"{json.dumps(name) if value.key_event.style else name}: "
         unit = text_unit(form.text, f"line {mark.line + 1}, {name.rpartition('_')[2]}")
-        yield Slot(mark.index, mark.index, unit, partial(new_form, head, value, form, after))
-
-
-def new_form(head: str, other: Value, form: Leaf, after: str, text: str) -> str:
-    return f"{head}{written(other, '', form.write(text))}{after}"
+        yield Slot(mark.index, mark.index, unit, partial(new_member, head, form, after, partial(written, value, "")))
 
 
 def root_edits(root: yaml.ScalarEvent, options: Options) -> Iterator[Edit]:
