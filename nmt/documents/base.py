@@ -103,7 +103,7 @@ OFFICE, ODF = "application/vnd.openxmlformats-officedocument", "application/vnd.
 FORMATS = {
     "csv": Format((".csv", ".tsv", ".tab"), "table:read_table", "text/csv"),
     "html": Format((".html", ".htm", ".xhtml"), "html:read", "text/html"),
-    "json": Format((".json", ".arb"), "json:read", "application/json"),
+    "json": Format((".json", ".arb"), "json:read_json", "application/json"),
     "md": Format((".md", ".markdown"), "markdown:read", "text/markdown"),
     "mo": Format((".mo", ".gmo"), "gettext:read_mo", "application/x-gettext-translation"),
     "po": Format((".po", ".pot"), "gettext:read_po", "text/x-gettext-translation"),
@@ -112,7 +112,7 @@ FORMATS = {
     "strings": Format((".strings",), "properties:read_strings", "text/plain"),
     "txt": Format((".txt", ".text"), "table:read_txt", "text/plain"),
     "vtt": Format((".vtt",), "subtitles:read", "text/vtt"),
-    "xcstrings": Format((".xcstrings",), "xcstrings:read", "application/json"),
+    "xcstrings": Format((".xcstrings",), "json:read_xcstrings", "application/json"),
     "yaml": Format((".yaml", ".yml"), "yaml:read", "application/yaml"),
     "android": Format(("strings.xml",), "mobile:read_android", "application/xml"),
     "docx": Format((".docx", ".docm", ".dotx"), "openxml:read_docx", f"{OFFICE}.wordprocessingml.document"),

@@ -14,9 +14,8 @@ from xml.parsers import expat
 from nmt.documents import html
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options, Slot, decode, text_document
-from nmt.documents.codes import content
 from nmt.documents.office import archive_document, xml_document
-from nmt.documents.paragraphs import Paragraph
+from nmt.documents.paragraphs import Paragraph, content
 from nmt.documents.xml_splice import INVALID, Edit, Xml, escape
 from nmt.fields import require
 from nmt.text.languages import new_direction

@@ -12,9 +12,8 @@ from dataclasses import replace
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options, Unit, has_words, paired
-from nmt.documents.codes import content
 from nmt.documents.office import Slot, read_xml, xml_document
-from nmt.documents.paragraphs import BLANKS, Paragraph, Piece, lines
+from nmt.documents.paragraphs import BLANKS, Paragraph, Piece, content, lines
 from nmt.documents.plurals import CLASSES, added_forms
 from nmt.documents.xml_splice import Element, Text, Xml, escape, escape_cdata
 

@@ -11,9 +11,8 @@ from pathlib import PurePosixPath
 from nmt.documents import direction
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
-from nmt.documents.codes import content
 from nmt.documents.office import archive_document, xml_document
-from nmt.documents.paragraphs import Paragraph
+from nmt.documents.paragraphs import Paragraph, content
 from nmt.documents.runs import LANG, LINE_BREAK, RunReader, written_attribute
 from nmt.documents.xml_splice import Element, Xml
 from nmt.fields import require

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options
-from nmt.documents.codes import content
 from nmt.documents.office import Slot, read_xml, xml_document
-from nmt.documents.paragraphs import Paragraph
+from nmt.documents.paragraphs import Paragraph, content
 from nmt.documents.plurals import HEAD, with_forms
 from nmt.documents.runs import written_attribute
 from nmt.documents.xml_splice import Edit, Element, Xml, escape

@@ -8,6 +8,7 @@ document type are refused: they can declare entities, which make small files hug
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 from xml.parsers import expat
@@ -39,22 +40,22 @@ OPEN_DOCUMENT = "text office style drawing table presentation manifest".split() 
 PREFIXES |= {f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0": name for name in OPEN_DOCUMENT}
 
 
+@dataclass(slots=True, eq=False)
 class Text:
     """Characters between tags; `cdata`: a whole CDATA section, whose value may be empty."""
 
-    __slots__ = ("cdata", "end", "start", "value")
+    start: int
+    value: str
+    cdata: bool = False
+    end: int = 0
 
-    def __init__(self, start: int, value: str, cdata: bool = False) -> None:
-        self.start, self.end, self.value, self.cdata = start, start, value, cdata
 
-
+@dataclass(slots=True, eq=False)
 class Other:
     """A comment, a processing instruction, or an entity whose declaration is outside the file."""
 
-    __slots__ = ("end", "start")
-
-    def __init__(self, start: int) -> None:
-        self.start = self.end = start
+    start: int
+    end: int = 0
 
 
 class Element:
@@ -209,7 +210,7 @@ class Reader:
     def __init__(self, xml: Xml) -> None:
         self.xml, self.name, self.depth, self.in_cdata = xml, xml.name, 0, False
         self.parts = list[str]()  # of the text that is read
-        self.at = whole = Element("", {}, 0, None)
+        self.at = Element("", {}, 0, None)
         self.names: dict[str, str] = {}
         self.parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
@@ -225,8 +226,8 @@ class Reader:
         except ValueError as error:
             is_ours = str(error).startswith(self.name)
             raise ValueError(str(error) if is_ours else f"{self.name} isn't XML: {error}") from None
-        self.close(whole, len(xml.data))
-        self.root = whole.elements[0]
+        self.close(len(xml.data))
+        self.root = self.at.elements[0]
         self.root.parent = None
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
@@ -265,17 +266,17 @@ class Reader:
         self.at = element
 
     def end(self, name: str) -> None:
-        self.finish_text()
-        self.close(self.at, self.parser.CurrentByteIndex)
+        self.close(self.parser.CurrentByteIndex)
         assert self.at.parent
         self.at = self.at.parent
         self.depth -= 1
 
-    def close(self, element: Element, end: int) -> None:
+    def close(self, end: int) -> None:
         """Note where an element's contents end (at its end tag, or after <…/>), and where the nodes in it end."""
-        starts = [*(child.start for child in element.children), end]
-        element.inner, element.inner_end = starts[0], end
-        for child, stop in zip(element.children, starts[1:], strict=True):
+        self.finish_text()
+        starts = [*(child.start for child in self.at.children), end]
+        self.at.inner, self.at.inner_end = starts[0], end
+        for child, stop in zip(self.at.children, starts[1:], strict=True):
             child.end = stop
 
     def characters(self, value: str) -> None:
