@@ -145,9 +145,9 @@ ADVICE = {
 
 def format_of(name: str) -> str:
     """The name of the format of a file, by its suffix; ValueError if none has it."""
-    found = (known for known, has in FORMATS.items() if name.lower().endswith(has.suffixes))
-    if known := next(found, None):
-        return known
+    for known, has in FORMATS.items():
+        if name.lower().endswith(has.suffixes):
+            return known
     require_readable(name)
     suffixes = " ".join(suffix for has in FORMATS.values() for suffix in has.suffixes)
     raise ValueError(f"{PurePath(name).name}: no format of documents has this suffix; known are {suffixes}")
@@ -260,19 +260,20 @@ class Text:
 
 BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 ODD = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")  # codecs that aren't for files
-
 ODD_CASE = re.compile("[^\\W\\d_a-zA-Z]{2}")
 
 
 def guess(data: bytes, language: str) -> str:
-    """The encoding of a file that names none and isn't UTF-8, by the language that it is in; UTF-8 if none fits."""
+    """The encoding of a file that names none: UTF-8, else by the language that it is in; UTF-8 if none fits."""
     pages = ("utf-16-le",) if data[1:2] == b"\0" else ("utf-16-be",) if data[:1] == b"\0" else ()
     found = list[tuple[int, str]]()
-    for page in pages or encodings_of(language):
+    for page in pages or ("utf-8", *encodings_of(language)):
         try:
             text = data.decode(page)
         except UnicodeDecodeError:
             continue
+        if page == "utf-8":
+            return page
         # Read in the wrong encoding, small letters are often capitals, and the other way round.
         odd = sum(pair[0][0].islower() and pair[0][1].isupper() for pair in ODD_CASE.finditer(text))
         found += [(odd, page)] if text.encode(page) == data else []
@@ -283,9 +284,7 @@ def decode(data: bytes, encoding: str, language: str | None = None) -> Text:
     """The text of a file: in the encoding of its byte-order mark, else in this one, else in UTF-8 or, with a language,
     in the one that fits best. ValueError if it isn't."""
     bom, known = next(((bom, name) for bom, name in BOMS if data.startswith(bom)), (b"", encoding))
-    if not known and language is not None and not is_utf8(data):
-        return replace(decode(data, guess(data, language)), guessed=True)
-    encoding = known or "utf-8"
+    encoding = known or ("utf-8" if language is None else guess(data, language))
     try:
         name = codecs.lookup(encoding).name
         require(name not in ODD, f"{encoding} is no encoding for files: convert the file to UTF-8")
@@ -297,15 +296,7 @@ def decode(data: bytes, encoding: str, language: str | None = None) -> Text:
         problem = f"line {line} is not valid {encoding} (byte {data[error.start + len(bom)]:#x})"
         raise ValueError(f"{problem}: convert the file to UTF-8, or name its encoding, such as cp1252") from None
     require(text.encode(encoding) == data[len(bom) :], f"the file can't be written in {encoding} again: take UTF-8")
-    return Text(text, encoding, bom)
-
-
-def is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in data[:2]
+    return Text(text, encoding, bom, guessed=not known and encoding != "utf-8")
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,8 @@ def text_part(xml: Xml, options: Options, kept: Collection[str] = ()) -> Documen
     reader = RunReader(xml, options.target, turned)
     found = [element for element in xml.root.walk() if element.name in TEXTS]
     texts = [element for element in found if not kept or tidied(shown(element)) not in kept]
-    within = [element if element.name.startswith("x:") else None for element in texts]  # readings (x:rPh) are dropped
-    pairs = zip(texts, within, strict=True)
+    # Readings in cells (x:rPh) are dropped.
+    pairs = ((text, text if text.name.startswith("x:") else None) for text in texts)
     paragraphs = [Paragraph(xml, reader.pieces(text), within=cell) for text, cell in pairs]
     return xml_document(xml, paragraphs, direction.changes(xml, turned) if turned else ())
 
