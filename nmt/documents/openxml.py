@@ -1,20 +1,19 @@
 """Files of Word, PowerPoint and Excel (Office Open XML): paragraphs are units, with their formatting as tags.
 
-With a target language, changed words are marked to be in it, and the file turns to its direction.
-Source: ECMA-376, part 1, sections 17 to 21.
+With a target language, changed words are marked to be in it. Paragraphs, words, tables, sheets and styles turn to its
+direction only if that isn't the one of the source. Source: ECMA-376, part 1, sections 17 to 21.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import PurePosixPath
 
-from nmt.documents import direction
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
 from nmt.documents.office import archive_document, xml_document
 from nmt.documents.paragraphs import Paragraph, content
-from nmt.documents.runs import LANG, LINE_BREAK, RunReader, written_attribute
-from nmt.documents.xml_splice import Element, Xml
+from nmt.documents.runs import HOLDERS, LANG, LINE_BREAK, RunReader, properties_with, written_attribute
+from nmt.documents.xml_splice import Edit, Element, Xml
 from nmt.fields import require
 from nmt.text.languages import font_class, new_direction
 
@@ -36,6 +35,8 @@ SHEETS = ".worksheet+xml"
 THREADS = ".threadedcomments+xml"
 INLINE = re.compile(b"inlineStr|\0")
 CELLS_OF_SHEET = re.compile(rb"<((?:[\w.-]+:)?)sheetData\b")
+STYLE = re.compile("a:(?:lvl[1-9]|def)pPr", re.IGNORECASE)
+MIRRORED = {"l": "r", "r": "l"}
 COLUMNS = (".spreadsheetml.table+xml", ".pivotCacheDefinition+xml")
 
 
@@ -48,12 +49,15 @@ def read_docx(data: bytes, options: Options) -> Document:
     parts = {name: text_part(xml, options) for name, xml in files.items()}
     for name in names_of_type(archive, WORD_STYLES) if options.target else ():
         xml = archive.xml(name)
-        found = [element for element in xml.root.walk() if element.name == "w:lang" and element.attributes]
-        kind = LANG[font_class(options.target)]
-        values = [{written_attribute(xml, element, kind): options.target} for element in found]
-        languages = [xml.attributes(*pair) for pair in zip(found, values, strict=True)]
-        turned = direction.of_styles(xml, new_direction(options.source, options.target))
-        parts[name] = xml_document(xml, (), [*languages, *turned])
+        kind, changes = LANG[font_class(options.target)], list[Edit]()
+        is_from_left = new_direction(options.source, options.target) == "ltr"
+        for element in xml.root.walk():
+            if element.name == "w:lang" and element.attributes:
+                changes.append(xml.attributes(element, {written_attribute(xml, element, kind): options.target}))
+            elif is_from_left and element.name in HOLDERS:
+                # Paragraphs from left to right don't say so, so no style may say otherwise.
+                changes.append((element.start, element.end, b""))
+        parts[name] = xml_document(xml, (), changes)
     return archive_document(archive, parts)
 
 
@@ -65,7 +69,7 @@ def read_pptx(data: bytes, options: Options) -> Document:
     turned = new_direction(options.source, options.target)
     for name in names_of_type(archive, *MASTERS, *PRESENTATIONS) if turned else ():
         xml = archive.xml(name)
-        parts[name] = xml_document(xml, (), direction.changes(xml, turned))
+        parts[name] = xml_document(xml, (), turned_elements(xml, turned))
     return archive_document(archive, parts)
 
 
@@ -91,7 +95,7 @@ def view(data: bytes, name: str, turned: str) -> Document:
     cells = CELLS_OF_SHEET.search(data)
     start, end = (cells.start(), b"</%bworksheet>" % cells[1]) if cells else (len(data), b"")
     xml = Xml(data[:start] + end, name)
-    head = xml_document(xml, (), direction.changes(xml, turned))
+    head = xml_document(xml, (), turned_elements(xml, turned))
     return Document(data, [], lambda answers: head.write(answers).removesuffix(end) + data[start:])
 
 
@@ -122,7 +126,7 @@ def text_part(xml: Xml, options: Options, kept: Collection[str] = ()) -> Documen
     # Readings in cells (x:rPh) are dropped.
     pairs = ((text, text if text.name.startswith("x:") else None) for text in texts)
     paragraphs = [Paragraph(xml, reader.pieces(text), within=cell) for text, cell in pairs]
-    return xml_document(xml, paragraphs, direction.changes(xml, turned) if turned else ())
+    return xml_document(xml, paragraphs, turned_elements(xml, turned) if turned else ())
 
 
 def shown(element: Element) -> str:
@@ -134,3 +138,50 @@ def shown(element: Element) -> str:
 def tidied(text: str) -> str:
     """A text with blanks for line breaks, which names write in another way."""
     return " ".join(LINE_BREAK.sub(" ", text.replace("_x000a_", "\n").replace("_x000d_", "")).split())
+
+
+def turned_elements(xml: Xml, direction: str) -> Iterator[Edit]:
+    """The changes of a file's paragraphs, tables and sheets to a direction (rtl or ltr). Source: ECMA-376, part 1,
+    sections 17.3.1.6, 17.4.1, 18.3.1.87 and 21.1.2.2.7."""
+    is_from_right = direction == "rtl"
+    value = "1" if is_from_right else None
+    for element in xml.root.walk():
+        if element.name == "w:p":
+            yield from of_properties(xml, element, "w:bidi", is_from_right)
+        elif element.name == "w:tbl":
+            yield from of_properties(xml, element, "w:bidiVisual", is_from_right)
+        elif element.name == "a:p" or STYLE.fullmatch(element.name):
+            yield from of_drawn(xml, element, is_from_right)
+        elif element.name == "a:tblPr":
+            yield xml.attributes(element, {"rtl": value})
+        elif element.name == "x:sheetView":
+            yield xml.attributes(element, {"rightToLeft": value})
+
+
+def of_properties(xml: Xml, element: Element, switch: str, is_on: bool) -> Iterator[Edit]:
+    """The change of the properties of a paragraph or table, which may have none yet."""
+    found = element.find(HOLDERS[switch])
+    before = found.find(switch) if found else None
+    if element.inner < element.end and is_true(before.attributes.get("w:val", "1") if before else "0") != is_on:
+        start, end = (found.start, found.end) if found else (element.inner, element.inner)
+        yield start, end, properties_with(xml, element, switch, is_on)
+
+
+def is_true(value: str) -> bool:
+    """Whether a switch of Office Open XML is on."""
+    return value in ("1", "true", "on")
+
+
+def of_drawn(xml: Xml, element: Element, is_from_right: bool) -> Iterator[Edit]:
+    """The change of a paragraph of a slide, chart or shape, or of a style: its alignment, if stated, is mirrored."""
+    found = element.find("a:pPr") if element.name == "a:p" else element
+    before = found.attributes if found else {}
+    if is_true(before.get("rtl", "0")) == is_from_right or (not found and element.inner == element.end):
+        return
+    values = {name: MIRRORED.get(value, value) for name, value in before.items() if name == "algn"}
+    values |= {"rtl": "1" if is_from_right else "0"}
+    if found:
+        yield xml.attributes(found, values)
+    else:
+        new = xml.encode(f'<{xml.written_name(element)}Pr rtl="{values["rtl"]}"/>')
+        yield element.inner, element.inner, new

@@ -5,10 +5,9 @@ words into runs for reasons of their own (spelling, editing sessions): runs that
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from nmt.documents import direction
 from nmt.documents.paragraphs import DEEPEST, PLAIN, Piece, Spans, Style, lines, nests, ruby, spans_of
 from nmt.documents.xml_splice import Element, Xml
 from nmt.fields import require
@@ -28,6 +27,17 @@ LANG = {"western": "val", "asian": "eastAsia", "complex": "bidi"}  # attributes 
 UNSEEN_ATTRIBUTES = re.compile(r"\s(?:lang|altLang|dirty|err|smtClean|noProof|bmk)\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 # For which script Word chooses the font of characters that several have, such as quotes.
 HINT = re.compile(rb"<\w+:rFonts\s+\w+:hint=\"\w+\"\s*/>|\s\w+:hint=\"\w+\"")
+# Programs look for these properties of words from right to left, in place of those without Cs.
+TWINS = ("w:b", "w:i", "w:sz")
+HOLDERS = {"w:rtl": "w:rPr", "w:bidi": "w:pPr", "w:bidiVisual": "w:tblPr"}  # where the switches of Word stand
+# The order of properties in the schema: what comes after each switch.
+AFTER = {
+    "w:rtl": "cs em lang eastAsianLayout specVanish oMath rPrChange",
+    "w:bidi": "adjustRightInd snapToGrid spacing ind contextualSpacing mirrorIndents suppressOverlap jc textDirection "
+    "textAlignment textboxTightWrap outlineLvl divId cnfStyle rPr sectPr pPrChange",
+    "w:bidiVisual": "tblStyleRowBandSize tblStyleColBandSize tblW jc tblCellSpacing tblInd tblBorders shd tblLayout "
+    "tblCellMar tblLook tblCaption tblDescription tblPrChange",
+}
 MOST_COPIES, LEAST_ROOM = 16, 1 << 20  # of the bytes of a file, and bytes beside them
 LINE_BREAK = re.compile(r"(?:_x000D_)?\n|_x000D_")
 
@@ -130,7 +140,7 @@ class RunReader:
             name = written_attribute(xml, lang, LANG[font_class(self.language)])
             new["w:lang"] = xml.with_attributes(lang, {name: self.language}) + xml.data[lang.inner : lang.end]
         if self.direction and run.name == "w:r" and (properties or self.direction == "rtl"):
-            return direction.properties(xml, run, "w:rtl", self.direction == "rtl", new)
+            return properties_with(xml, run, "w:rtl", self.direction == "rtl", new)
         if not properties:
             return b""
         tag = xml.data[properties.start : properties.inner]
@@ -173,3 +183,27 @@ def written_attribute(xml: Xml, element: Element, name: str) -> str:
     """The name of an attribute with the prefix of the file; that of the element if it lacks the attribute."""
     found = re.search(rf"\s((?:[^\s=/>:]+:)?{name})\s*=", xml.tag(element))
     return found[1] if found else xml.named_like(element, name)
+
+
+def properties_with(
+    xml: Xml, element: Element, switch: str, is_on: bool, others: Mapping[str, bytes] | None = None
+) -> bytes:
+    """The properties of an element with a switch, or without it. `others`: children in place of those of their name.
+    Source: ECMA-376, part 1, section 17.3.2.30."""
+    found, parts = element.find(HOLDERS[switch]), list[tuple[str, bytes]]()
+    names = {child.name for child in found.elements} if found else set[str]()
+    for child in found.elements if found else ():
+        written = (others or {}).get(child.name, xml.data[child.start : child.end])
+        twin = f"{child.name}Cs"
+        if child.name not in (switch, "w:cs"):
+            parts.append((child.name, written))
+        if is_on and child.name in TWINS and twin not in names:
+            parts.append((twin, xml.encode(re.sub(r"(?<=<)/?[^\s/>]+", r"\g<0>Cs", written.decode(xml.encoding)))))
+    follows = {f"w:{part}" for part in AFTER[switch].split()}
+    place = next((n for n, (part, _) in enumerate(parts) if part in follows), len(parts))
+    tag, new = (xml.named_like(found or element, part.removeprefix("w:")) for part in (HOLDERS[switch], switch))
+    parts[place:place] = [(switch, xml.encode(f"<{new}/>"))] if is_on else []
+    begin, end = xml.encode(f"<{tag}>"), xml.encode(f"</{tag}>")
+    if found and found.children:  # its tag may declare namespaces
+        begin, end = xml.data[found.start : found.inner], xml.data[found.inner_end : found.end]
+    return begin + b"".join(written for _, written in parts) + end
