@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, count
+from itertools import accumulate, count, pairwise
 
 from nmt.documents.base import Document, Options, Slot, Unit, decode, one_line, splice, text_document
 from nmt.documents.html import same_tags
@@ -86,19 +86,16 @@ def seconds(time: Sequence[str | None]) -> float:
 
 def make_parts(text: str, lines: list[tuple[int, int, int]], begins: float, ends: float) -> Iterator[Part]:
     """The cue, or what each of its speakers says: from a line that begins with a dash up to the next one."""
-    groups = list[list[tuple[int, int, int]]]()
-    for line in lines:
-        if not groups or SPEAKER.match(text, line[0]):
-            groups.append([])
-        groups[-1].append(line)
-    for group in groups:
+    begin = [n for n, line in enumerate(lines) if n == 0 or SPEAKER.match(text, line[0])]
+    for first, stop in pairwise([*begin, len(lines)]):
+        group = lines[first:stop]
         match = POSITION.match(text, group[0][0])
         start, end = match.end() if match else group[0][0], group[-1][1]
         words = text[start:end].strip()
         start = text.index(words, start)
         width = max(WIDTH, *(len(visible(text[a:b])) for a, b, _ in group))
         joined, place = " ".join(words.split()), f"line {group[0][2]}"
-        yield Part(start, start + len(words), joined, len(group), width, place, begins, ends, len(groups) == 1)
+        yield Part(start, start + len(words), joined, len(group), width, place, begins, ends, len(begin) == 1)
 
 
 def sentences(parts: Sequence[Part]) -> Iterator[list[Part]]:
@@ -106,7 +103,7 @@ def sentences(parts: Sequence[Part]) -> Iterator[list[Part]]:
     n = 0
     while n < len(parts):
         size = 1
-        while is_continued(parts[n : n + size + 1], size) and size < MOST_CUES:
+        while size < min(MOST_CUES, len(parts) - n) and goes_on(parts[n + size - 1], parts[n + size]):
             size += 1
         if size > 1 and not SENTENCE_END.search(parts[n + size - 1].text):
             size = 1
@@ -114,11 +111,10 @@ def sentences(parts: Sequence[Part]) -> Iterator[list[Part]]:
         n += size
 
 
-def is_continued(parts: Sequence[Part], size: int) -> bool:
-    """Whether the sentence of the first `size` cues goes on in the next one."""
-    if len(parts) <= size or any(re.search(r"[<&]|\{\\", part.text) for part in parts):
+def goes_on(last: Part, following: Part) -> bool:
+    """Whether a sentence may go on from a cue to the next one."""
+    if re.search(r"[<&]|\{\\", f"{last.text} {following.text}"):
         return False
-    last, following = parts[size - 1], parts[size]
     is_near = -1e-6 <= following.begins - last.ends <= LONGEST_GAP and last.whole and following.whole
     return is_near and not SENTENCE_END.search(last.text) and not SPEAKER.match(following.text)
 
