@@ -48,10 +48,8 @@ class Message:
             patterns = (rf"(?<!\w){re.escape(letter)}", re.escape(letter), r"[^\W_]")
             words = apply(answer, [(item.start, item.end, len(item.text) * " ") for item in find_items(answer)])
             place = next(filter(None, (re.search(pattern, words, re.I) for pattern in patterns)), None)
-            answer = answer.replace(mark, mark * 2)
-            if place:
-                at = place.start() + answer[: place.start()].count(mark * 2)
-                answer = answer[:at] + mark + answer[at:]
+            parts = [answer[: place.start()], answer[place.start() :]] if place else [answer]
+            answer = mark.join(part.replace(mark, mark * 2) for part in parts)
         start = len(self.text) - len(self.text.lstrip())
         return self.text[:start] + answer + self.text[len(self.text.rstrip()) :]
 

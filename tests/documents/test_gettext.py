@@ -39,6 +39,7 @@ def test_translations_are_filled_in() -> None:
         ("_Öffnen", "Öffnen", "R & D", "_R & D"),
         ("S&peichern", "Speichern", "Update & Save", "U&pdate && Save"),
         ("&Datei", "Datei", "Fi&le", "Fi&le"),
+        ("&Sichern", "Sichern", "A & B & Save", "A && B && &Save"),
         ("%s &speichern", "%s speichern", "%s save", "%s &save"),
         ("<b>{name}</b> &neu", "<b>{name}</b> neu", "<b>{name}</b> fresh", "<b>{name}</b> &fresh"),
         ("A & B", "A & B", "C & D", "C & D"),
