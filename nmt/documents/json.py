@@ -9,22 +9,11 @@ translation into the target language get one, which is a copy of the source lang
 
 import json
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from nmt.documents.base import (
-    Answer,
-    Document,
-    Options,
-    Slot,
-    Text,
-    decode,
-    has_words,
-    splice,
-    text_document,
-    text_unit,
-)
+from nmt.documents.base import Answer, Document, Options, Slot, decode, has_words, splice, text_document, text_unit
 from nmt.documents.plurals import has_text, new_keys, new_member, with_forms
 from nmt.fields import require
 from nmt.text.edits import Edit
@@ -64,23 +53,16 @@ def read_json(data: bytes, options: Options) -> Document:
     chosen = [node for node in found if not options.columns or node.key in options.columns]
     texts = [node for node in chosen if has_text(node.text or "")]
     slots = [Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write) for node in texts]
-    slots += more_forms(source, nodes_of(root), {id(node) for node in texts}, options.target, write)
-    return with_forms(text_document(source, slots, changes), options)
-
-
-def more_forms(
-    source: Text, nodes: Sequence[Node], read: Container[int], language: str, write: Callable[[str], str]
-) -> Iterator[Slot]:
-    """The plural forms that the target language has more than an object, before its form for other numbers. `read`: the
-    identities of the nodes that are translated."""
-    for node in nodes:
-        texts = {key: member.text or "" for key, member in node.members.items() if id(member) in read}
-        for key, name, form in new_keys(texts, node.members, language):
+    read = {id(node) for node in texts}
+    for node in nodes_of(root):  # the plural forms that the target language has more, before that for other numbers
+        known = {key: member.text or "" for key, member in node.members.items() if id(member) in read}
+        for key, name, form in new_keys(known, node.members, options.target):
             start = node.members[key].key_start
             before = source.text[max(0, start - BLANKS) : start]
             after = f",{before[len(before.rstrip()) :] or ' '}"
             unit = text_unit(form.text, f"{source.place(start)}, {name.rpartition('_')[2]}")
-            yield Slot(start, start, unit, partial(new_member, f"{write(name)}: ", form, after, write))
+            slots.append(Slot(start, start, unit, partial(new_member, f"{write(name)}: ", form, after, write)))
+    return with_forms(text_document(source, slots, changes), options)
 
 
 def parse(text: str) -> Node:

@@ -52,17 +52,12 @@ def read(data: bytes, options: Options) -> Document:
     return text_document(source, [*slots, *Body(source.text, matter.end() if matter else 0).slots()])
 
 
-def front_slots(matter: str) -> list[Slot]:
+def front_slots(matter: str) -> Iterator[Slot]:
     """The titles and descriptions in front matter of YAML or TOML; none in another one."""
-    if matter.startswith("+++"):
-        return [*toml_slots(matter)]
-    try:
-        return yaml.slots_of(matter, yaml.parse(matter), Options(columns=SHOWN))
-    except ValueError:
-        return []
-
-
-def toml_slots(matter: str) -> Iterator[Slot]:
+    if not matter.startswith("+++"):
+        with suppress(ValueError):
+            yield from yaml.slots_of(matter, yaml.parse(matter), Options(columns=SHOWN))
+        return
     for match in TOML_TEXT.finditer(matter):
         written = match[1]
         with suppress(ValueError):  # an escape that JSON lacks
@@ -170,7 +165,7 @@ class Body:
         answer = one_line(answer).strip().replace("\0", "\ufffd")
         new = [Piece("words", answer)]
         if unit.markup:
-            new = [*map(titled, answer_pieces(html.same_tags(unit.text, answer), pieces))]
+            new = [*answer_pieces(html.same_tags(unit.text, answer), pieces)]
         for is_escaped, has_html in ((False, False), (True, False), (True, True)):
             parts = [part(piece, n, is_escaped=is_escaped, has_html=has_html) for n, piece in enumerate(new)]
             both = zip(new, parts, strict=True)
@@ -242,7 +237,7 @@ def answer_pieces(answer: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
         if image and mark.kind == "mark":
             text = re.sub(r"[\\\[\]*_`&<>!~]", r"\\\g<0>", unescape(image[2]))
             mark = replace(mark, text=f"![{text}{mark.text[2 + len(mark.title) :]}")
-        yield replace(mark, title=unescape(title)) if tag.closes else mark
+        yield titled(mark, unescape(title)) if tag.closes and title else mark
     if position < len(answer):
         yield Piece("words", unescape(answer[position:]))
 
@@ -263,11 +258,11 @@ def part(piece: Piece, n: int, *, is_escaped: bool, has_html: bool) -> str:
     return piece.text
 
 
-def titled(piece: Piece) -> Piece:
-    """The closing mark of a link with its new title."""
-    start, end = title_span(piece.text) if piece.title else (0, 0)
+def titled(piece: Piece, title: str) -> Piece:
+    """The closing mark of a link with a new title."""
+    start, end = title_span(piece.text)
     if not start:
         return piece
     quotes = re.escape(piece.text[start - 1] + piece.text[end])
-    title = re.sub(rf"[\\&{quotes}]", r"\\\g<0>", piece.title)
+    title = re.sub(rf"[\\&{quotes}]", r"\\\g<0>", title)
     return replace(piece, text=piece.text[:start] + title + piece.text[end:])

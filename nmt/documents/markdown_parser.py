@@ -51,8 +51,7 @@ class Piece:
     """Where it is in the text of its block."""
     end: int = 0
     title: str = ""
-    """A title in the mark, which is translated too; empty if it has escapes. The opening mark of a link has that of the
-    file, the closing mark that of the translation. Of an image, its text."""
+    """The title of a link, in its opening mark, or the text of an image: translated too; empty if it has escapes."""
 
 
 @cache
