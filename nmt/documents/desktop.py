@@ -5,7 +5,6 @@ with a number of each, and stay unfinished. .resx: texts are units; those of oth
 locked ones stay. Sources: the Qt Linguist manual; learn.microsoft.com, "Create resource files for .NET apps".
 """
 
-from collections.abc import Iterator
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options, Unit
@@ -25,8 +24,27 @@ def read_qt(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "one of Qt Linguist", "TS")
     messages = [element for element in xml.root.walk() if element.name == "message"]
     is_kept = not options.all_entries and any(is_filled(message) for message in messages)
-    require_language(xml.root.attributes.get("language", "") if is_kept else "", options.target)
-    slots = [slot for message in messages for slot in slots_of(xml, message, options)]
+    slots, stated = list[Slot](), xml.root.attributes.get("language", "")
+    require_language(stated if is_kept else "", options.target)
+    for message in messages:
+        source, target = message.find("source"), message.find("translation")
+        if not source or source.elements or not target or target.attributes.get("type", "") in UNUSED:
+            continue
+        if is_filled(message) and not options.all_entries:
+            continue
+        forms = [child for child in target.elements if child.name == "numerusform"]
+        numbers = samples(plural_rule(options.target)) if options.target and forms else []
+        if same_language(stated, options.target) and len(numbers) != len(forms):
+            numbers = []  # Qt counts the forms of this language in another way
+        missing = range(len(numbers) - 1, len(forms) - 1, -1)
+        for n in (*range(len(forms)), *missing) or (0,):
+            found = Message(source.text, numbers[min(n, len(numbers) - 1)] if numbers else None)
+            unit = unit_of(found, f"message {source.text.strip()[:SHOWN]!r}")
+            if n in missing:
+                slots.append(Slot(forms[-1].end, unit, partial(add, xml, forms[-1], found)))
+            else:
+                element = forms[n] if forms else target
+                slots.append(Slot(element.start, unit, partial(put, xml, element, found)))
     values: dict[str, str | None] = {"language": options.target.replace("-", "_")}
     return xml_document(xml, slots, [xml.attributes(xml.root, values)] if options.target else ())
 
@@ -34,27 +52,6 @@ def read_qt(data: bytes, options: Options) -> Document:
 def is_filled(message: Element) -> bool:
     target = message.find("translation")
     return bool(target and target.attributes.get("type", "") not in UNUSED and target.text.strip())
-
-
-def slots_of(xml: Xml, message: Element, options: Options) -> Iterator[Slot]:
-    source, target = message.find("source"), message.find("translation")
-    if not source or source.elements or not target or target.attributes.get("type", "") in UNUSED:
-        return
-    if is_filled(message) and not options.all_entries:
-        return
-    forms = [child for child in target.elements if child.name == "numerusform"]
-    numbers = samples(plural_rule(options.target)) if options.target and forms else []
-    if same_language(xml.root.attributes.get("language", ""), options.target) and len(numbers) != len(forms):
-        numbers = []  # Qt counts the forms of this language in another way
-    missing = range(len(numbers) - 1, len(forms) - 1, -1)
-    for n in (*range(len(forms)), *missing) or (0,):
-        found = Message(source.text, numbers[min(n, len(numbers) - 1)] if numbers else None)
-        unit = unit_of(found, f"message {source.text.strip()[:SHOWN]!r}")
-        if n in missing:
-            yield Slot(forms[-1].end, unit, partial(add, xml, forms[-1], found))
-        else:
-            element = forms[n] if forms else target
-            yield Slot(element.start, unit, partial(put, xml, element, found))
 
 
 def unit_of(message: Message, place: str) -> Unit | None:

@@ -106,16 +106,13 @@ def encode(text: str, is_whole: bool = False) -> str:
 
 def read_stringsdict(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "one of Apple's plurals", "plist")
-    dicts = (element for element in xml.root.walk() if element.name == "dict")
-    return xml_document(xml, [slot for element in dicts for slot in forms_of(xml, element, options)])
-
-
-def forms_of(xml: Xml, element: Element, options: Options) -> Iterator[Slot | Paragraph]:
-    parts = element.elements
-    pairs = {key.text: value for key, value in zip(parts[::2], parts[1::2], strict=False) if value.name == "string"}
-    found = {name: (value, Paragraph(xml, content(value), f"form {name}")) for name, value in pairs.items()}
-    forms = {name: item for name, item in found.items() if name in CLASSES}
-    if FORMAT in found and has_words(VARIABLE.sub("", found[FORMAT][0].text)):  # beside the variables
-        yield found[FORMAT][1]
-    yield from (slot for _, slot in forms.values())
-    yield from added_forms(forms, options.target, "<key>NAME</key><string>TEXT</string>")
+    slots = list[Slot | Paragraph]()
+    for parts in (element.elements for element in xml.root.walk() if element.name == "dict"):
+        pairs = {key.text: value for key, value in zip(parts[::2], parts[1::2], strict=False) if value.name == "string"}
+        found = {name: (value, Paragraph(xml, content(value), f"form {name}")) for name, value in pairs.items()}
+        forms = {name: item for name, item in found.items() if name in CLASSES}
+        if FORMAT in found and has_words(VARIABLE.sub("", found[FORMAT][0].text)):  # beside the variables
+            slots.append(found[FORMAT][1])
+        slots += (slot for _, slot in forms.values())
+        slots += added_forms(forms, options.target, "<key>NAME</key><string>TEXT</string>")
+    return xml_document(xml, slots)

@@ -15,6 +15,7 @@ from nmt.documents.xml_splice import Edit, Element, Text, Xml
 from nmt.fields import require
 from nmt.text.languages import font_class, new_direction
 
+TEXTS = ("text:p", "text:h")
 AROUND = frozenset("text:span text:a text:meta".split())  # noqa: SIM905
 BREAKS = frozenset(("text:tab", "text:line-break"))
 ORDERED = re.compile(r"text:bookmark.*|text:change.*|text:reference-mark.*|.*-(?:start|end)")
@@ -29,15 +30,15 @@ def read(data: bytes, options: Options) -> Document:
     if "META-INF/manifest.xml" in archive:
         listed = archive.xml("META-INF/manifest.xml").root.walk()
         require(all(element.name != "manifest:encryption-data" for element in listed), ENCRYPTED)
-    names = [name for name in ("content.xml", "styles.xml") if name in archive]
-    return archive_document(archive, {name: text_part(archive.xml(name), options) for name in names})
-
-
-def text_part(xml: Xml, options: Options) -> Document:
-    unseen = {style.attributes.get("style:name", "") for style in xml.root.walk() if is_unseen(style)}
-    found = (element for element in xml.root.walk(is_read) if element.name in ("text:p", "text:h") and is_read(element))
-    paragraphs = [Paragraph(xml, joined(xml, list(pieces(element, unseen))), within=element) for element in found]
-    return xml_document(xml, paragraphs, changes(xml, options))
+    parts = dict[str, Document]()
+    for name in ("content.xml", "styles.xml"):
+        if name in archive:
+            xml = archive.xml(name)
+            unseen = {style.attributes.get("style:name", "") for style in xml.root.walk() if is_unseen(style)}
+            texts = [element for element in xml.root.walk(is_read) if element.name in TEXTS and is_read(element)]
+            paragraphs = [Paragraph(xml, joined(xml, list(pieces(text, unseen))), within=text) for text in texts]
+            parts[name] = xml_document(xml, paragraphs, changes(xml, options))
+    return archive_document(archive, parts)
 
 
 def is_read(element: Element) -> bool:

@@ -4,6 +4,7 @@ Values are units; keys, comments and all layout stay. In values of .properties w
 two, as Java's MessageFormat reads them. Source: the documentation of java.util.Properties.load.
 """
 
+import json
 import re
 from functools import partial
 
@@ -33,29 +34,20 @@ def read_properties(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
     slots, encoding = list[Slot](), "ascii" if source.text.isascii() else source.encoding
     for match in LINE.finditer(source.text):
-        text = read_value(match["value"] or "")
+        text = PROPERTY_ESCAPE.sub(lambda code: "" if code[1][0] in "\r\n" else meaning(code), match["value"] or "")
+        text = paired(text).replace("''", "'") if ARGUMENT.search(text) else paired(text)
         if match["key"] and has_text(text) and (not options.columns or match["key"] in options.columns):
             unit = text_unit(text, source.place(match.start()))
             slots.append(Slot(*match.span("value"), unit, partial(written, match["value"], encoding)))
     return with_forms(text_document(source, slots), options)
 
 
-def read_value(value: str) -> str:
-    text = paired(PROPERTY_ESCAPE.sub(lambda escape: "" if escape[1][0] in "\r\n" else meaning(escape), value))
-    return text.replace("''", "'") if ARGUMENT.search(text) else text
-
-
 def written(value: str, encoding: str, text: str) -> str:
     """A text as it is written in place of a value; characters that the encoding lacks as escapes."""
     text = (text.replace("'", "''") if ARGUMENT.search(value) else text).translate(PROPERTY_ESCAPES)
     text = f"\\{text}" if text[:1] in (" ", "=", ":") else text
-    return "".join(character if character.encode(encoding, "ignore") else codes(character) for character in text)
-
-
-def codes(character: str) -> str:
-    """A character as escapes of its units in UTF-16."""
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[n : n + 2].hex()}" for n in range(0, len(units), 2))
+    lacking = (character for character in {*text} if not character.encode(encoding, "ignore"))
+    return text.translate({ord(character): json.dumps(character)[1:-1] for character in lacking})
 
 
 def read_strings(data: bytes, options: Options) -> Document:
@@ -72,7 +64,7 @@ def read_strings(data: bytes, options: Options) -> Document:
         position = match.end()
         text = paired(ESCAPE.sub(meaning, match[2] or ""))
         if has_words(text):
-            slots.append(Slot(*match.span(2), text_unit(text, place), escaped))
+            slots.append(Slot(*match.span(2), text_unit(text, place), lambda new: new.translate(STRINGS_ESCAPES)))
 
 
 def meaning(escape: re.Match[str]) -> str:
@@ -80,7 +72,3 @@ def meaning(escape: re.Match[str]) -> str:
     if len(code) == 1:
         return ESCAPES.get(code, code)
     return chr(int(code, 8)) if code[0] in "01234567" else chr(int(code[1:], 16))
-
-
-def escaped(text: str) -> str:
-    return text.translate(STRINGS_ESCAPES)

@@ -90,30 +90,22 @@ def fill_unit(paragraph: Paragraph, segment: Element, source: Element, target: E
 
 
 def read_tmx(data: bytes, options: Options) -> Document:
-    xml = read_xml(data, "TMX", "tmx")
+    xml, slots = read_xml(data, "TMX", "tmx"), list[Slot]()
     require(bool(options.target), "name the target language: a TMX file doesn't say into which one to translate")
-    entries = (element for element in xml.root.walk() if element.name == "tu")
-    return xml_document(xml, [slot for entry in entries if (slot := entry_slot(xml, entry, options))])
-
-
-def entry_slot(xml: Xml, entry: Element, options: Options) -> Slot | None:
-    """The slot of an entry whose translation is missing."""
-    found = [(language, language.find("seg")) for language in entry.elements if language.name == "tuv"]
-    variants = [(language, segment) for language, segment in found if segment]
-    source = segment_in(variants, options.source or stated_source(xml, entry))
-    target = segment_in(variants, options.target)
-    if not source or source is target or (target and target.text.strip() and not options.all_entries):
-        return None
-    paragraph = Paragraph(xml, content(source), f"entry {entry.attributes.get('tuid', '')}".strip())
-    last = variants[-1][0]
-    return Slot(last.start, paragraph.unit, partial(fill_entry, paragraph, last, target, options.target))
-
-
-def stated_source(xml: Xml, entry: Element) -> str:
-    """The code of the source language that the file states; empty for entries that have none, but go both ways."""
     header = xml.root.find("header")
-    stated = entry.attributes.get("srclang") or (header.attributes.get("srclang", "") if header else "")
-    return "" if stated == "*all*" else stated
+    for entry in (element for element in xml.root.walk() if element.name == "tu"):
+        found = [(language, language.find("seg")) for language in entry.elements if language.name == "tuv"]
+        variants = [(language, segment) for language, segment in found if segment]
+        stated = entry.attributes.get("srclang") or (header.attributes.get("srclang", "") if header else "")
+        stated = "" if stated == "*all*" else stated  # entries without a source language go both ways
+        source, target = segment_in(variants, options.source or stated), segment_in(variants, options.target)
+        is_done = target and target.text.strip() and not options.all_entries
+        if source and source is not target and not is_done:
+            paragraph = Paragraph(xml, content(source), f"entry {entry.attributes.get('tuid', '')}".strip())
+            last = variants[-1][0]
+            put = partial(fill_entry, paragraph, last, target, options.target)
+            slots.append(Slot(last.start, paragraph.unit, put))
+    return xml_document(xml, slots)
 
 
 def segment_in(variants: list[tuple[Element, Element]], language: str) -> Element | None:
