@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import count
-from struct import Struct, error
+from struct import Struct
 
 from nmt.documents.xml_splice import Xml
 from nmt.fields import require
@@ -59,10 +59,10 @@ class Archive:
         old = "the file is encrypted, or of the old binary format: save it without a password in the new format"
         require(not data.startswith(OLD_OFFICE), old)
         self.data, self.nodes = data, count(1)
-        self.directory, self.end, n_members = find_directory(data, limits.members)
-        self.members = {member.name: member for member in read_directory(data, self.directory, self.end, n_members)}
-        require(n_members > 0, "the file is an empty zip file")
-        require(len(self.members) == n_members, "two members of the file have the same name: it isn't read")
+        members, self.directory, self.end = read_directory(data, limits.members)
+        self.members = {member.name: member for member in members}
+        require(bool(members), "the file is an empty zip file")
+        require(len(self.members) == len(members), "two members of the file have the same name: it isn't read")
         check(self.members.values(), limits)
         starts = sorted(member.start for member in self.members.values())
         self.stops = dict(zip(starts, [*starts[1:], self.directory], strict=True))
@@ -91,11 +91,9 @@ class Archive:
 
     def packed(self, member: Member) -> bytes:
         """The compressed bytes of a member."""
-        try:
-            signature, *_, name_length, extra_length = LOCAL.unpack_from(self.data, member.start)
-        except error:
-            signature = b""
-        require(signature == b"PK\3\4", f"the file is damaged: its member {member.name} isn't where it should be")
+        is_there = self.data.startswith(b"PK\3\4", member.start) and member.start + LOCAL.size <= self.directory
+        require(is_there, f"the file is damaged: its member {member.name} isn't where it should be")
+        *_, name_length, extra_length = LOCAL.unpack_from(self.data, member.start)
         start = member.start + LOCAL.size + name_length + extra_length
         stop = start + member.packed_size
         require(stop <= self.stops[member.start], "members of the file overlap, which may be an attack: it isn't read")
@@ -122,20 +120,16 @@ class Archive:
         return b"".join([*chunks, directory, self.data[self.end : self.end + 12], places, self.data[self.end + 20 :]])
 
 
-def find_directory(data: bytes, most: int) -> tuple[int, int, int]:
-    """Where the directory of a zip file begins and ends, and the number of its entries."""
-    place = data.rfind(b"PK\5\6", max(0, len(data) - END.size - 0xFFFF))
+def read_directory(data: bytes, most: int) -> tuple[list[Member], int, int]:
+    """The members of a zip file, and where its directory begins and ends."""
+    end = data.rfind(b"PK\5\6", max(0, len(data) - END.size - 0xFFFF))
     problem = "the file isn't a zip file, as all .docx, .xlsx, .odt and .epub files are, or its end is missing"
-    require(place >= 0 and place + END.size <= len(data), problem)
-    _, disk, first, n_here, n_members, size, start, comment = END.unpack_from(data, place)
+    require(end >= 0 and end + END.size <= len(data), problem)
+    _, disk, first, n_here, n_members, size, begin, comment = END.unpack_from(data, end)
     require(n_members <= most, f"the file has {n_members:,} members: at most {most:,} are read")
-    is_whole = disk == first == 0 and n_here == n_members and start + size == place
-    require(is_whole and place + END.size + comment == len(data), "the file is damaged, or not a plain zip file")
-    return start, place, n_members
-
-
-def read_directory(data: bytes, start: int, end: int, n_members: int) -> list[Member]:
-    members = list[Member]()
+    is_whole = disk == first == 0 and n_here == n_members and begin + size == end
+    require(is_whole and end + END.size + comment == len(data), "the file is damaged, or not a plain zip file")
+    members, start = list[Member](), begin
     for _ in range(n_members):
         require(data[start : start + 4] == b"PK\1\2" and start + CENTRAL.size <= end, "the file's directory is damaged")
         fields = CENTRAL.unpack_from(data, start)
@@ -148,7 +142,7 @@ def read_directory(data: bytes, start: int, end: int, n_members: int) -> list[Me
         members.append(Member(name, flags, method, checksum, packed, size, place, is_link, data[start:stop]))
         start = stop
     require(start == end, "the file's directory is damaged")
-    return members
+    return members, begin, end
 
 
 def check(members: Collection[Member], limits: Limits) -> None:
