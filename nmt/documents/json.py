@@ -126,9 +126,17 @@ def read_xcstrings(data: bytes, options: Options) -> Document:
     is_right = not options.source or short_code(language) == short_code(options.source)
     wrong = f"the source language of the file is {language}, but the model translates from {options.source}"
     require(is_right, wrong)
-    members = root.members["strings"].members
-    found = (read_entry(source.text, key, node, language, options) for key, node in members.items())
-    entries = [entry for entry in found if entry]
+    entries = list[Entry]()
+    for key, node in root.members["strings"].members.items():
+        localizations, wanted = node.members.get("localizations"), node.members.get("shouldTranslate")
+        known = localizations.members if localizations else {}
+        is_object = all(source.text[value.start] == "{" for value in (node, localizations or node))
+        is_off = wanted and source.text[wanted.start : wanted.end] == "false"
+        if is_object and not is_off and (options.target not in known or options.all_entries):
+            original = known.get(language)
+            values = [value for value in strings(original) if value.key == "value"] if original else []
+            texts = [value.text or "" for value in values] or [key]
+            entries += [Entry(node, original if values else None, values, texts)] if any(map(has_words, texts)) else []
     units = [text_unit(text, source.place(entry.node.start)) for entry in entries for text in entry.texts]
     notes = list[str]()
 
@@ -141,20 +149,6 @@ def read_xcstrings(data: bytes, options: Options) -> Document:
         return source.edited(edits, notes)
 
     return Document(data, units, write, notes)
-
-
-def read_entry(text: str, key: str, node: Node, language: str, options: Options) -> Entry | None:
-    """The entry of a key; None if it isn't translated, or has a translation."""
-    localizations, wanted = node.members.get("localizations"), node.members.get("shouldTranslate")
-    known = localizations.members if localizations else {}
-    is_object = all(text[value.start] == "{" for value in (node, localizations or node))
-    is_off = wanted and text[wanted.start : wanted.end] == "false"
-    if not is_object or is_off or (options.target in known and not options.all_entries):
-        return None
-    localization = known.get(language)
-    values = [value for value in strings(localization) if value.key == "value"] if localization else []
-    texts = [value.text or "" for value in values] or [key]
-    return Entry(node, localization if values else None, values, texts) if any(map(has_words, texts)) else None
 
 
 def entry_edits(text: str, entry: Entry, answers: Sequence[Answer], target: str) -> Iterator[Edit]:

@@ -83,8 +83,10 @@ def box(state: Any, first: int, end: int, silent: bool) -> bool:
         return False
     place = state.bMarks[first] + state.tShift[first], state.eMarks[first]
     is_indented = bool(match := BOX.fullmatch(state.src, *place))
-    if match and match[0][-1].isalpha() and any(map(str.isupper, match[0])) and not has_indented(state, first, end):
-        return False  # !!! Attention
+    if match and match[0][-1].isalpha() and any(map(str.isupper, match[0])):  # !!! Attention
+        following = next((n for n in range(first + 1, end) if not state.isEmpty(n)), first)
+        if state.sCount[following] < state.sCount[first] + 4:
+            return False
     match = match or AROUND.fullmatch(state.src, *place) or TEMPLATE.match(state.src, place[0])
     if match and not silent:
         if match.lastindex and (title := match[match.lastindex]):
@@ -118,12 +120,6 @@ def reference(rule: Callable[..., bool], state: Any, first: int, end: int, silen
 
 def is_defined(state: Any, line: int) -> bool:
     return bool(DEFINES.match(state.src, state.bMarks[line] + state.tShift[line]))
-
-
-def has_indented(state: Any, first: int, end: int) -> bool:
-    """Whether the next line with text is indented, as that of a box."""
-    following = next((n for n in range(first + 1, end) if not state.isEmpty(n)), None)
-    return following is not None and state.sCount[following] >= state.sCount[first] + 4
 
 
 def after_end(state: Any, first: int, end: int, name: str) -> int:

@@ -97,13 +97,13 @@ def values_of(events: Iterator[yaml.Event], around: yaml.CollectionStartEvent, k
 def slots_of(source: str, values: Sequence[Value], options: Options) -> list[Slot]:
     slots, mappings, translated = list[Slot](), dict[int, dict[str, Value]](), set[int]()
     for value in values:
-        event, place = value.event, f"line {value.event.start_mark.line + 1}"
-        if is_string(event) and has_words(text_of(event)) and (not options.columns or value.key in options.columns):
+        event, text = value.event, text_of(value.event)
+        if has_words(text) and (not options.columns or value.key in options.columns):
             start, end = event.start_mark.index, event.end_mark.index
             match = PROPERTIES.match(source, start, end)
             start = match.end() if match else start
-            write = partial(written, value, source[start:end])
-            slots.append(Slot(start, end, text_unit(text_of(event), place), write))
+            unit = text_unit(text, f"line {event.start_mark.line + 1}")
+            slots.append(Slot(start, end, unit, partial(written, value, source[start:end])))
             translated.add(event.start_mark.index)
         if value.key_event and isinstance(event, yaml.ScalarEvent):
             mappings.setdefault(id(value.around), {})[value.key] = value
@@ -112,13 +112,11 @@ def slots_of(source: str, values: Sequence[Value], options: Options) -> list[Slo
     return slots
 
 
-def is_string(event: yaml.NodeEvent) -> bool:
-    if not isinstance(event, yaml.ScalarEvent) or event.tag not in (None, "!", TEXT):
-        return False
-    return not event.implicit[0] or RESOLVER.resolve(yaml.ScalarNode, event.value, (True, False)) == TEXT
-
-
-def text_of(event: yaml.ScalarEvent) -> str:
+def text_of(event: yaml.NodeEvent) -> str:
+    """The text of a string; empty for all other values."""
+    is_tagged = not isinstance(event, yaml.ScalarEvent) or event.tag not in (None, "!", TEXT)
+    if is_tagged or (event.implicit[0] and RESOLVER.resolve(yaml.ScalarNode, event.value, (True, False)) != TEXT):
+        return ""
     return paired(event.value.rstrip("\n") if event.style in ("|", ">") else event.value)
 
 
