@@ -77,23 +77,16 @@ def chapter(data: bytes, name: str, options: Options) -> Document:
     return text_document(source, slots, html.language_edits(source.text, options.target))
 
 
-def around(segment: str) -> tuple[str, str]:
-    """The opening tags that a segment lacks before it, and the closing tags that it lacks after it: elements may go on
-    over a line break, where a segment ends."""
-    before = after = ""
-    for tag in reversed(read_tags(segment)):
-        if not (tag.void or tag.partner):
-            [name] = NAME.findall(segment, tag.start, tag.end)[:1]
-            before, after = (f"{before}<{name}>", after) if tag.closes else (before, f"{after}</{name}>")
-    return before, after
-
-
 def write(slot: Slot, has_type: bool, text: str) -> str:
     """An answer as it is written, if it is well-formed XML; else ValueError. `has_type`: whether the file has a
     document type, which declares entities of HTML."""
     written = slot.write(INVALID.sub("\ufffd", text))
     start = '<!DOCTYPE x SYSTEM "x">' if has_type else ""
-    before, after = around(slot.unit.text) if slot.unit.markup else ("", "")
+    before = after = ""  # tags that the text lacks: elements may go on over a line break, where it ends
+    for tag in reversed(read_tags(slot.unit.text)) if slot.unit.markup else ():
+        if not (tag.void or tag.partner):
+            [name] = NAME.findall(slot.unit.text, tag.start, tag.end)[:1]
+            before, after = (f"{before}<{name}>", after) if tag.closes else (before, f"{after}</{name}>")
     try:
         expat.ParserCreate().Parse(f"{start}<x>{before}{written if slot.unit.markup else ''}{after}</x>", True)
     except (expat.ExpatError, UnicodeError):

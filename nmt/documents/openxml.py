@@ -86,7 +86,10 @@ def read_xlsx(data: bytes, options: Options) -> Document:
     parts = {name: text_part(archive.xml(name), options, columns) for name in names}
     turned = new_direction(options.source, options.target)
     parts |= {name: view(archive.read(name), name, turned) for name in sheets if turned and name not in parts}
-    parts |= {name: thread(archive.xml(name)) for name in names_of_type(archive, THREADS)}
+    for name in names_of_type(archive, THREADS):  # of comments; those stay that name persons, by places in the text
+        xml = archive.xml(name)
+        texts = (comment.find("tc:text") for comment in xml.root.elements if not comment.find("tc:mentions"))
+        parts[name] = xml_document(xml, [Paragraph(xml, content(text)) for text in texts if text])
     return archive_document(archive, parts)
 
 
@@ -97,13 +100,6 @@ def view(data: bytes, name: str, turned: str) -> Document:
     xml = Xml(data[:start] + end, name)
     head = xml_document(xml, (), turned_elements(xml, turned))
     return Document(data, [], lambda answers: head.write(answers).removesuffix(end) + data[start:])
-
-
-def thread(xml: Xml) -> Document:
-    """Comments that can be answered; those stay that name persons, by the places of their names in the text."""
-    comments = (element for element in xml.root.elements if not element.find("tc:mentions"))
-    texts = (text for comment in comments if (text := comment.find("tc:text")))
-    return xml_document(xml, [Paragraph(xml, content(text)) for text in texts])
 
 
 def names_of_type(archive: Archive, *types: str) -> list[str]:

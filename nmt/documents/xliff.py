@@ -5,7 +5,6 @@ are wanted or their state says that they still have to be translated. TMX: entri
 Sources: the OASIS standards XLIFF 1.2, 2.0 and 2.1; TMX 1.4b, the LISA/GALA standard.
 """
 
-from collections.abc import Iterator
 from functools import partial
 
 from nmt.documents.base import Answer, Document, Options
@@ -20,6 +19,7 @@ from nmt.text.languages import nearest, short_code
 UNTRANSLATED = frozenset("new needs-translation needs-adaptation needs-l10n initial".split())  # noqa: SIM905
 SEGMENTS = ("x1:trans-unit", "x2:segment")
 SOURCE, TARGET = ("source-language", "srcLang"), ("target-language", "trgLang")  # attributes
+NAMES = {"x1:file": "target-language", "x2:xliff": "trgLang"}
 
 
 def read_xliff(data: bytes, options: Options) -> Document:
@@ -30,7 +30,12 @@ def read_xliff(data: bytes, options: Options) -> Document:
     wanted = f"from {options.source or '?'} to {options.target or '?'}"
     require(not found or bool(segments), f"the file is {stated} by what it says, not {wanted}")
     slots = [slot for element in segments if (slot := segment_slot(xml, element, options))]
-    return with_forms(xml_document(xml, slots, languages(xml, options.target)), options)
+    changes = list[Edit]()
+    for element in (xml.root, *xml.root.elements) if options.target else ():
+        name = NAMES.get(element.name)
+        if name and name not in element.attributes:  # it names no target language
+            changes.append(xml.attributes(element, {name: options.target}))
+    return with_forms(xml_document(xml, slots, changes), options)
 
 
 def has_languages(element: Element, options: Options) -> bool:
@@ -46,14 +51,6 @@ def is_translated(element: Element) -> bool:
 def is_entered(element: Element) -> bool:
     """Whether there may be segments in an element."""
     return is_translated(element) and element.name not in (*SEGMENTS, "x1:alt-trans", "x1:bin-unit")
-
-
-def languages(xml: Xml, language: str) -> Iterator[Edit]:
-    """The elements that name no target language get it."""
-    for element in (xml.root, *xml.root.elements) if language else ():
-        name = {"x1:file": "target-language", "x2:xliff": "trgLang"}.get(element.name)
-        if name and name not in element.attributes:
-            yield xml.attributes(element, {name: language})
 
 
 def segment_slot(xml: Xml, segment: Element, options: Options) -> Slot | None:
