@@ -81,21 +81,20 @@ def require_fit(format_name: str, output: str) -> None:
 
 def translate_units(job: Translating, units: Sequence[Unit]) -> list[Answer]:
     """Translate units as the options of the job say, and tell the user what looks wrong."""
-    plain = iter(translate_some(job, [unit for unit in units if not unit.markup], "none"))
-    marked = iter(translate_some(job, [unit for unit in units if unit.markup], "html"))
-    return [next(marked if unit.markup else plain) for unit in units]
-
-
-def translate_some(job: Translating, units: Sequence[Unit], mode: Mode) -> list[Answer]:
-    marked = replace(job, markup=mode)  # it shares the remarks and the glossary
-    records = [marked.constrain(marked.form.read(unit.text)) for unit in units]
-    requests = [request for record in records for request in record.requests]
-    found = [best for best, *_ in job.translator.translate_n_best(requests, job.search, markup=mode)]
-    for unit, record, best in zip(units, records, found, strict=True):
-        for remark in filter(None, (record.note, ", ".join(best.flags))):
-            job.remarks.say(f"{unit.place}: {remark}")
-        marked.count(unit.text, best.text)
-    return [Answer(best.text, best.flags) for best in found]
+    found = dict[int, Answer]()
+    modes: tuple[Mode, ...] = ("none", "html")
+    for mode in modes:
+        marked = replace(job, markup=mode)  # it shares the remarks and the glossary
+        places = [n for n, unit in enumerate(units) if unit.markup == (mode == "html")]
+        records = [marked.constrain(marked.form.read(units[n].text)) for n in places]
+        requests = [request for record in records for request in record.requests]
+        lists = job.translator.translate_n_best(requests, job.search, markup=mode)
+        for n, record, (best, *_) in zip(places, records, lists, strict=True):
+            for remark in filter(None, (record.note, ", ".join(best.flags))):
+                job.remarks.say(f"{units[n].place}: {remark}")
+            marked.count(units[n].text, best.text)
+            found[n] = Answer(best.text, best.flags)
+    return [found[n] for n in range(len(units))]
 
 
 def check_answer(job: Translating, unit: Unit, answer: Answer) -> Answer:

@@ -299,14 +299,11 @@ class Reader:
         """The name with a short prefix in place of its namespace."""
         if name not in self.names:
             space, _, local = name.rpartition(" ")
-            self.names[name] = f"{prefix(space)}:{local}" if space else local
+            rest = next((space[len(base) :] for base in (OFFICE, STRICT) if space.startswith(base)), "")
+            found = (short for part, short in OFFICE_PREFIXES.items() if rest.replace("/2006/", "/").startswith(part))
+            prefix = next(found, None) or PREFIXES.get(space, "?")
+            self.names[name] = f"{prefix}:{local}" if space else local
         return self.names[name]
-
-
-def prefix(space: str) -> str:
-    rest = next((space[len(base) :] for base in (OFFICE, STRICT) if space.startswith(base)), "").replace("/2006/", "/")
-    found = (short for part, short in OFFICE_PREFIXES.items() if rest.startswith(part))
-    return next(found, None) or PREFIXES.get(space, "?")
 
 
 def escape(text: str, quoted: bool = False) -> str:

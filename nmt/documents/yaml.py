@@ -7,7 +7,7 @@ have it. With columns, only the values of keys with these names are units.
 import json
 import re
 from collections import deque
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -107,8 +107,20 @@ def slots_of(source: str, values: Sequence[Value], options: Options) -> list[Slo
             translated.add(event.start_mark.index)
         if value.key_event and isinstance(event, yaml.ScalarEvent):
             mappings.setdefault(id(value.around), {})[value.key] = value
-    for forms in mappings.values():
-        slots += more_forms(source, forms, translated, options.target)
+    for siblings in mappings.values():  # the plural forms that the target language has more, before that for others
+        read = {key: value.event for key, value in siblings.items() if value.event.start_mark.index in translated}
+        texts = {key: paired(event.value.rstrip("\n")) for key, event in read.items()}
+        for key, name, form in new_keys(texts, siblings, options.target):
+            value, mark = siblings[key], siblings[key].key_event.start_mark
+            near = source[max(0, mark.index - DEEPEST) : mark.index + DEEPEST]
+            is_alone = value.around.flow_style and mark.index == value.around.start_mark.index
+            if is_alone or re.search(r"\?\s+\Z", near[: min(mark.index, DEEPEST)]):
+                continue  # [KEY: TEXT], ? KEY
+            after = ", " if value.around.flow_style else ("\r\n" if "\r\n" in near else "\n") + mark.column * " "
+            head = f"{json.dumps(name) if value.key_event.style else name}: "
+            unit = text_unit(form.text, f"line {mark.line + 1}, {name.rpartition('_')[2]}")
+            write = partial(new_member, head, form, after, partial(written, value, ""))
+            slots.append(Slot(mark.index, mark.index, unit, write))
     return slots
 
 
@@ -118,23 +130,6 @@ def text_of(event: yaml.NodeEvent) -> str:
     if is_tagged or (event.implicit[0] and RESOLVER.resolve(yaml.ScalarNode, event.value, (True, False)) != TEXT):
         return ""
     return paired(event.value.rstrip("\n") if event.style in ("|", ">") else event.value)
-
-
-def more_forms(text: str, values: Mapping[str, Value], translated: Container[int], language: str) -> Iterator[Slot]:
-    """The plural forms that the target language has more than a mapping, before its form for other numbers.
-    `translated`: where the values that are units begin."""
-    read = {key: value.event for key, value in values.items() if value.event.start_mark.index in translated}
-    texts = {key: paired(event.value.rstrip("\n")) for key, event in read.items()}
-    for key, name, form in new_keys(texts, values, language):
-        value, mark = values[key], values[key].key_event.start_mark
-        around = text[max(0, mark.index - DEEPEST) : mark.index + DEEPEST]
-        is_alone = value.around.flow_style and mark.index == value.around.start_mark.index
-        if is_alone or re.search(r"\?\s+\Z", around[: min(mark.index, DEEPEST)]):
-            continue  # [KEY: TEXT], ? KEY
-        after = ", " if value.around.flow_style else ("\r\n" if "\r\n" in around else "\n") + mark.column * " "
-        head = f"{json.dumps(name) if value.key_event.style else name}: "
-        unit = text_unit(form.text, f"line {mark.line + 1}, {name.rpartition('_')[2]}")
-        yield Slot(mark.index, mark.index, unit, partial(new_member, head, form, after, partial(written, value, "")))
 
 
 def root_edits(root: yaml.ScalarEvent, options: Options) -> Iterator[Edit]:
