@@ -12,7 +12,7 @@ from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options
 from nmt.documents.office import archive_document, xml_document
 from nmt.documents.paragraphs import Paragraph, content
-from nmt.documents.runs import HOLDERS, LANG, LINE_BREAK, RunReader, properties_with, written_attribute
+from nmt.documents.runs import HOLDERS, LANG, LINE_BREAK, RunReader, fields, properties_with, written_attribute
 from nmt.documents.xml_splice import Edit, Element, Xml
 from nmt.fields import require
 from nmt.text.languages import font_class, new_direction
@@ -119,9 +119,8 @@ def text_part(xml: Xml, options: Options, kept: Collection[str] = ()) -> Documen
     reader = RunReader(xml, options.target, turned)
     found = [element for element in xml.root.walk() if element.name in TEXTS]
     texts = [element for element in found if not kept or tidied(shown(element)) not in kept]
-    # Readings in cells (x:rPh) are dropped.
-    pairs = ((text, text if text.name.startswith("x:") else None) for text in texts)
-    paragraphs = [Paragraph(xml, reader.pieces(text), within=cell) for text, cell in pairs]
+    pairs = ((text, text if text.name.startswith("x:") else None) for text in texts)  # readings (x:rPh) are dropped
+    paragraphs = [Paragraph(xml, fields([*reader.inner(text)]), within=cell) for text, cell in pairs]
     return xml_document(xml, paragraphs, turned_elements(xml, turned) if turned else ())
 
 

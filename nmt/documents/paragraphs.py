@@ -19,6 +19,7 @@ from nmt.documents.xml_splice import Element, Text, Xml, escape
 
 TAG = re.compile(r"<(?P<end>/?)(?P<number>[0-9]{1,7})(?P<empty>/?)>|<br\s*/?>")
 BLANKS = " \t\r\n"
+# Of inline codes: elements around words, and those that hold the beginning or the end of a code.
 AROUND = frozenset("g mrk pc hi".split())  # noqa: SIM905
 BEGINS, ENDS = frozenset("bpt bx sc sm".split()), frozenset("ept ex ec em".split())  # noqa: SIM905
 PARTNER = ("rid", "startRef", "i", "id")  # attributes that name the pair, the most reliable first

@@ -56,11 +56,8 @@ class RunReader:
         # How many more bytes of formatting may be written again: each text of a run gets that of the run.
         self.room = MOST_COPIES * len(self.xml.data) + LEAST_ROOM
 
-    def pieces(self, paragraph: Element) -> list[Piece]:
-        """The pieces of a paragraph, in order."""
-        return fields(list(self.inner(paragraph)))
-
     def inner(self, element: Element) -> Iterator[Piece]:
+        """The pieces in a paragraph, or in an element of it, in order."""
         for child in element.elements:
             kind = child.name.partition(":")[2]
             span = ((child.start, child.end),)
