@@ -119,7 +119,7 @@ class Paragraph:
         """The bytes of the paragraph with this text of an answer."""
         assert self.unit
         text = f"{self.lead}{text}{self.tail}"
-        pieces = self.repaired(text) if self.unit.markup else [words_of(text)]
+        pieces = self.repaired(text) if self.unit.markup else [Piece("words", (), text)]
         before, after = (map(self.copied, pieces) for pieces in (self.before, self.after))
         return b"".join([*before, *self.written(pieces), *after])
 
@@ -137,7 +137,7 @@ class Paragraph:
                 texts.append(piece.text)
                 continue
             if text := "".join(texts):
-                yield self.copied(words_of(text, styles[-1]))
+                yield self.copied(Piece("words", (), text, styles[-1]))
                 texts.clear()
             if piece.kind == "closes":
                 styles.pop()
@@ -158,7 +158,7 @@ class Paragraph:
         """The pieces of an answer: each code once, nested, and lost ones at the end; but for messages of ICU."""
         found, opened, seen, breaks, position = list[Piece](), dict[int, None](), set[int](), iter(self.breaks), 0
         for match in TAG.finditer(text):
-            found.append(words_of(unescape(text[position : match.start()])))
+            found.append(Piece("words", (), unescape(text[position : match.start()])))
             position = match.end()
             number = int(match["number"] or 0)
             code = self.codes.get(number, [])
@@ -171,16 +171,12 @@ class Paragraph:
                 seen.add(number)
                 found += code if match["empty"] else code[:1]
                 opened |= {number: None} if code[1:] and not match["empty"] else {}
-        found.append(words_of(unescape(text[position:])))
+        found.append(Piece("words", (), unescape(text[position:])))
         found += (self.codes[number][1] for number in reversed(opened))
         for number, code in self.codes.items():
             if number not in seen and code[0].spans and not self.is_message:
                 found += code
         return found
-
-
-def words_of(text: str, style: Style = PLAIN) -> Piece:
-    return Piece("words", (), text, style)
 
 
 def lines(text: str, spans: Spans, style: Style = PLAIN) -> Iterator[Piece]:
