@@ -19,9 +19,8 @@ from nmt.decode.beam import force_score, search
 from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import IdPair, Ids, fits
 from nmt.decode.ensemble import Begun, Ensemble
-from nmt.decode.graphs import RecordedModel, record_models
+from nmt.decode.graphs import RecordedBeams, RecordedModel, record_models
 from nmt.decode.hypothesis import BAD_LOGITS, NO_CONSTRAINTS, UNSEARCHED, AllConstraints, Hypothesis
-from nmt.decode.recorded import RecordedBeams
 from nmt.decode.sampling import sample
 from nmt.decode.shortlist import Shortlist
 from nmt.decode.stop import Stop

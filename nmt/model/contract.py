@@ -8,7 +8,7 @@ of a batch, or pairs.
 import contextlib
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -188,22 +188,7 @@ def make_embedding(n_pieces: int, width: int) -> nn.Embedding:
     return nn.Embedding(n_pieces, width, _weight=torch.empty(n_pieces, width) if on_meta() else None)
 
 
-class OutputDecoder(Decoder):
-    """A `Decoder` whose logits an output layer computes from states."""
-
-    output: Any
-    """From states (M) to logits (V)."""
-
-    @abstractmethod
-    def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
-        """`step` up to the output layer: the last hidden states (R, M)."""
-
-    def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
-        states_RM = self.newest_states(tokens_NW, cache)
-        return apply(self.output, states_RM).float().view(*tokens_NW.shape, -1)
-
-
-class GenerativeModel(Model, OutputDecoder):
+class GenerativeModel(Model, Decoder):
     """A model that writes: a `Decoder` that can be trained, and can read whole translations."""
 
     tgt_embedding: nn.Embedding
@@ -216,7 +201,11 @@ class GenerativeModel(Model, OutputDecoder):
         """Logits (B, T, V), float32, of the pieces after each target position t, which sees target ids 0 to t. Sources
         as in `start`; target ids int64, each sentence with its BOS."""
 
+    def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
+        return apply(self.output, self.newest_states(tokens_NW, cache)).float().view(*tokens_NW.shape, -1)
+
     def newest_states(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
+        """`step` up to the output layer: the last hidden states (R, M)."""
         assert isinstance(cache, DecoderCache)
         cache.grow(tokens_NW.size(1))
         x_RM = torch.embedding(self.tgt_embedding.weight, tokens_NW.flatten()) * self.scale
