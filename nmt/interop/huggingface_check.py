@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt.config import SearchConfig
-from nmt.decode.generation import Continuations
 from nmt.decode.pytorch import TorchEngine, pad
+from nmt.decode.sampling import Continuations
 from nmt.extras import package
 from nmt.fields import require
 from nmt.interop.export import Export, Parity

@@ -14,10 +14,9 @@ import torch
 
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.decode.generation import Continuations
 from nmt.decode.parallel import map_items
 from nmt.decode.pytorch import TorchEngine
-from nmt.decode.sampling import sample_parts
+from nmt.decode.sampling import Continuations, sample_parts
 from nmt.decode.stop import Stop
 from nmt.extras import typed
 from nmt.fields import read_value, require, texts_of

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.beam import force_score
-from nmt.decode.generation import Continuations
 from nmt.decode.hypothesis import FORBIDDEN_IDS
 from nmt.decode.pytorch import pad
+from nmt.decode.sampling import Continuations
 from nmt.decode.stop import Stop, Stopped
 from nmt.model.contract import GenerativeModel, without_sources
 from nmt.model.decoder_only import DecoderOnly
