@@ -24,7 +24,7 @@ from benchmarks.rows import Row, run_script
 from nmt.interop.convert import KINDS as CONVERTIBLE
 from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
-from nmt.interop.huggingface_check import TransformersModel
+from nmt.interop.huggingface import TransformersModel
 from nmt.interop.huggingface_layouts import choose_layout
 from nmt.train import main as train_command
 from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model

@@ -1,25 +1,37 @@
 """The format `hf`: folders that transformers loads with its own classes. A model flows in, and a folder flows out.
 
 `nmt.interop.huggingface_layouts` says which class holds which model. Files are written without transformers, which only
-the check needs.
+the check needs: it compares the loaded folder with the model that it was made of.
+
+Shapes: T length of a sequence, V vocabulary.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors.torch import save_file
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
+from nmt.config import SearchConfig
 from nmt.config.yaml12 import write_yaml
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
+from nmt.decode.pytorch import TorchEngine, pad
+from nmt.decode.sampling import Continuations
+from nmt.extras import package
+from nmt.fields import require
 from nmt.files import run_of, write_json
 from nmt.interop.export import About, Export, Parity, lost_settings
 from nmt.interop.fast_tokenizer import CONTENT, read_pieces, tokenizer_json
 from nmt.interop.foreign import read_json
-from nmt.interop.huggingface_check import compare
 from nmt.interop.huggingface_layouts import SHARED, Layout, choose_layout, config_json
+from nmt.model.contract import GenerativeModel, without_sources
+from nmt.model.decoder_only import DecoderOnly
+from nmt.text.normalise import tidy
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS, PAD, SPECIAL_PIECES, UNK
 
@@ -31,6 +43,10 @@ TEMPLATES = {  # what a model reads, by its family and what it was trained for
     ("decoder-only", "lm"): f"<s> {CONTENT}",
 }
 TASKS = {"translation": "translation", "denoise": "text2text-generation", "lm": "text-generation"}
+MOST_DIFFERENCE = 1e-4  # of logits, with float32 weights
+MOST_PIECES = 60  # that greedy search writes
+BATCH = 16
+Ids = list[int]
 
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:
@@ -108,9 +124,116 @@ def write_marian_tokenizer(tokenizer: Tokenizer, folder: Path, *, shared: bool) 
         write_json(folder / f"{name}.json", {piece: i for i, piece in enumerate(names)})
 
 
+@dataclass(frozen=True)
+class TransformersModel:
+    """A model of transformers, with its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+
+    @classmethod
+    def load(cls, folder: Path, layout: Layout) -> "TransformersModel":
+        """Raises ValueError if transformers finds weights missing, or more than it knows."""
+        transformers = package("transformers", "transformers")
+        logging, kind = transformers.utils.logging, getattr(transformers, layout.auto)
+        bars = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()
+        try:
+            model, found = kind.from_pretrained(folder, output_loading_info=True, dtype=torch.float32)
+        finally:
+            if bars:
+                logging.enable_progress_bar()
+        wrong = {name: sorted(keys) for name, keys in found.items() if keys}
+        require(not wrong, f"transformers doesn't load the exported weights as they are: {wrong}")
+        require(type(model).__name__ == layout.name, f"transformers took {type(model).__name__}, not {layout.name}")
+        return cls(model.eval(), transformers.AutoTokenizer.from_pretrained(folder))
+
+    @torch.inference_mode()
+    def write(self, inputs: Sequence[Ids], most: int, beams: int = 1) -> list[Ids]:
+        """What `generate` writes, at most so many pieces, without EOS."""
+        written = list[Ids]()
+        for start in range(0, len(inputs), BATCH):
+            rows, side = [torch.tensor(ids) for ids in inputs[start : start + BATCH]], self.tokenizer.padding_side
+            batch = pad_sequence(rows, batch_first=True, padding_value=PAD, padding_side=side)
+            options = {"num_beams": beams, "do_sample": False, "no_repeat_ngram_size": 0}
+            plain = {"repetition_penalty": 1.0, "min_new_tokens": 0, "attention_mask": (batch != PAD).long()}
+            output = self.model.generate(input_ids=batch, **options, **plain, max_new_tokens=most)
+            first = 1 if self.model.config.is_encoder_decoder else batch.size(1)
+            written += [row[: row.index(EOS)] if EOS in row else row for row in output[:, first:].tolist()]
+        return written
+
+    def logits(self, ids: Ids, target: Ids) -> Tensor:
+        """The logits (T, V) of the pieces after each piece of `target`, which `ids` come before: as a source, or in the
+        same sequence."""
+        if self.model.config.is_encoder_decoder:
+            output = self.model(input_ids=torch.tensor([ids]), decoder_input_ids=torch.tensor([target]))
+        else:
+            output = self.model(input_ids=torch.tensor([ids + target]))
+        return output.logits[0, -len(target) :]
+
+
+@torch.inference_mode()
 def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
+    """The largest difference of logits, and whether greedy search writes the same. ValueError if float32 weights give
+    anything else than the model does."""
     layout, _ = choose_layout(export.model.config, export.info.objective)
-    return compare(export, folder, layout, TEMPLATES[layout.family, export.info.objective], lines)
+    exported, template = TransformersModel.load(folder, layout), TEMPLATES[layout.family, export.info.objective]
+    before, after = (list(map(SPECIAL_PIECES.index, names.split())) for names in template.split(CONTENT))
+    before = [*before, *export.tokenizer.starts()[0]]
+    texts = export.tokenizer.encode_source([tidy(line)[0] for line in lines])
+    longest = exported.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
+    kept = [(line, ids) for line, ids in zip(lines, texts, strict=True) if 0 < len(ids) <= longest]
+    require(bool(kept), f"none of the {len(lines)} lines fits into the {longest} pieces that can be compared")
+    texts = [ids for _, ids in kept]
+    inputs = [[*before, *ids, *after] for ids in texts]
+    # Marian's tokenizer takes the piece of a language from the text.
+    tags = export.tokenizer.languages.starts()[0]
+    found = [exported.tokenizer(" ".join([*tags, line]))["input_ids"] for line, _ in kept]
+    alike = sum(ids == given for ids, given in zip(found, inputs, strict=True))
+    engine = TorchEngine.make([cast(GenerativeModel, export.model)]).begun(*export.tokenizer.starts())
+    written = greedy(engine, texts, export.info)
+    each = zip(texts, inputs, written, strict=True)
+    largest = max(largest_difference(engine, exported, *sentence, export.info) for sentence in each)
+    equal = sum(a == b for a, b in zip(written, exported.write(inputs, MOST_PIECES), strict=True))
+    same = f"Greedy search writes the same for {equal:,} of {len(kept):,} sentences"
+    if export.quantization == "float32":
+        problem = f"{same}, and logits differ by up to {largest:.1e}"
+        advice = f"equality for all, and at most {MOST_DIFFERENCE:.0e}, is needed"
+        is_right = largest <= MOST_DIFFERENCE and equal == len(kept)
+        require(is_right, f"the exported model gives something else than nmt: {problem}; {advice}")
+    tokens = f"The tokenizer divides {alike:,} of {len(kept):,} sentences in the same way."
+    return Parity("logits", largest, len(kept), (f"{same}.", tokens))
+
+
+def greedy(engine: TorchEngine, texts: list[Ids], info: ModelInfo) -> list[Ids]:
+    """What greedy search writes here, without EOS."""
+    if info.objective != "lm":
+        allow_unk = info.search.allow_unk
+        options = SearchConfig(beam_size=1, max_length=MOST_PIECES, max_length_ratio=100, allow_unk=allow_unk)
+        batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
+        return [best.ids for batch in batches for best, *_ in engine.search(batch, options)]
+    written = [list[int]() for _ in texts]
+    steps = Continuations(
+        cast(DecoderOnly, engine.models[0]), texts, [MOST_PIECES] * len(texts), SearchConfig(samples=0)
+    )
+    while steps.live:
+        for prompt, _, piece, _ in steps.step():
+            written[prompt] += [piece] if piece != EOS else []
+    return written
+
+
+def largest_difference(
+    engine: TorchEngine, exported: TransformersModel, text: Ids, ids: Ids, target: Ids, info: ModelInfo
+) -> float:
+    """Of the logits here and there. `ids`: those of the text with the special pieces around them."""
+    if info.objective == "lm":
+        source, shared, read = without_sources(1, engine.device), [], ids
+    else:
+        # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
+        shared = ids if exported.model.config.is_encoder_decoder else ids[:-1]
+        source, read = pad([text], engine.device), [BOS, *target]
+    our_TV = engine.readers[0](*source, torch.tensor([read]))[0]
+    return float((our_TV - exported.logits(shared, read)).abs().max())
 
 
 def about(export: Export) -> About:

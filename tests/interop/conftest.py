@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.interop import huggingface_check
+from nmt.interop import huggingface
 from tests.interop.foreign import sides
 from tests.tiny import PAIRS
 
@@ -12,7 +12,7 @@ from tests.tiny import PAIRS
 @pytest.fixture(autouse=True)
 def few_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random models never end a sentence."""
-    monkeypatch.setattr(huggingface_check, "MOST_PIECES", 12)
+    monkeypatch.setattr(huggingface, "MOST_PIECES", 12)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import yaml
 
 from nmt.config import ModelConfig, ObjectiveName, SearchConfig, TokenizerConfig
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
-from nmt.interop import huggingface, huggingface_check, huggingface_layouts
+from nmt.interop import huggingface, huggingface_layouts
 from nmt.interop.export import Export, export
 from nmt.interop.huggingface_layouts import choose_layout
 from nmt.model.build import build_model
@@ -290,7 +290,7 @@ def test_without_transformers_the_extra_is_named(
     def missing(name: str, extra: str) -> None:
         raise ValueError(f"{name} is missing: install '.[{extra}]'")
 
-    monkeypatch.setattr(huggingface_check, "package", missing)
+    monkeypatch.setattr(huggingface, "package", missing)
     with pytest.raises(ValueError, match=r"\.\[transformers\]"):
         exported(tmp_path, model)
     assert not (tmp_path / "out").exists()
