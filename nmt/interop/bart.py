@@ -1,5 +1,5 @@
-"""Encoder–decoders that have the layers of BART, such as Marian, M2M-100, NLLB and mBART of transformers. Settings and
-weights of theirs in, ours out.
+"""Encoder–decoders with the layers of BART, which all models that we convert are or are renamed to. Weights of theirs
+in, ours out.
 
 Their special pieces have other ids. Rows of embeddings are put into our order: unk, bos (the piece that starts the
 decoder), eos, pad, and then the others as they come. A row that would be there twice, as bos if the decoder starts with
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,12 +18,11 @@ from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.languages import Languages
 from nmt.data.tokenizer.mapped import mapped_models
-from nmt.fields import annotations, require
+from nmt.fields import require
 from nmt.interop.foreign import Foreign
 from nmt.vocabulary import FIRST_PIECE, SPECIAL_PIECES
 
 IMPOSSIBLE = -100.0  # e to this power is 0 beside the probabilities of float32; lower would spoil label smoothing
-ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 SHARED = ("model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
 # Our linear layers and norms of a block, and theirs. Of several, the matrices stand one above another in ours.
 LINEAR = {
@@ -85,38 +83,6 @@ class Vocabulary:
             if row < 0 or row in self.rows[i + 1 : FIRST_PIECE]:
                 ours[i] = IMPOSSIBLE
         return ours
-
-
-def model_settings(foreign: Foreign, **ours: Any) -> ModelConfig:
-    """Our settings. `ours`: those that the family of the model always has. What can't be expressed is noted in
-    `foreign.problems`."""
-    config = foreign.config
-    foreign.expect_equal(("attention_heads", "ffn_dim"), "decoder_", "encoder_")
-    activation = config.get("activation_function")
-    foreign.expect("activation_function", activation, *ACTIVATIONS)
-    foreign.expect("is_encoder_decoder", config.get("is_encoder_decoder", True), True)
-    ours |= foreign.sizes(("d_model", "encoder_attention_heads", "encoder_ffn_dim", "encoder_layers", "decoder_layers"))
-    ours |= {name: float(config.get(name, 0.0)) for name in ("dropout", "attention_dropout", "activation_dropout")}
-    foreign.require_fitting()
-    ours |= {"activation": ACTIVATIONS[str(activation)], "scale_embeddings": bool(config.get("scale_embedding", False))}
-    return ModelConfig(output_bias=True, **ours)
-
-
-def search_settings(foreign: Foreign, unk: int) -> SearchConfig:
-    """Our settings of the search, by generation_config.json, or config.json in older folders."""
-    given = foreign.config | {name: value for name, value in foreign.generation.items() if value is not None}
-    never = [ids[0] for ids in given.get("bad_words_ids") or [] if len(ids) == 1] + (given.get("suppress_tokens") or [])
-    found: dict[str, Any] = {
-        "beam_size": given.get("num_beams") or 1,
-        "length_penalty": float(1.0 if given.get("length_penalty") is None else given["length_penalty"]),
-        "no_repeat_ngram": given.get("no_repeat_ngram_size") or 0,
-        "repetition_penalty": float(given.get("repetition_penalty") or 1.0),
-    }
-    for name, value in found.items():
-        if value not in (bounds := annotations(SearchConfig)[name][1]):
-            found[name] = max(bounds.least, min(value, bounds.most))
-            foreign.notes.append(f"search.{name} is {found[name]}, since {value} is not possible here.")
-    return SearchConfig(allow_unk=unk not in never, **found)
 
 
 class Weights:

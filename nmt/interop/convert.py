@@ -1,7 +1,6 @@
 """Conversion: a model folder of another library, or its id on the hub, flows in; a model folder of ours flows out.
 
-To add a kind of model of transformers, write a function that reads it and name it in KINDS; for another toolkit, write
-a function that reads its checkpoints and name it in READERS.
+To add a toolkit, write a function that reads its checkpoints, and name it in READERS.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,19 +20,12 @@ from nmt.interop.bart import Converted
 from nmt.interop.checkpoints import Checkpoint, assemble, toolkit
 from nmt.interop.foreign import DAMAGE, Foreign, licence_in, weight_files
 from nmt.interop.joeynmt import read_joeynmt
-from nmt.interop.many_languages import read_many_languages
-from nmt.interop.marian import read_marian
 from nmt.interop.opennmt import read_eole, read_opennmt
 from nmt.interop.sockeye import read_sockeye
+from nmt.interop.transformers import read_transformers
 from nmt.translation.model_folder import ModelInfo, empty_model, licence_sentence, save_model
 from nmt.version import __version__
 
-KINDS: dict[str, Callable[[Foreign], Converted]] = {  # by model_type in config.json
-    "marian": read_marian,
-    "pegasus": read_marian,
-    "m2m_100": read_many_languages,
-    "mbart": read_many_languages,
-}
 READERS: dict[str, Callable[[Path, Foreign], Checkpoint]] = {
     "eole": read_eole,
     "opennmt": read_opennmt,
@@ -109,15 +101,6 @@ def read(path: Path, origin: str, tokenizers: Sequence[str]) -> tuple[Foreign, C
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
     return foreign, converted, files
-
-
-def read_transformers(foreign: Foreign) -> Converted:
-    """A model of transformers in our terms. ValueError if its type isn't known."""
-    kind = foreign.config.get("model_type")
-    known = ", ".join(KINDS)
-    problem = f"the model in {foreign.origin} is of type {kind!r}, which can't be converted: possible are {known}"
-    require(isinstance(kind, str) and kind in KINDS, problem)
-    return KINDS[str(kind)](foreign)
 
 
 def describe(info: ModelInfo, tokenizer: Tokenizer, parameters: int) -> list[str]:
