@@ -53,25 +53,22 @@ def read_joeynmt(path: Path, foreign: Foreign) -> Checkpoint:
     file = pick(path, "best.ckpt", "*.ckpt")
     state = load_safely(file)
     require(isinstance(state, dict) and "model_state" in state, f"{file} is no checkpoint of JoeyNMT")
-    return Checkpoint(
-        model_settings(foreign),
-        renamed(state["model_state"], TABLE),
-        [file],
-        [foreign.file(f"{side}_vocab.txt").read_text(encoding="utf8").splitlines() for side, _ in SIDES],
-        [str(config.get(f"data.special_symbols.{name}_token", piece)) for name, piece in SYMBOLS.items()],
-        alternating=True,
-        models=[config.get(f"data.{side}.tokenizer_cfg.model_file") for side, _ in SIDES],
-    )
-
-
-def model_settings(foreign: Foreign) -> ModelConfig:
-    config, sizes = foreign.config, foreign.sizes(SIZES)
+    sizes = foreign.sizes(SIZES)
     foreign.require_fitting()
-    return ModelConfig(
+    settings = ModelConfig(
         **sizes,
         norm_position=config["model.encoder.layer_norm"],
         norm_epsilon=1e-6,
         activation=ACTIVATIONS[config.get("model.encoder.activation", "relu")],  # type: ignore[arg-type]
         scale_embeddings=bool(config.get("model.encoder.embeddings.scale", False)),
         dropout=float(config.get("model.encoder.dropout", 0.1)),
+    )
+    return Checkpoint(
+        settings,
+        renamed(state["model_state"], TABLE),
+        [file],
+        [foreign.file(f"{side}_vocab.txt").read_text(encoding="utf8").splitlines() for side, _ in SIDES],
+        [str(config.get(f"data.special_symbols.{name}_token", piece)) for name, piece in SYMBOLS.items()],
+        alternating=True,
+        models=[config.get(f"data.{side}.tokenizer_cfg.model_file") for side, _ in SIDES],
     )

@@ -121,8 +121,21 @@ def read_opennmt(path: Path, foreign: Foreign) -> Checkpoint:
     require(bool(files), f"{file} has no weights, and {file.stem}.00.safetensors is missing")
     weights = {f"generator.{name}": tensor for name, tensor in (state.get("generator") or {}).items()}
     weights |= state["model"] if "model" in state else read_weights(files)
+    settings = model_settings(
+        foreign,
+        SIZES,
+        WIDTHS,
+        activation=ACTIVATIONS.get(config.get("pos_ffn_activation_fn", "relu")),
+        norm=NORMS.get(config.get("layer_norm", "standard")),
+        norm_epsilon=float(config.get("norm_eps", 1e-6)),
+        n_kv_heads=config.get("num_kv") or None,
+        positions=positions,
+        max_positions=TABLE_ROWS,
+        scale_embeddings=not rotary,
+        dropout=config.get("dropout", 0.1),
+    )
     return Checkpoint(
-        opennmt_settings(foreign, positions),
+        settings,
         renamed(weights, TABLE),
         files,
         (list(state["vocab"]["src"]), list(state["vocab"]["tgt"])),
@@ -133,31 +146,16 @@ def read_opennmt(path: Path, foreign: Foreign) -> Checkpoint:
     )
 
 
-def opennmt_settings(foreign: Foreign, positions: str) -> ModelConfig:
-    config = foreign.config
-    dropout = config.get("dropout", 0.1)
-    return model_settings(
-        foreign,
-        SIZES,
-        WIDTHS,
-        activation=ACTIVATIONS.get(config.get("pos_ffn_activation_fn", "relu")),
-        norm=NORMS.get(config.get("layer_norm", "standard")),
-        norm_epsilon=float(config.get("norm_eps", 1e-6)),
-        n_kv_heads=config.get("num_kv") or None,
-        positions=positions,
-        max_positions=TABLE_ROWS,
-        scale_embeddings=positions != "rotary",
-        dropout=float(dropout[0] if isinstance(dropout, list) else dropout),
-    )
-
-
-def model_settings(foreign: Foreign, sizes: Sequence[str], widths: Sequence[str], **ours: Any) -> ModelConfig:
+def model_settings(
+    foreign: Foreign, sizes: Sequence[str], widths: Sequence[str], dropout: Any, **ours: Any
+) -> ModelConfig:
     """Our settings, with those that all models of both toolkits have. `sizes`: as for `Foreign.sizes`; `widths`: names
-    of sizes that must be the width of the model."""
+    of sizes that must be the width of the model; `dropout`: a number, or a list that begins with it."""
     ours |= foreign.sizes(sizes)
     for name in widths:
         foreign.expect(name, foreign.config.get(name), ours["d_model"])
     foreign.require_fitting()
+    ours["dropout"] = float(dropout[0] if isinstance(dropout, list) else dropout)
     return ModelConfig(norm_position="pre", source_end=False, **ours)
 
 
@@ -176,8 +174,24 @@ def read_eole(path: Path, foreign: Foreign) -> Checkpoint:
     ours = EOLE_SPECIAL | (vocab.get("specials") or {})
     files = sorted(foreign.folder.glob("model.*.safetensors"))
     require(bool(files), f"{foreign.origin} has no weights: model.00.safetensors is missing")
+    foreign.config = config = EOLE_DEFAULTS | config
+    normalised = bool(config.get("model.embeddings.normalize", False))
+    foreign.expect("model.embeddings.normalize", normalised and kind == "Learned", False)
+    settings = model_settings(
+        foreign,
+        EOLE_SIZES,
+        EOLE_WIDTHS,
+        activation=EOLE_ACTIVATIONS.get(config.get("model.encoder.mlp_activation_fn", "relu")),
+        norm=NORMS.get(str(config.get("model.encoder.layer_norm", "standard")).removesuffix("FP32")),
+        norm_epsilon=float(config.get("model.encoder.norm_eps", 1e-5)),
+        n_kv_heads=config.get("model.encoder.heads_kv"),
+        positions=EOLE_POSITIONS.get(kind),
+        max_positions=config.get("model.embeddings.n_positions") or TABLE_ROWS,
+        scale_embeddings=kind.startswith("Sinusoidal") or normalised,
+        dropout=config.get("training.dropout") or 0.1,
+    )
     return Checkpoint(
-        eole_settings(foreign, kind),
+        settings,
         renamed(read_weights(files), EOLE_TABLE),
         files,
         (vocab["src"], vocab["tgt"]),
@@ -185,26 +199,6 @@ def read_eole(path: Path, foreign: Foreign) -> Checkpoint:
         alternating=kind == SINES,
         pairs=kind == "Rotary" and config.get("model.encoder.rope_config.rotary_interleave", True),
         models=[config.get(f"transforms_configs.sentencepiece.{side}_subword_model") for side in ("src", "tgt")],
-    )
-
-
-def eole_settings(foreign: Foreign, kind: str) -> ModelConfig:
-    foreign.config = config = EOLE_DEFAULTS | foreign.config
-    normalised = bool(config.get("model.embeddings.normalize", False))
-    foreign.expect("model.embeddings.normalize", normalised and kind == "Learned", False)
-    norm = str(config.get("model.encoder.layer_norm", "standard")).removesuffix("FP32")
-    return model_settings(
-        foreign,
-        EOLE_SIZES,
-        EOLE_WIDTHS,
-        activation=EOLE_ACTIVATIONS.get(config.get("model.encoder.mlp_activation_fn", "relu")),
-        norm=NORMS.get(norm),
-        norm_epsilon=float(config.get("model.encoder.norm_eps", 1e-5)),
-        n_kv_heads=config.get("model.encoder.heads_kv"),
-        positions=EOLE_POSITIONS.get(kind),
-        max_positions=config.get("model.embeddings.n_positions") or TABLE_ROWS,
-        scale_embeddings=kind.startswith("Sinusoidal") or normalised,
-        dropout=float((config.get("training.dropout") or [0.1])[0]),
     )
 
 

@@ -48,10 +48,23 @@ TABLE = (
 
 def read_sockeye(path: Path, foreign: Foreign) -> Checkpoint:
     """Read a file or a folder; note in `foreign.problems` what can't be expressed."""
-    foreign.config = flat(foreign.settings("config", Loader))
+    foreign.config = config = flat(foreign.settings("config", Loader))
     foreign.expect_all(NEEDS)
     foreign.expect_equal((*EQUAL, *STEPS), "config_decoder.", "config_encoder.")
-    settings = model_settings(foreign)
+    before, sizes = "config_encoder.", foreign.sizes(SIZES)
+    longest = foreign.number(f"{before}max_seq_len_source")
+    learned = config.get(f"{before}positional_embedding_type") == "learned"
+    if learned:
+        foreign.expect("config_decoder.max_seq_len_target", config.get("config_decoder.max_seq_len_target"), longest)
+    steps = [str(config.get(f"{before}{name}_sequence")).replace("d", "") for name in ("preprocess", "postprocess")]
+    foreign.expect("preprocess_sequence and postprocess_sequence", tuple(steps), *NORMS)
+    act = config.get(f"{before}act_type", "relu"), bool(config.get(f"{before}use_glu", False))
+    foreign.expect("act_type and use_glu", act, *ACTIVATIONS)
+    foreign.require_fitting()
+    kinds: Any = {"activation": ACTIVATIONS[act], "norm_position": NORMS[steps[0], steps[1]]}
+    kinds |= {"positions": "learned", "max_positions": longest} if learned else {}
+    dropout = float(config.get(f"{before}dropout_prepost", 0.1))
+    settings = ModelConfig(**sizes, **kinds, norm_epsilon=1e-6, dropout=dropout)
     file = pick(path, "params.best", "params.*")
     tensors = apart(renamed(read_weights([file]), TABLE), settings)
     vocabularies = [foreign.vocabulary(f"vocab.{side}.0.json") for side in ("src", "trg")]
@@ -84,20 +97,3 @@ def apart(tensors: dict[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
         result |= {f"{before}.{x}_proj.weight": part for x, part in zip("kv", both, strict=True)}
         result |= {f"{before}.q_proj.weight": query} if len(query) else {}
     return result
-
-
-def model_settings(foreign: Foreign) -> ModelConfig:
-    config, before, sizes = foreign.config, "config_encoder.", foreign.sizes(SIZES)
-    longest = foreign.number("config_encoder.max_seq_len_source")
-    learned = config.get(f"{before}positional_embedding_type") == "learned"
-    if learned:
-        foreign.expect("config_decoder.max_seq_len_target", config.get("config_decoder.max_seq_len_target"), longest)
-    steps = [str(config.get(f"{before}{name}_sequence")).replace("d", "") for name in ("preprocess", "postprocess")]
-    foreign.expect("preprocess_sequence and postprocess_sequence", tuple(steps), *NORMS)
-    act = config.get(f"{before}act_type", "relu"), bool(config.get(f"{before}use_glu", False))
-    foreign.expect("act_type and use_glu", act, *ACTIVATIONS)
-    foreign.require_fitting()
-    kinds: Any = {"activation": ACTIVATIONS[act], "norm_position": NORMS[steps[0], steps[1]]}
-    kinds |= {"positions": "learned", "max_positions": longest} if learned else {}
-    dropout = float(config.get(f"{before}dropout_prepost", 0.1))
-    return ModelConfig(**sizes, **kinds, norm_epsilon=1e-6, dropout=dropout)
