@@ -10,6 +10,7 @@ rank among its F best any more: log-probabilities only fall, no length is above 
 so log_prob / length_divisor(limit) is an upper bound. Stopping early therefore changes no result.
 """
 
+from collections.abc import Callable
 from math import ceil, fsum, inf
 
 import torch
@@ -17,7 +18,6 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
-from nmt.decode.ensemble import Begun
 from nmt.decode.hypothesis import (
     BAD_LOGITS,
     NO_CONSTRAINTS,
@@ -30,7 +30,7 @@ from nmt.decode.hypothesis import (
 from nmt.decode.rules import make_rules
 from nmt.decode.stop import Stop
 from nmt.fields import require
-from nmt.model.contract import Decoder, GenerativeModel
+from nmt.model.contract import Decoder
 from nmt.vocabulary import BOS, EOS
 
 # The best K of a row lie in the K blocks with the largest maxima. Finding those first takes a fifth of a plain top-k's
@@ -64,11 +64,12 @@ def search(
 
 @torch.inference_mode()
 def force_score(
-    model: GenerativeModel | Begun, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor
+    model: Callable[..., Tensor], src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor
 ) -> Tensor:
     """Return the log-probability (B, T), float32, of each token of given translations; 0 at padding.
 
-    Sources as in `Decoder.start`; target ids int64, without BOS and with EOS; masks are True at real positions.
+    `model`: what `GenerativeModel.forward` does. Sources as in `Decoder.start`; target ids int64, without BOS and with
+    EOS; masks are True at real positions.
     """
     input_BT = pad(tgt_BT[:, :-1], (1, 0), value=BOS)
     logits_BTV = model(src_BS, src_mask_BS, input_BT)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from nmt.config import SearchConfig
 from nmt.decode.beam import best_continuations, force_score, search
-from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import FORBIDDEN_IDS, CompiledConstraints, Hypothesis
+from nmt.decode.pytorch import Ensemble
 from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import BOS, EOS
 from tests.decode.families import TINY, batch, of_family, random_model

@@ -9,8 +9,7 @@ from torch.nn.functional import pad
 
 from nmt.config import SearchConfig
 from nmt.decode.beam import force_score, search
-from nmt.decode.ensemble import Begun
-from nmt.decode.pytorch import TorchEngine
+from nmt.decode.pytorch import Begun, TorchEngine
 from nmt.decode.sampling import sample
 from nmt.vocabulary import BOS
 from tests.model.settings import config, make, sentences

@@ -17,10 +17,9 @@ from torch import Tensor
 
 from nmt.config import SearchConfig
 from nmt.decode.beam import Beams, search
-from nmt.decode.ensemble import Begun, Ensemble
 from nmt.decode.graphs import LEAST_LENGTH, SIZES, Buffers, RecordedBeams, RecordedCache, RecordedModel, rounded
 from nmt.decode.hypothesis import Hypothesis
-from nmt.decode.pytorch import TorchEngine
+from nmt.decode.pytorch import Begun, Ensemble, TorchEngine
 from nmt.decode.stop import Stop
 from nmt.model.contract import Decoder
 from nmt.model.encoder_decoder import EncoderDecoder

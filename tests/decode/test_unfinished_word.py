@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from nmt.config import DecodingPrecision, SearchConfig
 from nmt.decode.beam import search
-from nmt.decode.ensemble import Ensemble
 from nmt.decode.hypothesis import CompiledConstraints
 from nmt.decode.phrases import Automaton
+from nmt.decode.pytorch import Ensemble
 from nmt.decode.surfaces import Surfaces, UnfinishedWord
 from nmt.model.build import with_precision
 from tests.decode.families import batch

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from nmt.config import SearchConfig
-from nmt.decode.ensemble import Begun
+from nmt.decode.pytorch import Begun
 from nmt.interop.convert import convert
 from nmt.translation.translator import Translator
 from tests.interop.foreign import sides

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from nmt.decode.ensemble import Begun
+from nmt.decode.pytorch import Begun
 from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.reading.request import Constraints, Request, Term
