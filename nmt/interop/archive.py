@@ -22,7 +22,6 @@ from nmt.translation.model_folder import ModelInfo, licence_sentence
 from nmt.vocabulary import SPECIAL_PIECES
 
 QUANTIZATIONS = ["int8", *(name for name in ctranslate2.QUANTIZATIONS if name != "int8")]
-LONGEST = POSITIONS - 1  # pieces of a line, where the model has no limit: memory and time grow with their square
 PROGRAM = "pip install ctranslate2 sentencepiece\npython translate.py < input > output"
 LACKS = "Its program translates line by line, without nmt's guard, terms, mark-up, placeholders, capitals and quotes."
 REMOVED = "|".join(pattern.pattern for pattern, replacement, _ in REPLACEMENTS[2:] if not replacement)
@@ -35,10 +34,12 @@ The terms of that text may limit what may be done with the model: README.md has 
 
 def write(export: Export, folder: Path) -> None:
     ctranslate2.write(export, folder)
-    info, search, most = export.info, export.info.search, longest_sequence(export.info.model)
+    info, search = export.info, export.info.search
     before, after = export.tokenizer.languages.starts()
-    longest = most - 1 if most else LONGEST
-    least, room = min(search.min_length, longest - len(after)), longest - len(after)
+    # Where the model has no limit, lines have one: memory and time grow with the square of their pieces.
+    longest = (longest_sequence(info.model) or POSITIONS) - 1
+    room = longest - len(after)
+    least = min(search.min_length, room)
     source, target = export.direction
     about: dict[str, Any] = {"source": source, "target": target, "beam_size": search.beam_size}
     about |= {"length_ratio": search.max_length_ratio, "min_length": least}

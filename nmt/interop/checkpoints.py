@@ -19,7 +19,7 @@ from nmt.config import ModelConfig, SearchConfig
 from nmt.data.tokenizer.languages import Languages
 from nmt.fields import require
 from nmt.interop.bart import SHARED, Converted, Vocabulary, build
-from nmt.interop.foreign import Foreign, read_json, sentencepiece_names
+from nmt.interop.foreign import Foreign, sentencepiece_names
 
 LACKING = 16, 10  # pieces of a vocabulary that its SentencePiece model may lack, and one in so many besides
 Tensors = dict[str, Tensor]
@@ -45,19 +45,6 @@ class Checkpoint:
     """Whether rotary positions rotate neighbours in a head. Ours rotate halves."""
     models: Sequence[Any] = ()
     """The SentencePiece models of sources and targets, as the settings name them; empty or None: they don't."""
-
-
-def toolkit(path: Path) -> str:
-    """The toolkit that wrote a file or a folder: eole, opennmt, joeynmt, sockeye, or empty for none of them."""
-    folder = path if path.is_dir() else path.parent
-    if (folder / "config.json").is_file():
-        settings = read_json(folder / "config.json")
-        return "eole" if "model_type" not in settings and isinstance(settings.get("model"), dict) else ""
-    if path.suffix == ".pt" or any(folder.glob("*.pt")):
-        return "opennmt"
-    if (folder / "config.yaml").is_file() and any(folder.glob("*.ckpt")):
-        return "joeynmt"
-    return "sockeye" if (folder / "config").is_file() and any(folder.glob("params.*")) else ""
 
 
 def pick(path: Path, usual: str, pattern: str) -> Path:

@@ -1,6 +1,6 @@
 """Conversion: a model folder of another library, or its id on the hub, flows in; a model folder of ours flows out.
 
-To add a toolkit, write a function that reads its checkpoints, and name it in READERS.
+To add a toolkit, write a function that reads its checkpoints, and name it in `reader_of`.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ from nmt.decode.shortlist import learn_shortlist
 from nmt.fields import differing, read_value, require
 from nmt.files import sha256
 from nmt.interop.bart import Converted
-from nmt.interop.checkpoints import Checkpoint, assemble, toolkit
-from nmt.interop.foreign import DAMAGE, Foreign, licence_in, weight_files
+from nmt.interop.checkpoints import Checkpoint, assemble
+from nmt.interop.foreign import DAMAGE, Foreign, licence_in, read_json, weight_files
 from nmt.interop.joeynmt import read_joeynmt
 from nmt.interop.opennmt import read_eole, read_opennmt
 from nmt.interop.sockeye import read_sockeye
@@ -26,12 +26,6 @@ from nmt.interop.transformers import read_transformers
 from nmt.translation.model_folder import ModelInfo, empty_model, licence_sentence, save_model
 from nmt.version import __version__
 
-READERS: dict[str, Callable[[Path, Foreign], Checkpoint]] = {
-    "eole": read_eole,
-    "opennmt": read_opennmt,
-    "joeynmt": read_joeynmt,
-    "sockeye": read_sockeye,
-}
 RECIPE = "recipe.yaml"
 
 
@@ -84,16 +78,16 @@ def pairs_for(corpus: str, source: str, target: str) -> Sequence[Pair]:
 
 def read(path: Path, origin: str, tokenizers: Sequence[str]) -> tuple[Foreign, Converted, Sequence[Path]]:
     """A model of any kind: its files, the model in our terms, and the files of its weights. Raises as `convert`."""
-    name = toolkit(path)
-    if name:
+    reader = reader_of(path)
+    if reader:
         folder = path if path.is_dir() else path.parent
         foreign = Foreign(folder, origin, licence_in(folder / "README.md"))
     else:
         foreign = Foreign.open(path, origin)
         require(not tokenizers, f"{origin} is a model of transformers, which has its tokenizer: leave --tokenizer out")
     try:
-        if name:
-            checkpoint = READERS[name](path, foreign)
+        if reader:
+            checkpoint = reader(path, foreign)
             converted, files = assemble(foreign, checkpoint, tokenizers), checkpoint.files
         else:
             converted, files = read_transformers(foreign), weight_files(path)
@@ -101,6 +95,19 @@ def read(path: Path, origin: str, tokenizers: Sequence[str]) -> tuple[Foreign, C
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"{origin} is damaged, or its settings are not those of a model ({reason})") from error
     return foreign, converted, files
+
+
+def reader_of(path: Path) -> Callable[[Path, Foreign], Checkpoint] | None:
+    """What reads a file or a folder that a toolkit wrote; None if none of them wrote it."""
+    folder = path if path.is_dir() else path.parent
+    if (folder / "config.json").is_file():
+        settings = read_json(folder / "config.json")
+        return read_eole if "model_type" not in settings and isinstance(settings.get("model"), dict) else None
+    if path.suffix == ".pt" or any(folder.glob("*.pt")):
+        return read_opennmt
+    if (folder / "config.yaml").is_file() and any(folder.glob("*.ckpt")):
+        return read_joeynmt
+    return read_sockeye if (folder / "config").is_file() and any(folder.glob("params.*")) else None
 
 
 def describe(info: ModelInfo, tokenizer: Tokenizer, parameters: int) -> list[str]:

@@ -37,12 +37,10 @@ FORMATS = {
     "zip": "nmt.interop.archive",
 }
 MOST_LINES = 200  # of a file or a test set, that an export is checked with
-PHRASEBOOK = {"de": 0, "en": 1}  # the languages of the phrasebook, and their side of its pairs
 TOLERANCE, MOST_MEAN = 1e-3, 0.2  # of log-probabilities, in nats: the largest difference in float32, and the mean else
 GREEDY = SearchConfig(beam_size=1, guard=False)
 COMPARED = "log-probability of a piece of the greedy translation"
 REFUSED = "nothing was exported"
-SMALLER = f"{REFUSED}; take another --quantization, such as float32"
 
 
 @dataclass(frozen=True)
@@ -189,13 +187,12 @@ def real_lines(folder: Path, info: ModelInfo, file: Path | None = None) -> list[
     the run that the model folder is in, or else of the phrasebook. Raises ValueError if there is none."""
     files = [file] if file else sorted((run_of(folder) / "data").glob("test*.src"))
     lines = [line for path in files for line in read_lines(path) if tidy(line)[0]]
-    if not files and info.source in PHRASEBOOK:
-        lines = [pair[PHRASEBOOK[info.source]] for pair in phrasebook(1, 1000, 50).test]
-    require(bool(lines), f"{file} has no line of text" if file else NO_LINES.format(info.source))
+    if not files and info.source in ("de", "en"):
+        lines = [pair[info.source == "en"] for pair in phrasebook(1, 1000, 50).test]
+    there = f"there are none in {info.source} beside the model: give --check FILE"
+    problem = f"{file} has no line of text" if file else f"the export must be checked on real sentences, and {there}"
+    require(bool(lines), problem)
     return lines[:MOST_LINES]
-
-
-NO_LINES = "the export must be checked on real sentences, and there are none in {} beside the model: give --check FILE"
 
 
 def compare(
@@ -227,7 +224,8 @@ def compare(
         example = f", but not {others[unequal[0]]!r}, which is {texts[unequal[0]]!r} here" if unequal else ""
         require(not unequal, f"{equal}{example}: {REFUSED}")
         return Parity(COMPARED, largest, len(pairs), ("All greedy translations are equal.",))
-    require(mean <= MOST_MEAN, f"the {COMPARED} differs by {mean:.2f} on average, more than {MOST_MEAN}: {SMALLER}")
+    advice = f"more than {MOST_MEAN}: {REFUSED}; take another --quantization, such as float32"
+    require(mean <= MOST_MEAN, f"the {COMPARED} differs by {mean:.2f} on average, {advice}")
     [chrf] = score(others, texts, metrics=["chrf"])
     means = f"Mean difference {mean:.1e} (computed in {precision} on the CPU)."
     alike = f"{equal} to those in float32; chrF between both {chrf.value:.1f}."

@@ -24,8 +24,8 @@ MOST_ROTARY = 4096  # what config.json names for models without a limit
 
 # Settings that change training only, and sizes: every class has any of them. Layers that share a block are written out.
 SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
-IN_TRAINING = ("dropout", "attention_dropout", "activation_dropout")
-FREE = {*SIZES, *IN_TRAINING, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
+FREE = {*SIZES, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
+FREE |= {"dropout", "attention_dropout", "activation_dropout"}
 AUTO: dict[str, str] = {"encoder-decoder": "AutoModelForSeq2SeqLM", "decoder-only": "AutoModelForCausalLM"}
 OBJECTIVES = {"encoder-decoder": ("translation", "denoise"), "decoder-only": ("translation", "lm")}
 

@@ -207,17 +207,15 @@ class Graphs:
         return logits[0]
 
     def greedy(self, sources: Sequence[Ids]) -> list[list[int]]:
-        return [self.translate(source) for source in sources]
-
-    def translate(self, source: Ids) -> list[int]:
-        inputs, written = self.start(source), [BOS]
-        for _ in range(longest_output(len(source), GREEDY, POSITIONS - 1)):
-            logits_V = self.step(inputs, written[-1:])[-1]
-            logits_V[[*FORBIDDEN_IDS]] = -np.inf
-            written.append(int(logits_V.argmax()))
-            if written[-1] == EOS:
-                return written[1:-1]
-        return written[1:]
+        found = []
+        for source in sources:
+            inputs, written, most = self.start(source), [BOS], longest_output(len(source), GREEDY, POSITIONS - 1)
+            while written[-1] != EOS and len(written) <= most:
+                logits_V = self.step(inputs, written[-1:])[-1]
+                logits_V[[*FORBIDDEN_IDS]] = -np.inf
+                written.append(int(logits_V.argmax()))
+            found.append([i for i in written if i not in (BOS, EOS)])
+        return found
 
     def score(self, pairs: Sequence[IdPair]) -> list[list[float]]:
         scores = []
