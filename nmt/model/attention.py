@@ -9,7 +9,7 @@ Source: Vaswani et al. 2017, section 3.2; grouped queries: Ainslie et al. 2023; 
 2020, section 3, as RMSNorm over the width of a head.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -196,26 +196,22 @@ class SelfAttention(Attention):
 
     def placed(self, qk_XHD: Tensor, place: Place) -> Tensor:
         """Queries and keys (X, H + K, D), of whole sequences (X = B, T) or of rows (X = R), as scores compare them."""
-        modules: dict[str, Any] = self._modules
-        H, K, _ = self.sizes
-        call = apply if qk_XHD.dim() == 3 else nn.Module.__call__
         if self.qk_norm:
-            q, k = qk_XHD.split_with_sizes([H, K], -2)
-            qk_XHD = torch.cat([call(modules["q_norm"], q), call(modules["k_norm"], k)], dim=-2)
+            q, k = qk_XHD.split_with_sizes(list(self.sizes[:2]), -2)
+            qk_XHD = torch.cat([apply(self._modules["q_norm"], q), apply(self._modules["k_norm"], k)], dim=-2)
         return qk_XHD if self.rotary is None else self.rotary.at(qk_XHD, place)
 
     def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
         """Attention of each row to its past and to itself; its keys and values are appended to the cache."""
-        modules: dict[str, Any] = self._modules
         H, K, D = self.sizes
-        qkv_RX = apply(modules["qkv"], x_RM)
+        qkv_RX = apply(self._modules["qkv"], x_RM)
         if not self.as_computed:
             qk_RX, v_RX = qkv_RX.split_with_sizes([(H + K) * D, K * D], 1)
             qk_RX = self.placed(qk_RX.unflatten(1, (-1, D)), cache.place).flatten(1)
             qkv_RX = torch.cat([qk_RX, v_RX], dim=1)
         q_RQ, kv_RX = qkv_RX.split_with_sizes([H * D, 2 * K * D], 1)
         kv = cache.append(layer, kv_RX.view(-1, cache.rows, 2, K, D).permute(2, 0, 3, 1, 4))
-        return apply(modules["out"], self.attend_past(q_RQ, kv, cache, layer))
+        return apply(self._modules["out"], self.attend_past(q_RQ, kv, cache, layer))
 
 
 class CrossAttention(Attention):
@@ -242,9 +238,8 @@ class CrossAttention(Attention):
 
     def step(self, x_RM: Tensor, cache: DecoderCache, layer: int) -> Tensor:
         """Attention of each row to the source of its sentence."""
-        modules: dict[str, Any] = self._modules
-        q_RQ = apply(modules["q"], x_RM)
+        q_RQ = apply(self._modules["q"], x_RM)
         if self.qk_norm:
-            q_RQ = apply(modules["q_norm"], q_RQ.unflatten(1, (-1, self.sizes[2]))).flatten(1)
+            q_RQ = apply(self._modules["q_norm"], q_RQ.unflatten(1, (-1, self.sizes[2]))).flatten(1)
         y_RQ = self.attend_rows(q_RQ, cache.source[layer], cache.source_mask_N11S, cache)
-        return apply(modules["out"], y_RQ)
+        return apply(self._modules["out"], y_RQ)
