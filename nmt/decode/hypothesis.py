@@ -38,7 +38,7 @@ class CompiledConstraints:
         """A number of pieces that is enough for all required phrases."""
         if self.phrases is None or self.phrases.may_end(self.phrases.start):
             return 0
-        return self.phrases.distance(self.phrases.start) + DETOUR
+        return int(self.phrases.distance(self.phrases.start)) + DETOUR
 
 
 def forbidden_ids(options: SearchConfig) -> tuple[int, ...]:

@@ -50,8 +50,7 @@ class Automaton:
         self.costs = [min(self.cost(p) for p, bit in enumerate(bits) if bit == 1 << k) for k in range(len(must))]
         self.lock = RLock()  # of the reader, whose tables grow
         self.rows: dict[int, NDArray[np.int32]] = {BROKEN: np.full(len(surfaces.surfaces), BROKEN, dtype=np.int32)}
-        self.distances_V: dict[int, NDArray[np.float32]] = {}
-        self.farthest_of: dict[int, float] = {}
+        self.distances_V: dict[int, tuple[NDArray[np.float32], float]] = {}
         self.advances: dict[int, Ints] = {}
         self.distances: dict[int, float] = {}
 
@@ -69,24 +68,19 @@ class Automaton:
                 self.rows[state] = allowed_V
         return self.rows[state]
 
-    def distances_after(self, state: int) -> NDArray[np.float32]:
-        """For each piece (V,) how many more are needed before the output may end; inf if it is forbidden."""
+    def distances_after(self, state: int) -> tuple[NDArray[np.float32], float]:
+        """For each piece (V,) how many more are needed before the output may end, inf if it is forbidden; and the
+        largest that is finite: with more room, no piece is forbidden for its distance."""
         if state not in self.distances_V:
             states, index_V = np.unique(self.row(state), return_inverse=True)
             distances = [inf if s == BROKEN else self.distance(s) for s in states.tolist()]
-            self.distances_V[state] = np.array(distances, dtype=np.float32)[index_V]
+            farthest = max((distance for distance in distances if distance < inf), default=0.0)
+            self.distances_V[state] = np.array(distances, dtype=np.float32)[index_V], farthest
         return self.distances_V[state]
-
-    def farthest(self, state: int) -> float:
-        """The largest of `distances_after` that is finite: with more room, no piece is forbidden for its distance."""
-        if state not in self.farthest_of:
-            distances_V = self.distances_after(state)
-            self.farthest_of[state] = float(distances_V.max(where=distances_V < inf, initial=0))
-        return self.farthest_of[state]
 
     def forbidden(self, state: int, room: float) -> NDArray[np.bool_]:
         """The pieces (V,), with EOS, that are forbidden if the output may have so many more."""
-        forbidden_V = self.distances_after(state) >= room
+        forbidden_V = self.distances_after(state)[0] >= room
         forbidden_V[EOS] = state == BROKEN or not self.may_end(state)
         return forbidden_V
 
@@ -107,19 +101,23 @@ class Automaton:
         met = self.met(state)
         return [p for p in range(len(self.required)) if not self.reader.constraints[p] & met]
 
-    def distance(self, state: int) -> int:
-        """The most pieces after which `advance` has led to an allowed end; 0 if the output may end here.
+    def distance(self, state: int) -> float:
+        """The most pieces after which `advance` has led to an allowed end; 0 if the output may end here. It is finite
+        for all states of a `row`.
 
         This is the least number if first the phrase that has begun is finished, and then the other phrases are written
         one by one, each after a space. Pieces that are needed to avoid a forbidden phrase are counted too.
         """
-        return int(self.find_distance(state))  # finite: a row allows only pieces after which an output can end
+        if state not in self.distances:
+            with self.lock:
+                self.distances[state] = 0 if self.may_end(state) else min(self.path_lengths(state))
+        return self.distances[state]
 
     def advance(self, state: int) -> Ints:
         """The ids (int64, rising) of all pieces after which `distance` is less; none only if it is 0."""
         if state not in self.advances:
             row_V, distance = self.row(state), self.distance(state)
-            nearer = [s for s in distinct(row_V[row_V != BROKEN]) if self.find_distance(s) < distance]
+            nearer = [s for s in distinct(row_V[row_V != BROKEN]) if self.distance(s) < distance]
             self.advances[state] = np.flatnonzero(np.isin(row_V, nearer))
         return self.advances[state]
 
@@ -149,12 +147,6 @@ class Automaton:
         for p in self.reader.complete(state):
             met |= self.reader.constraints[p]
         return met
-
-    def find_distance(self, state: int) -> float:
-        if state not in self.distances:
-            with self.lock:
-                self.distances[state] = 0 if self.may_end(state) else min(self.path_lengths(state))
-        return self.distances[state]
 
     def path_lengths(self, state: int) -> Iterator[float]:
         """Yield the lengths, in pieces, of some paths to an end: settle the text first, or write a phrase now.
@@ -199,7 +191,7 @@ class Automaton:
         """Whether the output can't end any more. If no forbidden phrase has begun, it always can."""
         if self.reader.surfaces.completing and all(p < len(self.required) for p, _ in self.reader.states[state].begun):
             return False
-        return self.reader.pieces_to_settle(state) == inf == self.find_distance(state)
+        return self.reader.pieces_to_settle(state) == inf == self.distance(state)
 
 
 def allows(reader: ByteAutomaton, phrase: Phrase) -> bool:

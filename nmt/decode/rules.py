@@ -187,7 +187,7 @@ class Phrases(Rule):
         for n, sentence in enumerate(self.sentences):
             for k, state in enumerate(sentence.states if sentence else ()):
                 assert sentence is not None
-                room = min(sentence.limit - step, sentence.automaton.farthest(state) + 1)
+                room = min(sentence.limit - step, sentence.automaton.distances_after(state)[1] + 1)
                 key = id(sentence.automaton), state, room
                 if key not in numbers:
                     numbers[key] = len(rows)
@@ -245,7 +245,7 @@ class SentencePhrases:
         banks: dict[float, list[tuple[float, int]]] = {}
         for place, total in sorted(candidates.items(), key=lambda item: -item[1]):
             parent, piece = divmod(place, vocab_size)
-            distance = 0.0 if piece == EOS else float(self.automaton.distances_after(self.states[parent])[piece])
+            distance = 0.0 if piece == EOS else float(self.automaton.distances_after(self.states[parent])[0][piece])
             if total > -inf and distance < np.inf:  # a prefix can choose a piece that the automaton forbids
                 banks.setdefault(distance, []).append((total, place))
         # Each round gives one slot to every bank, the bank nearest to an end first.
