@@ -15,7 +15,7 @@ from dataclasses import replace
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import torch
 from torch import Tensor
@@ -86,12 +86,30 @@ def in_script(value: Any) -> str:
 
 
 def settings_of(export: Export) -> dict[str, Any]:
-    model, tokenizer, info = export.model, export.tokenizer, export.info
-    shortlist = load_shortlist(export.folder, tokenizer)
+    tokenizer, info, model = export.tokenizer, export.info, cast(Any, export.model)
+    config, shortlist = model.config, load_shortlist(export.folder, tokenizer)
     sides = [(tokenizer.source, tokenizer.characters[0])]
     sides += [] if tokenizer.joint else [(tokenizer.target, tokenizer.characters[1])]
     return {
-        "model": model_settings(export),
+        "model": {
+            "width": config.d_model,
+            "heads": config.n_heads,
+            "keyHeads": config.kv_heads,
+            "headWidth": config.d_head,
+            "scale": model.scale,
+            "normKind": config.norm,
+            "epsilon": config.epsilon,
+            "isPreNorm": config.norm_position == "pre",
+            "activation": config.activation,
+            "isGated": config.activation in GATED,
+            "encoder": model.encoder.order,
+            "decoder": model.decoder.order,
+            "sourceEnd": config.source_end,
+            "before": tokenizer.starts()[0],
+            "never": forbidden_ids(info.search),
+            "ratio": info.search.max_length_ratio,
+            "longest": longest(export),
+        },
         "tokenizers": [tokenizer_settings(side.serialized_model_proto(), characters) for side, characters in sides],
         "languages": export.direction,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -108,30 +126,6 @@ def settings_of(export: Export) -> dict[str, Any]:
     }
 
 
-def model_settings(export: Export) -> dict[str, Any]:
-    model: Any = export.model
-    config, (source, target) = model.config, longest(export)
-    return {
-        "width": config.d_model,
-        "heads": config.n_heads,
-        "keyHeads": config.kv_heads,
-        "headWidth": config.d_head,
-        "scale": model.scale,
-        "normKind": config.norm,
-        "epsilon": config.epsilon,
-        "isPreNorm": config.norm_position == "pre",
-        "activation": config.activation,
-        "isGated": config.activation in GATED,
-        "encoder": model.encoder.order,
-        "decoder": model.decoder.order,
-        "sourceEnd": config.source_end,
-        "before": export.tokenizer.starts()[0],
-        "never": forbidden_ids(export.info.search),
-        "ratio": export.info.search.max_length_ratio,
-        "longest": [source, target],
-    }
-
-
 def longest(export: Export) -> tuple[int, int]:
     """The most pieces of a source that is read at once, and of a translation."""
     model: Any = export.model
@@ -142,16 +136,15 @@ def longest(export: Export) -> tuple[int, int]:
 
 
 def tokenizer_settings(proto: bytes, characters: Characters) -> dict[str, Any]:
-    pieces, is_bpe = read_pieces(proto)
-    rules = [rule for rule in normalizers(characters) if rule["type"] != "Strip"]
-    return {"rules": [of_javascript(rule) for rule in rules], "isBpe": is_bpe, "pieces": pieces}
-
-
-def of_javascript(rule: dict[str, Any]) -> tuple[str, str]:
-    """The regular expression of a rule, without the escapes of Python that JavaScript refuses, and what replaces it."""
-    pattern = rule["pattern"]["Regex"] if "pattern" in rule else ""
-    written = re.sub(r"\\(.)", lambda match: match[1] if match[1] in " #&~" else match[0], pattern)
-    return written, rule.get("content", "")
+    """The pieces, and the rules that tidy text: of each its regular expression, and what replaces it."""
+    (pieces, is_bpe), rules = read_pieces(proto), list[tuple[str, str]]()
+    for rule in normalizers(characters):
+        if rule["type"] != "Strip":
+            pattern = rule["pattern"]["Regex"] if "pattern" in rule else ""
+            # JavaScript refuses some escapes of Python.
+            written = re.sub(r"\\(.)", lambda match: match[1] if match[1] in " #&~" else match[0], pattern)
+            rules.append((written, rule.get("content", "")))
+    return {"rules": rules, "isBpe": is_bpe, "pieces": pieces}
 
 
 def tensors_of(export: Export) -> dict[str, Tensor]:

@@ -204,8 +204,19 @@ def llama(model: Model) -> Tensors:
     tensors["model.norm.weight"] = found["decoder_norm.weight"]
     if not is_tied(config):
         tensors["lm_head.weight"] = found["output.weight"]
+    shared = config.kv_heads * config.d_head
     for layer, number in enumerate(cast(Stack, model.get_submodule("decoder")).order):
-        rows = llama_layer(config, within(found, f"decoder.{number}"))
+        block = within(found, f"decoder.{number}")
+        attention = within(block, "self_attention")
+        parts = split(attention, "qkv", ("q_proj", "k_proj", "v_proj"), rows=[config.d_model, shared, shared])
+        parts |= split(attention, "out", ("o_proj",))
+        if config.qk_norm:
+            parts |= {f"{name}_norm.weight": attention[f"{name}_norm.weight"] for name in "qk"}
+        rows = {f"self_attn.{name}": tensor for name, tensor in parts.items()}
+        rows |= split(block, "feed_forward.up", ("mlp.gate_proj", "mlp.up_proj"))
+        rows |= split(block, "feed_forward.down", ("mlp.down_proj",))
+        rows["input_layernorm.weight"] = block["around_self.norm.weight"]
+        rows["post_attention_layernorm.weight"] = block["around_feed_forward.norm.weight"]
         tensors |= {f"model.layers.{layer}.{name}": tensor for name, tensor in rows.items()}
     return tensors
 
@@ -213,20 +224,6 @@ def llama(model: Model) -> Tensors:
 def is_tied(config: ModelConfig) -> bool:
     """Whether the written output layer is the embedding."""
     return config.tied_embeddings != "none" and not config.scale_embeddings
-
-
-def llama_layer(config: ModelConfig, block: Tensors) -> Tensors:
-    attention, shared = within(block, "self_attention"), config.kv_heads * config.d_head
-    parts = split(attention, "qkv", ("q_proj", "k_proj", "v_proj"), rows=[config.d_model, shared, shared])
-    parts |= split(attention, "out", ("o_proj",))
-    if config.qk_norm:
-        parts |= {f"{name}_norm.weight": attention[f"{name}_norm.weight"] for name in "qk"}
-    tensors = {f"self_attn.{name}": tensor for name, tensor in parts.items()}
-    tensors |= split(block, "feed_forward.up", ("mlp.gate_proj", "mlp.up_proj"))
-    tensors |= split(block, "feed_forward.down", ("mlp.down_proj",))
-    tensors["input_layernorm.weight"] = block["around_self.norm.weight"]
-    tensors["post_attention_layernorm.weight"] = block["around_feed_forward.norm.weight"]
-    return tensors
 
 
 POST, PRE = {"norm_position": ("post",)}, {"norm_position": ("pre",)}

@@ -124,7 +124,10 @@ def write(export: Export, folder: Path) -> None:
     # The sizes that may differ from call to call.
     size: dict[str, Any] = {name: torch.export.Dim(name, max=POSITIONS) for name in ("S", "T", "P", "E")}
     size["B"] = torch.export.Dim("batch_size")
-    write_encoder(model, size, folder / ENCODER)
+    names, ids_BS = ["input_ids", "attention_mask"], torch.full((2, 3), EOS)
+    shapes = tuple({0: size["B"], 1: size["S"]} for _ in names)
+    arguments = (ids_BS, torch.ones_like(ids_BS))
+    save(EncoderGraph(model), arguments, shapes, (names, ["last_hidden_state"]), folder / ENCODER)
     write_decoder(model, size, folder / DECODER)
     if export.quantization == "int8":
         quantise(folder)
@@ -143,13 +146,6 @@ def quantise(folder: Path) -> None:
             logging.disable(logging.NOTSET)
         large.unlink()
         (folder / f"{name}.data").unlink(missing_ok=True)  # the weights of a large graph
-
-
-def write_encoder(model: Any, size: dict[str, Any], file: Path) -> None:
-    names = ["input_ids", "attention_mask"]
-    ids_BS = torch.full((2, 3), EOS)
-    shapes = tuple({0: size["B"], 1: size["S"]} for _ in names)
-    save(EncoderGraph(model), (ids_BS, torch.ones_like(ids_BS)), shapes, (names, ["last_hidden_state"]), file)
 
 
 def write_decoder(model: Any, size: dict[str, Any], file: Path) -> None:

@@ -78,7 +78,9 @@ class DecoderOnly(GenerativeModel):
             for weights_BHLL in seen.weights:
                 H, L = weights_BHLL.size(1), weights_BHLL.size(3)
                 weights_BHTL = weights_BHLL.gather(2, where_BT[:, None, :, None].expand(-1, H, -1, L))
-                weights.append(source_part(weights_BHTL, src_mask_BS))
+                # As in cross-attention: without `<s>` and the target, and with the sum 1.
+                weights_BHTS = weights_BHTL[..., 1 : 1 + S] * src_mask_BS[:, None, None]
+                weights.append(weights_BHTS / weights_BHTS.sum(-1, keepdim=True).clamp(min=1e-9))
         return self.output(x_BLM.gather(1, where_BT[:, :, None].expand(-1, -1, x_BLM.size(2)))).float()
 
     def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
@@ -131,9 +133,3 @@ class DecoderOnly(GenerativeModel):
         none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix]
         mask_N11P = padding_mask(real_BP, x_BPM.float())
         return DecoderCache(none_2RK0D, max_length, 1, real_BP, prefix, mask_N11P)
-
-
-def source_part(weights_NHTL: Tensor, src_mask_NS: Tensor) -> Tensor:
-    """The attention to the source (N, H, T, S), as in cross-attention: without `<s>` and the target, and its sum 1."""
-    weights_NHTS = weights_NHTL[..., 1 : 1 + src_mask_NS.size(1)] * src_mask_NS[:, None, None]
-    return weights_NHTS / weights_NHTS.sum(-1, keepdim=True).clamp(min=1e-9)
