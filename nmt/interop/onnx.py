@@ -28,7 +28,6 @@ from nmt.decode.hypothesis import FORBIDDEN_IDS, longest_output
 from nmt.extras import package
 from nmt.interop.ctranslate2 import tokenizer_files
 from nmt.interop.export import GREEDY, About, Export, Parity, compare
-from nmt.model.attention import explicit_attention
 from nmt.model.cache import MASKED
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, EOS
@@ -62,17 +61,8 @@ class EncoderGraph(Graph):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         model, place_S = self.model, torch.arange(input_ids.size(1))
-        x_BSM = model.src_positions.at(model.src_embedding(input_ids) * model.scale, place_S)
-        mask = hide(attention_mask)
-        for block in model.encoder.layers():
-
-            def attend(x: Tensor, layer: Any = block.self_attention) -> Tensor:
-                q, k, v = layer.heads(x, place_S)
-                return mix(layer, q, [k, v], mask)
-
-            x_BSM = block.around_self(x_BSM, attend)
-            x_BSM = block.around_feed_forward(x_BSM, block.feed_forward)
-        return model.encoder_norm(x_BSM)
+        x_BSM = model.embed(input_ids, model.src_embedding, model.src_positions, place_S)
+        return model.encoder_norm(model.encoder(x_BSM, hide(attention_mask)))
 
 
 class DecoderGraph(Graph):
@@ -84,7 +74,7 @@ class DecoderGraph(Graph):
     ) -> tuple[Tensor, list[list[Tensor]]]:
         model, n_past = self.model, past[0][0].size(2)
         place_T, place_L = torch.arange(input_ids.size(1)) + n_past, torch.arange(input_ids.size(1) + n_past)
-        x_BTM = model.tgt_positions.at(model.tgt_embedding(input_ids) * model.scale, place_T)
+        x_BTM = model.embed(input_ids, model.tgt_embedding, model.tgt_positions, place_T)
         mask_TL = torch.where(place_L[None] <= place_T[:, None], 0.0, MASKED)
         source_mask = hide(encoder_attention_mask)
         new_BEM, present = encoder_hidden_states[:, past[0][2].size(2) :], list[list[Tensor]]()
@@ -96,11 +86,11 @@ class DecoderGraph(Graph):
             def attend(x: Tensor, layer: Any = block.self_attention, past: Any = (keys, values), kv: Any = kv) -> Any:
                 q, k, v = layer.heads(x, place_T)
                 kv += [torch.cat(pair, 2) for pair in zip(past, (k, v), strict=True)]
-                return mix(layer, q, kv, mask_TL)
+                return layer.attend(q, *kv, mask_TL, None)
 
             def look(x: Tensor, layer: Any = block.cross_attention, source: Any = source) -> Tensor:
                 q = layer.q(x).unflatten(2, (-1, layer.sizes[2])).transpose(1, 2)
-                return mix(layer, layer.q_norm(q) if layer.qk_norm else q, source, source_mask)
+                return layer.attend(layer.q_norm(q) if layer.qk_norm else q, *source, source_mask, None)
 
             x_BTM = block.around_cross(block.around_self(x_BTM, attend), look)
             x_BTM = block.around_feed_forward(x_BTM, block.feed_forward)
@@ -111,11 +101,6 @@ class DecoderGraph(Graph):
 def hide(mask_BS: Tensor) -> Tensor:
     """The additive mask (B, 1, 1, S) of padding, from 1 at real positions."""
     return (1.0 - mask_BS[:, None, None].float()) * MASKED
-
-
-def mix(layer: Any, q: Tensor, kv: Sequence[Tensor], mask: Tensor) -> Tensor:
-    """The output (B, T, M) of attention. It is written out: the faster ways choose by length, which a graph can't."""
-    return layer.out(explicit_attention(q, kv[0], kv[1], mask, 0.0)[0].transpose(1, 2).flatten(2))
 
 
 def write(export: Export, folder: Path) -> None:
@@ -165,6 +150,7 @@ def save(graph: nn.Module, arguments: Any, shapes: Any, names: tuple[list[str], 
     large = sum(p.numel() * p.element_size() for p in graph.parameters()) > LARGEST
     # Remarks on operators that these graphs don't have, and on names of sizes that are equal to others.
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    # Without gradients, a CPU writes attention out: the other ways choose by length, which a graph can't.
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options: Any = {"dynamo": True, "dynamic_shapes": shapes, "external_data": large, "verbose": False}
