@@ -78,11 +78,16 @@ def renamed(tensors: Mapping[str, Tensor], table: Sequence[tuple[str, str]]) -> 
 def assemble(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> Converted:
     """The model in our terms. `given`: the SentencePiece models that the user named."""
     foreign.require_fitting()
-    tensors = with_gates(found.tensors)
+    tensors = {name: tensor for name, tensor in found.tensors.items() if ".fc3." not in name}
+    for name in found.tensors.keys() - tensors.keys():  # a gate (fc1) and the layer beside it are one matrix of ours
+        gate = name.replace(".fc3.", ".fc1.")
+        tensors[gate] = torch.cat([tensors[gate], found.tensors[name]])
     tensors.setdefault(SHARED[2], tensors[SHARED[1]])
     has_bias = any(".layers." in name and name.endswith(".bias") for name in tensors)
-    if has_bias:
-        tensors = bias_of_zeros(tensors) | tensors
+    if has_bias:  # models of ours have biases in all layers, or in none: zeros where there is none
+        linear = {name: tensor for name, tensor in tensors.items() if ".layers." in name and tensor.dim() == 2}
+        zeros = {f"{name.removesuffix('weight')}bias": torch.zeros(len(tensor)) for name, tensor in linear.items()}
+        tensors = zeros | tensors
     if found.pairs:
         is_rotated = re.compile(r"\.self_attn\.[qk]_proj\.").search
         tensors = {n: in_halves(t, found.config.d_head) if is_rotated(n) else t for n, t in tensors.items()}
@@ -97,21 +102,6 @@ def assemble(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> Conve
         return converted
     weights = {name: sines_first(name, tensor, config.d_model) for name, tensor in converted.weights.items()}
     return replace(converted, weights=weights)
-
-
-def with_gates(tensors: Tensors) -> Tensors:
-    """A gate (fc1) and the layer beside it (fc3) are one matrix of ours."""
-    result = {name: tensor for name, tensor in tensors.items() if ".fc3." not in name}
-    for name in tensors.keys() - result.keys():
-        gate = name.replace(".fc3.", ".fc1.")
-        result[gate] = torch.cat([result[gate], tensors[name]])
-    return result
-
-
-def bias_of_zeros(tensors: Tensors) -> Tensors:
-    """A bias of zeros for each linear layer: models of ours have biases in all layers, or in none."""
-    linear = {name: tensor for name, tensor in tensors.items() if ".layers." in name and tensor.dim() == 2}
-    return {f"{name.removesuffix('weight')}bias": torch.zeros(len(tensor)) for name, tensor in linear.items()}
 
 
 def in_halves(tensor: Tensor, width: int) -> Tensor:

@@ -19,9 +19,8 @@ from torch import Tensor
 from nmt.fields import require
 from nmt.model.weights import read_tensors
 
-SAFE, SAFE_INDEX = "model.safetensors", "model.safetensors.index.json"
-PICKLED, PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
-WEIGHTS = (SAFE, SAFE_INDEX, PICKLED, PICKLED_INDEX)
+SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
+WEIGHTS = (SAFE, f"{SAFE}.index.json", PICKLED, f"{PICKLED}.index.json")
 SETTINGS = ("config.json", "generation_config.json", "tokenizer_config.json", "special_tokens_map.json", "README.md")
 SIZES = ("d_model", "n_heads", "d_ff", "encoder_layers", "decoder_layers")
 MOST_YAML = 100_000  # values in a file of settings, with those that its aliases repeat

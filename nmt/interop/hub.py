@@ -7,7 +7,7 @@ from pathlib import Path
 from nmt.data.corpora.hub import first_line
 from nmt.extras import package
 from nmt.fields import require
-from nmt.interop.foreign import PICKLED, PICKLED_INDEX, SAFE, SAFE_INDEX, SETTINGS, weight_files
+from nmt.interop.foreign import PICKLED, SAFE, SETTINGS, weight_files
 
 FILES = (*SETTINGS, "vocab.json", "target_vocab.json", "source.spm", "target.spm", "sentencepiece.bpe.model")
 SHARDS = {SAFE: "model-*.safetensors", PICKLED: "pytorch_model-*.bin"}
@@ -53,8 +53,8 @@ def cached(name: str, revision: str | None) -> str | None:
     """The folder of a model that was downloaded before, with weights in one of their forms; None if there is none."""
     from huggingface_hub import snapshot_download
 
-    for form in (SAFE, PICKLED):
-        files = [*FILES, form, f"{form}.index.json", SHARDS[form]]
+    for form, shards in SHARDS.items():
+        files = [*FILES, form, f"{form}.index.json", shards]
         with contextlib.suppress(OSError, ValueError):  # it is not there, or not whole
             folder = snapshot_download(name, revision=revision, local_files_only=True, allow_patterns=files)
             weight_files(Path(folder))
@@ -64,7 +64,7 @@ def cached(name: str, revision: str | None) -> str | None:
 
 def needed(names: set[str]) -> list[str]:
     """The files to download: the weights in one form only, safetensors if there are; empty if there are no weights."""
-    for whole, index in ((SAFE, SAFE_INDEX), (PICKLED, PICKLED_INDEX)):
-        if whole in names or index in names:
-            return [*FILES, whole] if whole in names else [*FILES, index, SHARDS[whole]]
+    for form, shards in SHARDS.items():
+        if names & {form, f"{form}.index.json"}:
+            return [*FILES, form] if form in names else [*FILES, f"{form}.index.json", shards]
     return []
