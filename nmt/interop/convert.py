@@ -16,8 +16,7 @@ from nmt.data.tokenizer.languages import some_of
 from nmt.decode.shortlist import learn_shortlist
 from nmt.fields import differing, read_value, require
 from nmt.files import sha256
-from nmt.interop.bart import Converted
-from nmt.interop.checkpoints import Checkpoint, assemble
+from nmt.interop.bart import Checkpoint, Converted, assemble
 from nmt.interop.foreign import DAMAGE, Foreign, licence_in, read_json, weight_files
 from nmt.interop.joeynmt import read_joeynmt
 from nmt.interop.opennmt import read_eole, read_opennmt

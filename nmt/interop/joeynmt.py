@@ -4,7 +4,7 @@ from pathlib import Path
 
 from nmt.config import ModelConfig
 from nmt.fields import require
-from nmt.interop.checkpoints import Checkpoint, flat, pick, renamed
+from nmt.interop.bart import Checkpoint, flat, pick, renamed
 from nmt.interop.foreign import Foreign, load_safely
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu"}

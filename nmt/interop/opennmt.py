@@ -8,7 +8,7 @@ from typing import Any
 
 from nmt.config import ModelConfig
 from nmt.fields import require
-from nmt.interop.checkpoints import Checkpoint, flat, pick, renamed
+from nmt.interop.bart import Checkpoint, flat, pick, renamed
 from nmt.interop.foreign import Foreign, load_safely, read_json, read_weights
 
 NORMS = {"standard": "layer", "rms": "rms"}

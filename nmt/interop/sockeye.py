@@ -7,7 +7,7 @@ import yaml
 from torch import Tensor
 
 from nmt.config import ModelConfig
-from nmt.interop.checkpoints import Checkpoint, flat, pick, renamed
+from nmt.interop.bart import Checkpoint, flat, pick, renamed
 from nmt.interop.foreign import Foreign, read_weights
 
 ACTIVATIONS = {("relu", False): "relu", ("swish1", False): "silu", ("gelu", False): "gelu"}

@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from nmt import convert as command
-from nmt.interop.checkpoints import in_halves
+from nmt.interop.bart import in_halves
 from nmt.interop.convert import convert
 from nmt.model.positions import sinusoids
 from nmt.translation.model_folder import load_model
