@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from nmt.config import ModelConfig, ObjectiveName
-from nmt.fields import Range
 from nmt.interop.bart import LINEAR, NORMS
 from nmt.messages import show_value
 from nmt.model.blocks import Stack
@@ -38,9 +37,8 @@ class Layout:
 
     name: str
     model_type: str
-    needs: Mapping[str, Any]
-    """The values that settings must have: a tuple, empty for any, or a Range. Other settings that aren't in FREE must
-    have their defaults."""
+    needs: Mapping[str, tuple[Any, ...]]
+    """The values that settings may have. Other settings that aren't in FREE must have their defaults."""
     weights: Callable[[Model], Tensors]
     """The tensors by their names there."""
     settings: Callable[[ModelConfig], dict[str, Any]]
@@ -62,9 +60,9 @@ class Layout:
             found.append(f"training.objective {objective} ({self.name}: {' or '.join(objectives)})")
         ours = asdict(config)
         for f in fields(ModelConfig):
-            values = self.needs.get(f.name, () if f.name in FREE else (f.default,))
-            if values != () and ours[f.name] not in values:
-                choices = values if isinstance(values, Range) else " or ".join(map(shown, values))
+            values = self.needs.get(f.name, (f.default,))
+            if ours[f.name] not in values and (f.name in self.needs or f.name not in FREE):
+                choices = " or ".join(map(shown, values))
                 found.append(f"model.{f.name} {shown(ours[f.name])} ({self.name}: {choices})")
         if self.family == "encoder-decoder" and config.kv_heads != config.n_heads:
             found.append(f"model.n_kv_heads {config.kv_heads} ({self.name}: {config.n_heads}, as n_heads)")
@@ -76,14 +74,14 @@ def shown(value: Any) -> str:
 
 
 SHARED = {"bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD}
-CLASSIC: dict[str, Any] = {
+CLASSIC: dict[str, tuple[Any, ...]] = {
     "family": ("encoder-decoder",),
     "norm": ("layer",),
     "positions": ("sinusoidal",),
     "activation": ("relu", "gelu", "silu", "relu2"),
     "output_bias": (False, True),
 }
-MODERN: dict[str, Any] = {
+MODERN: dict[str, tuple[Any, ...]] = {
     "family": ("decoder-only",),
     "source_attention": ("causal",),
     "norm": ("rms",),
@@ -142,12 +140,6 @@ def weights_of(model: Model) -> Tensors:
     return {name: parameter.detach() for name, parameter in model.named_parameters(remove_duplicate=False)}
 
 
-def within(tensors: Tensors, prefix: str) -> Tensors:
-    """The tensors of a part of the model, by their names in it."""
-    start = f"{prefix}."
-    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}
-
-
 def split(tensors: Tensors, layer: str, names: Sequence[str], rows: list[int] | None = None) -> Tensors:
     """The matrices that lie one above another in a linear layer, or a norm, by their new names. Biases come if the
     layer has them. `rows`: those of each matrix; None: all have equally many."""
@@ -167,9 +159,9 @@ def bart(model: Model) -> Tensors:
     for side in ("encoder", "decoder"):
         stack = cast(Stack, model.get_submodule(side))
         for layer, number in enumerate(stack.order):
-            block = within(found, f"{side}.{number}")
             for ours, theirs in (LINEAR | NORMS).items():
-                tensors |= split(block, ours, [f"model.{side}.layers.{layer}.{name}" for name in theirs])
+                names = [f"model.{side}.layers.{layer}.{name}" for name in theirs]
+                tensors |= split(found, f"{side}.{number}.{ours}", names)
         if config.norm_position == "pre":
             tensors |= split(found, f"{side}_norm", [f"model.{side}.layer_norm"])
     tensors = {name.replace("weight", "bias"): torch.zeros(len(tensor)) for name, tensor in tensors.items()} | tensors
@@ -206,18 +198,16 @@ def llama(model: Model) -> Tensors:
         tensors["lm_head.weight"] = found["output.weight"]
     shared = config.kv_heads * config.d_head
     for layer, number in enumerate(cast(Stack, model.get_submodule("decoder")).order):
-        block = within(found, f"decoder.{number}")
-        attention = within(block, "self_attention")
-        parts = split(attention, "qkv", ("q_proj", "k_proj", "v_proj"), rows=[config.d_model, shared, shared])
-        parts |= split(attention, "out", ("o_proj",))
-        if config.qk_norm:
-            parts |= {f"{name}_norm.weight": attention[f"{name}_norm.weight"] for name in "qk"}
-        rows = {f"self_attn.{name}": tensor for name, tensor in parts.items()}
-        rows |= split(block, "feed_forward.up", ("mlp.gate_proj", "mlp.up_proj"))
-        rows |= split(block, "feed_forward.down", ("mlp.down_proj",))
-        rows["input_layernorm.weight"] = block["around_self.norm.weight"]
-        rows["post_attention_layernorm.weight"] = block["around_feed_forward.norm.weight"]
-        tensors |= {f"model.layers.{layer}.{name}": tensor for name, tensor in rows.items()}
+        ours, theirs = f"decoder.{number}", f"model.layers.{layer}"
+        attention, mlp, rows = f"{theirs}.self_attn", f"{theirs}.mlp", [config.d_model, shared, shared]
+        tensors |= split(found, f"{ours}.self_attention.qkv", [f"{attention}.{x}_proj" for x in "qkv"], rows)
+        for x in "qk" if config.qk_norm else "":
+            tensors |= split(found, f"{ours}.self_attention.{x}_norm", [f"{attention}.{x}_norm"])
+        tensors |= split(found, f"{ours}.self_attention.out", [f"{attention}.o_proj"])
+        tensors |= split(found, f"{ours}.feed_forward.up", [f"{mlp}.gate_proj", f"{mlp}.up_proj"])
+        tensors |= split(found, f"{ours}.feed_forward.down", [f"{mlp}.down_proj"])
+        tensors |= split(found, f"{ours}.around_self.norm", [f"{theirs}.input_layernorm"])
+        tensors |= split(found, f"{ours}.around_feed_forward.norm", [f"{theirs}.post_attention_layernorm"])
     return tensors
 
 
