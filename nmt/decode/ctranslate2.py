@@ -76,11 +76,11 @@ class LaterLogProbs(Sequence[float]):
         return list, ([*self],)  # a copy, or what is sent to another process, is the list: an engine can't be copied
 
 
+@dataclass
 class Pace:
     """How much an engine searches in `CALL` seconds, learned as it goes: what bounds a call of the library."""
 
-    def __init__(self) -> None:
-        self.most = 3200.0  # source pieces × hypotheses of a call; at first what a slow machine does
+    most: float = 3200.0  # source pieces × hypotheses of a call; at first what a slow machine does
 
     def parts(self, sources: Sequence[Ids], beam_size: int, deadline: float) -> Iterator[slice]:
         """Parts of a batch that take about `CALL` seconds each, less where the deadline is near, or have one sentence.

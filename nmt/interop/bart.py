@@ -132,8 +132,16 @@ def build(
     nobody reads them."""
     weights = Weights(tensors)
     config, ours = embeddings(weights, config, *vocabularies)
-    ours |= layers(weights, config)
-    for side, prefix in (("encoder", "src"), ("decoder", "tgt")):
+    linear = partial(weights.linear, bias=config.bias)
+    norm = partial(weights.linear, bias=config.bias and config.norm == "layer")
+    sides = ("encoder", "src", config.encoder_layers), ("decoder", "tgt", config.decoder_layers)
+    for side, prefix, depth in sides:
+        if config.norm_position == "pre":
+            ours |= norm(f"{side}_norm", f"model.{side}.layer_norm")
+        for layer, (part, theirs) in product(range(depth), (LINEAR | NORMS).items()):
+            if side == "decoder" or "cross" not in part:
+                take = norm if part in NORMS else linear
+                ours |= take(f"{side}.{layer}.{part}", *(f"model.{side}.layers.{layer}.{name}" for name in theirs))
         name = f"model.{side}.embed_positions.weight"
         if config.positions == "learned":
             ours[f"{prefix}_positions.table"] = weights.take(name).flatten(1)
@@ -145,21 +153,6 @@ def build(
     source, target = vocabularies
     tokenizer = Tokenizer(*mapped_models(protos, (source.pieces, target.pieces), languages))
     return Converted(config, ours, tokenizer, search)
-
-
-def layers(weights: Weights, config: ModelConfig) -> Tensors:
-    """The weights of all layers, by our names."""
-    ours: Tensors = {}
-    linear = partial(weights.linear, bias=config.bias)
-    norm = partial(weights.linear, bias=config.bias and config.norm == "layer")
-    for side, depth in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
-        if config.norm_position == "pre":
-            ours |= norm(f"{side}_norm", f"model.{side}.layer_norm")
-        for layer, (name, parts) in product(range(depth), (LINEAR | NORMS).items()):
-            if side == "decoder" or "cross" not in name:
-                take = norm if name in NORMS else linear
-                ours |= take(f"{side}.{layer}.{name}", *(f"model.{side}.layers.{layer}.{part}" for part in parts))
-    return ours
 
 
 def embeddings(
@@ -289,9 +282,8 @@ def protos(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> tuple[b
         require(path.is_file(), f"{path} is missing: {advice}")
         known = {*sentencepiece_names(path), *found.special}
         lacking = [name for name in names if name not in known]
-        lacks = f"it lacks {len(lacking):,} of {len(names):,}"
-        message = f"{path} isn't the SentencePiece model of {foreign.origin}: {lacks}"
-        reason = "Vocabularies of subword-nmt, or of pyonmttok with joiners, can't be converted"
-        example = f"pieces, such as {lacking[0]!r}. {reason}" if lacking else ""
-        require(len(lacking) <= LACKING[0] + len(names) // LACKING[1], f"{message} {example}")
+        if len(lacking) > LACKING[0] + len(names) // LACKING[1]:
+            example = f"it lacks {len(lacking):,} of {len(names):,} pieces, such as {lacking[0]!r}"
+            reason = "Vocabularies of subword-nmt, or of pyonmttok with joiners, can't be converted"
+            raise ValueError(f"{path} isn't the SentencePiece model of {foreign.origin}: {example}. {reason}")
     return paths[0].read_bytes(), paths[-1].read_bytes()

@@ -8,7 +8,6 @@ import copy
 import math
 from collections.abc import Mapping
 from itertools import chain
-from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -17,10 +16,9 @@ from torch.nn.utils import parametrize
 
 from nmt.config import LoraConfig
 from nmt.model.attention import Attention
+from nmt.model.build import AnyModel
 from nmt.model.contract import Model
 from nmt.model.layers import FeedForward, apply
-
-AnyModel = TypeVar("AnyModel", bound=Model)
 
 KINDS: dict[str, tuple[type[nn.Module], ...]] = {
     "attention": (Attention,),
