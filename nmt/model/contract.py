@@ -76,6 +76,12 @@ class Model(nn.Module):
         self.dtype: torch.dtype | None = None
         """Type of the states in all blocks, see `computing_in`; None: that of the weights."""
 
+    def make_output(self, embedding: nn.Embedding) -> None:
+        """Make the output layer for the pieces of an embedding, whose matrix it shares if the settings say so."""
+        self.output = Linear(self.config.d_model, embedding.num_embeddings, bias=self.config.output_bias)
+        if self.config.tied_embeddings != "none":
+            self.output.weight = embedding.weight
+
     @abstractmethod
     def target_states(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, tgt_mask_BT: Tensor) -> Tensor:
         """The last hidden states (N, M) at the real target positions, sentence by sentence.

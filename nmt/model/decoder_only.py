@@ -18,7 +18,7 @@ from nmt.model.blocks import Block, Stack
 from nmt.model.cache import DecoderCache, Mask, SourceWeights
 from nmt.model.contract import GenerativeModel, make_embedding
 from nmt.model.device import move
-from nmt.model.layers import Linear, make_last_norm
+from nmt.model.layers import make_last_norm
 from nmt.model.positions import AddedPositions
 from nmt.vocabulary import BOS
 
@@ -46,12 +46,9 @@ class DecoderOnly(GenerativeModel):
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config)
         self.tgt_embedding = make_embedding(vocab_size, config.d_model)
-        self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
-        if config.tied_embeddings != "none":
-            self.output.weight = self.tgt_embedding.weight
+        self.make_output(self.tgt_embedding)
         self.tgt_positions = AddedPositions(config)
-        depth = config.encoder_layers + config.decoder_layers
-        self.decoder = Stack(config, Block, depth)
+        self.decoder = Stack(config, Block, config.encoder_layers + config.decoder_layers)
         self.decoder_norm = make_last_norm(config)
         self.initialise()
 

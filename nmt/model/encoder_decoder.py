@@ -15,7 +15,7 @@ from nmt.model.blocks import Block, DecoderBlock, Stack
 from nmt.model.cache import DecoderCache, Mask, SourceWeights
 from nmt.model.contract import OUTPUT, GenerativeModel, Model, make_embedding
 from nmt.model.device import move
-from nmt.model.layers import Linear, make_last_norm
+from nmt.model.layers import make_last_norm
 from nmt.model.positions import AddedPositions
 from nmt.vocabulary import EOS
 
@@ -47,9 +47,7 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         self.tgt_embedding = self.src_embedding = make_embedding(tgt_vocab_size, config.d_model)
         if config.tied_embeddings != "three-way":
             self.src_embedding = make_embedding(src_vocab_size, config.d_model)
-        self.output = Linear(config.d_model, tgt_vocab_size, bias=config.output_bias)
-        if config.tied_embeddings != "none":
-            self.output.weight = self.tgt_embedding.weight
+        self.make_output(self.tgt_embedding)
         self.src_positions = AddedPositions(config)
         self.tgt_positions = AddedPositions(config)
         self.encoder = Stack(config, Block, config.encoder_layers)
@@ -116,9 +114,7 @@ class EncoderOnly(WithEncoder):
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config)
         self.src_embedding = make_embedding(vocab_size, config.d_model)
-        self.output = Linear(config.d_model, vocab_size, bias=config.output_bias)
-        if config.tied_embeddings != "none":
-            self.output.weight = self.src_embedding.weight
+        self.make_output(self.src_embedding)
         self.src_positions = AddedPositions(config)
         self.encoder = Stack(config, Block, config.encoder_layers)
         self.encoder_norm = make_last_norm(config)
