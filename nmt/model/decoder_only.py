@@ -106,27 +106,23 @@ class DecoderOnly(GenerativeModel):
         prefix_BP, real_BP = src_BS, src_mask_BS
         if src_BS.size(1):
             prefix_BP, real_BP = pad(src_BS, (1, 0), value=BOS), pad(src_mask_BS, (1, 0), value=True)
-        bidirectional = self.config.source_attention == "bidirectional"
-        return self.read_prefix(prefix_BP, real_BP, max_length, width, separate=separate, bidirectional=bidirectional)
+        is_causal = self.config.source_attention == "causal"
+        return self.start_after(prefix_BP, real_BP, max_length, width, separate, is_causal)
 
-    def start_after(self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int = 1) -> DecoderCache:
-        """As `start`, after any ids, which are read as they are, for separate rows. P may be 0. Each id sees the ids
-        before it. `real_BP`: True at real positions, which come first."""
-        return self.read_prefix(prefix_BP, real_BP, max_length, width, separate=True, bidirectional=False)
-
-    def read_prefix(
-        self, prefix_BP: Tensor, real_BP: Tensor, max_length: int, width: int, *, separate: bool, bidirectional: bool
+    def start_after(
+        self, prefix_BP: Tensor, real_BP: Tensor, length: int, width: int, separate: bool = True, causal: bool = True
     ) -> DecoderCache:
-        """As `start_after`; `bidirectional`: whether each id sees those after it, too."""
+        """As `start`, after any ids, which are read as they are. P may be 0. `real_BP`: True at real positions, which
+        come first; `causal`: whether each id sees only the ids before it."""
         assert not self.training, "dropout would make the search random: call model.eval() first"
-        self.reserve(prefix_BP.size(1) + max_length)
+        self.reserve(prefix_BP.size(1) + length)
         seen = Seen([])
         # Padding comes last, so a causal mask hides it from all real positions.
         x_BPM = self.embed(prefix_BP, self.tgt_embedding, self.tgt_positions)
-        self.decoder(x_BPM, padding_mask(real_BP, x_BPM) if bidirectional else None, seen)
+        self.decoder(x_BPM, None if causal else padding_mask(real_BP, x_BPM), seen)
         prefix = seen.keys_values
         if not separate or width == 1:
-            return DecoderCache(prefix, max_length, width, real_BP)
+            return DecoderCache(prefix, length, width, real_BP)
         none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix]
         mask_N11P = padding_mask(real_BP, x_BPM.float())
-        return DecoderCache(none_2RK0D, max_length, 1, real_BP, prefix, mask_N11P)
+        return DecoderCache(none_2RK0D, length, 1, real_BP, prefix, mask_N11P)
