@@ -159,8 +159,15 @@ class ByteAutomaton:
         missing = missing_bytes(self.states[state].char)
         if missing and separated:
             return math.inf
-        if missing and self.surfaces.completing:
-            return self.finish(state, missing)
+        if missing and self.surfaces.completing:  # every byte that may follow is a piece
+            least = math.inf
+            for byte in range(0x80, 0xC0):
+                after = self.read(state, bytes([byte]))
+                if after != DEAD:
+                    least = min(least, 1 + self.pieces_to_settle(after))
+                if least == missing:
+                    break
+            return least
         single = (b for b in self.surfaces.single_bytes if not separated or not is_letter(b.decode(errors="replace")))
         if any(self.is_settled(self.read(state, byte)) for byte in single):
             return 1
@@ -174,17 +181,6 @@ class ByteAutomaton:
             frontier = set().union(*(distinct(self.row(state)) for state in frontier))
             n += 1
         return math.inf
-
-    def finish(self, state: int, missing: int) -> float:
-        """`search` if the last character lacks bytes and every byte that may follow is a piece."""
-        least = math.inf
-        for byte in range(0x80, 0xC0):
-            after = self.read(state, bytes([byte]))
-            if after != DEAD:
-                least = min(least, 1 + self.pieces_to_settle(after))
-            if least == missing:
-                break
-        return least
 
     def is_settled(self, state: int) -> bool:
         return self.read(state, b" ") == self.settled

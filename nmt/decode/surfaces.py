@@ -7,7 +7,7 @@ Shapes: V vocabulary, N prefixes of pieces that have the same length.
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
 
 import numpy as np
@@ -148,7 +148,10 @@ class UnfinishedWord:
         text = text + b" " if ended else text
         self.n_before, self.end = n_before, len(text)
         # For each state: the state after each piece that writes only this text, and the pieces that write more.
-        self.inside = [dict(self.parts(surfaces, text, state)) for state in range(self.end)]
+        self.inside = [dict[int, int]() for _ in range(self.end)]
+        for state, after in enumerate(self.inside):
+            for new in range(state + 1, min(state + surfaces.longest, self.end) + 1):
+                after |= dict.fromkeys(surfaces.between(text[state:new], text[state:new] + b"\0"), new)
         rests = [text[state:] for state in range(self.end)]
         self.beyond = [surfaces.between(rest + b"\0", rest + b"\xff") for rest in rests]
         if ended:
@@ -156,13 +159,8 @@ class UnfinishedWord:
         # The fewest pieces that are needed after each state.
         self.needed = [math.inf] * self.end + [0.0]
         for state in range(self.end - 1, -1, -1):
-            after = (self.needed[new] for new in self.inside[state].values())
-            self.needed[state] = 1.0 if self.beyond[state] else 1 + min(after, default=math.inf)
-
-    def parts(self, surfaces: Surfaces, text: bytes, state: int) -> Iterator[tuple[int, int]]:
-        for new in range(state + 1, min(state + surfaces.longest, self.end) + 1):
-            written = text[state:new]
-            yield from ((piece, new) for piece in surfaces.between(written, written + b"\0"))
+            rest = (self.needed[new] for new in self.inside[state].values())
+            self.needed[state] = 1.0 if self.beyond[state] else 1 + min(rest, default=math.inf)
 
     def pieces(self, state: int, most: int) -> tuple[list[int], list[int]]:
         """The pieces that may follow, if `most` pieces may take the text to its end: those that write only this text,
