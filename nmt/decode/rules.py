@@ -213,7 +213,8 @@ class Phrases(Rule):
     def advance(self, parents_NK: Tensor, tokens_NK: Tensor) -> None:
         for sentence, parents, tokens in zip(self.sentences, parents_NK.tolist(), tokens_NK.tolist(), strict=True):
             if sentence:
-                sentence.advance(parents, tokens)
+                steps = zip((sentence.states[parent] for parent in parents), tokens, strict=True)
+                sentence.states = [int(sentence.automaton.row(state)[token]) for state, token in steps]
 
     def keep(self, index: Tensor) -> None:
         self.sentences = [self.sentences[n] for n in index.tolist()]
@@ -251,7 +252,3 @@ class SentencePhrases:
         # Each round gives one slot to every bank, the bank nearest to an end first.
         rounds = zip_longest(*(banks[distance] for distance in sorted(banks)))
         return sorted([c for c in chain.from_iterable(rounds) if c is not None][:free], reverse=True)
-
-    def advance(self, parents: list[int], tokens: list[int]) -> None:
-        steps = zip((self.states[parent] for parent in parents), tokens, strict=True)
-        self.states = [int(self.automaton.row(s)[token]) for s, token in steps]

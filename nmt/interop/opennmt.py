@@ -45,11 +45,10 @@ EOLE_BOTH: dict[str, tuple[Any, ...]] = {  # of the encoder and of the decoder
     "layer_norm": ("standard", "standardFP32", "rms"),
     "position_encoding_type": tuple(EOLE_POSITIONS),
     **dict.fromkeys(("parallel_residual", "ffn_layernorm"), (False,)),
-    **dict.fromkeys(("sliding_window", "num_experts"), (0,)),
     **dict.fromkeys(("query_norm", "key_norm", "value_norm", "q_gating"), (False,)),
+    **dict.fromkeys(("sliding_window", "num_experts", "rope_config.rotary_dim"), (0,)),
     **dict.fromkeys(("attn_scaling", "head_dim", "rope_config.scaling_type"), (None,)),
     "rope_config.rotary_theta": (10000,),
-    "rope_config.rotary_dim": (0,),
 }
 EOLE_NEEDS: dict[str, tuple[Any, ...]] = {
     "model.encoder.encoder_type": ("transformer",),
