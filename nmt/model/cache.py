@@ -68,44 +68,46 @@ class DecoderCache:
 
     def __init__(
         self,
-        prefix_2NKPD: Sequence[Tensor],
         max_length: int,
         width: int,
+        prefix_2NKPD: Sequence[Tensor] = (),
         real_NP: Tensor | None = None,
         source_2NKSD: Sequence[Tensor] = (),
         source_mask_N11S: Tensor | None = None,
+        *,
+        separate: bool = False,
     ) -> None:
-        """Make room for `max_length` target positions of `width` rows, after each layer's keys and values of a prefix.
+        """Make room for `max_length` target positions of `width` rows of each sentence.
 
         Args:
-            prefix_2NKPD: of no position (P = 0) if there is no prefix, or if it is the source. For separate rows there
-                are N × W sentences of a `width` of 1.
+            prefix_2NKPD: each layer's keys and values of a prefix; empty if there is none, or if it is the source.
             real_NP: True at the real positions of the prefix, which come first; None: there is no prefix.
             source_2NKSD: each layer's keys and values of the source, or of a prefix that separate rows share.
             source_mask_N11S: the additive mask of its padding; None: there is no padding.
+            separate: whether rows are separate. Then there is a source.
         """
-        first = prefix_2NKPD[0]
-        n_sentences, self.n_prefix = first.size(1), first.size(3)
-        self.width, self.length, self.filled = width, 0, self.n_prefix  # slots in use: `filled`
-        n_slots = self.n_prefix + max_length * width
-        self.target_2NKLD = [p.new_empty(*p.shape[:3], n_slots, p.size(4)) for p in prefix_2NKPD]
-        for target_2NKLD, prefix in zip(self.target_2NKLD, prefix_2NKPD, strict=True):
-            target_2NKLD[:, :, :, : self.n_prefix] = prefix
-        self.past_NWL = torch.full((n_sentences, width, n_slots), MASKED, device=first.device)
-        self.source_2NKSD, self.source_mask_N11S = list(source_2NKSD), source_mask_N11S
-        self.n_separate = n_sentences // source_2NKSD[0].size(1) if source_2NKSD else 1
+        layers = prefix_2NKPD or source_2NKSD
+        self.n_separate = width if separate else 1
         """Separate rows of each sentence; 1: the rows are not separate."""
+        self.width, self.n_prefix = width // self.n_separate, layers[0].size(3) if prefix_2NKPD else 0
+        self.length, self.filled = 0, self.n_prefix  # slots in use: `filled`
+        n_sentences, n_slots = layers[0].size(1) * self.n_separate, self.n_prefix + max_length * self.width
+        self.target_2NKLD = [kv.new_empty(2, n_sentences, kv.size(2), n_slots, kv.size(4)) for kv in layers]
+        for target_2NKLD, prefix in zip(self.target_2NKLD, prefix_2NKPD, strict=False):  # none without a prefix
+            target_2NKLD[:, :, :, : self.n_prefix] = prefix
+        self.past_NWL = torch.full((n_sentences, self.width, n_slots), MASKED, device=layers[0].device)
+        self.source_2NKSD, self.source_mask_N11S = list(source_2NKSD), source_mask_N11S
         self.lengths_N = None if real_NP is None else real_NP.sum(1)
         self.prefix_is_apart = real_NP is not None and bool(source_2NKSD)
         if real_NP is not None and not source_2NKSD:
             self.past_NWL[:, :, : self.n_prefix].masked_fill_(real_NP[:, None], 0.0)
         # Otherwise every row sees every slot.
-        self.masked = width > 1 or (real_NP is not None and not source_2NKSD and not bool(real_NP.all()))
+        self.masked = self.width > 1 or (real_NP is not None and not source_2NKSD and not bool(real_NP.all()))
         # Of the newest position: rows of each sentence, their place in the sequence, and the mask of their past.
-        self.rows = width
+        self.rows = self.width
         self.place: slice | Tensor = slice(0, 0)
         self.past_N1WL: Tensor | None = None
-        self.empty_111 = first.new_empty(1, 1, 1)
+        self.empty_111 = layers[0].new_empty(1, 1, 1)
         self.target, self.source = views(self.target_2NKLD), views(self.source_2NKSD)
 
     def grow(self, rows: int) -> None:

@@ -122,7 +122,6 @@ class DecoderOnly(GenerativeModel):
         self.decoder(x_BPM, None if causal else padding_mask(real_BP, x_BPM), seen)
         prefix = seen.keys_values
         if not separate or width == 1:
-            return DecoderCache(prefix, length, width, real_BP)
-        none_2RK0D = [p.new_empty(p.size(0), p.size(1) * width, p.size(2), 0, p.size(4)) for p in prefix]
+            return DecoderCache(length, width, prefix, real_BP)
         mask_N11P = padding_mask(real_BP, x_BPM.float())
-        return DecoderCache(none_2RK0D, length, 1, real_BP, prefix, mask_N11P)
+        return DecoderCache(length, width, (), real_BP, prefix, mask_N11P, separate=True)

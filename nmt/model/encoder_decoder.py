@@ -100,11 +100,8 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         blocks: list[Any] = list(self.decoder)
         by_block = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
         source_2NKSD = [by_block[number] for number in self.decoder.order]
-        n_sentences, width = (src_BS.size(0) * width, 1) if separate else (src_BS.size(0), width)
-        _, _, K, _, D = source_2NKSD[0].shape
-        target_2NKPD = [source.new_empty(2, n_sentences, K, 0, D) for source in source_2NKSD]
         mask_N11S = mask if isinstance(mask, Tensor) else None
-        return DecoderCache(target_2NKPD, max_length, width, None, source_2NKSD, mask_N11S)
+        return DecoderCache(max_length, width, (), None, source_2NKSD, mask_N11S, separate=separate)
 
 
 class EncoderOnly(WithEncoder):
