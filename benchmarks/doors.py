@@ -21,11 +21,11 @@ import torch
 
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, run_script
-from nmt.interop.convert import KINDS as CONVERTIBLE
 from nmt.interop.convert import RECIPE, convert
 from nmt.interop.export import FORMATS, export, load_format, real_lines
 from nmt.interop.huggingface import TransformersModel
 from nmt.interop.huggingface_layouts import choose_layout
+from nmt.interop.transformers import KINDS as CONVERTIBLE
 from nmt.train import main as train_command
 from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model
 from nmt.translation.translator import Translator

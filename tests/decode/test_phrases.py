@@ -294,16 +294,16 @@ def test_threads_share_an_automaton(again: int) -> None:
     n_threads, barrier = 4, Barrier(4)
     shared = Automaton(vocabulary, must, must_not)
 
-    def walk(automaton: Automaton, seed: int) -> list[tuple[int, int]]:
+    def walk(automaton: Automaton, seed: int) -> list[tuple[float, int]]:
         """The distance and the number of allowed pieces after each of some pieces."""
-        generator, state, found = random.Random(seed), automaton.start, list[tuple[int, int]]()
+        generator, state, found = random.Random(seed), automaton.start, list[tuple[float, int]]()
         for _ in range(40):
             allowed = np.flatnonzero(automaton.row(state) >= 0)
             state = int(automaton.row(state)[generator.choice(allowed.tolist())])
             found.append((automaton.distance(state), len(automaton.advance(state))))
         return found
 
-    def run(seed: int) -> list[tuple[int, int]]:
+    def run(seed: int) -> list[tuple[float, int]]:
         barrier.wait()
         return walk(shared, seed)
 
