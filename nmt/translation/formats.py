@@ -157,8 +157,7 @@ class Json(Format):
             "fallback": whole.fallback,
         }
         if self.quality:
-            known = [line.quality for line in lines if line.quality is not None]
-            result["quality"] = round(min(known), 4) if len(known) == len(lines) else None
+            result["quality"] = lowest([line.quality for line in lines])
         if self.alignments:
             result["alignment"] = [pharaoh(self.translator.align(source, line)) for source, line in pairs]
         return result
@@ -201,6 +200,12 @@ def read_object(line: str) -> tuple[dict[str, Any], str]:
 def decimal(number: float | None) -> str:
     """A number with four decimals; "nan" for None."""
     return "nan" if number is None else f"{number:.4f}"
+
+
+def lowest(qualities: Sequence[float | None]) -> float | None:
+    """The lowest quality of the lines of a text; None if one isn't known."""
+    known = [quality for quality in qualities if quality is not None]
+    return round(min(known), 4) if len(known) == len(qualities) else None
 
 
 def as_json(value: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term, Translation
 from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
-from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, read_object
+from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, lowest, read_object
 from nmt.translation.glossary import Glossary, add_terms, read_text
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
@@ -172,9 +172,10 @@ class Translating:
 class Given:
     """An input line with a given translation."""
 
-    line: str
     pairs: list[tuple[str, str]]
     """Source and translation: of each line if both sides of a JSON object have equally many, else of the whole."""
+    line: str = ""
+    """A line of columns, which the output repeats."""
     rest: dict[str, Any] = field(default_factory=dict)
     """The object of a JSON line, which the output repeats."""
     problem: str = ""
@@ -184,7 +185,7 @@ class Given:
 def read_columns(line: str) -> Given:
     line = line.removesuffix("\r")
     source, target = f"{line}\t".split("\t")[:2]
-    return Given(line, [(source, target)])
+    return Given([(source, target)], line)
 
 
 def read_pair(line: str) -> Given:
@@ -192,12 +193,11 @@ def read_pair(line: str) -> Given:
     value, problem = read_object(line)
     value = value if line.strip() else {"text": "", "translation": ""}
     if problem or not isinstance(value.get("translation"), str):
-        return Given(line, [], value, problem or 'a line must be an object with "text" and "translation"')
+        return Given([], "", value, problem or 'a line must be an object with "text" and "translation"')
     sources, targets = value["text"].split("\n"), value["translation"].split("\n")
-    alike = len(sources) == len(targets)
-    return Given(
-        line, list(zip(sources, targets, strict=True)) if alike else [(value["text"], value["translation"])], value
-    )
+    if len(sources) != len(targets):
+        sources, targets = [value["text"]], [value["translation"]]
+    return Given(list(zip(sources, targets, strict=True)), "", value)
 
 
 @dataclass
@@ -215,59 +215,47 @@ class Scoring:
 
     def answer(self, chunk: list[bytes]) -> bytes:
         """The output for a chunk of lines."""
-        read = read_pair if self.form == "jsonl" else read_columns
+        is_json = self.form == "jsonl"
+        read = read_pair if is_json else read_columns
         lines = [read(line.decode("utf-8", "surrogateescape")) for line in chunk]
         results, output = iter(self.score([pair for given in lines for pair in given.pairs])), list[str]()
         for given in lines:
             self.lines += 1
             scored = [next(results) for _ in given.pairs]
-            self.remark(given, scored)
-            output.append(self.show_json(given, scored) if self.form == "jsonl" else self.show(given.line, *scored[0]))
+            lacks = [(self.translator and not found) or (self.scorer and rate is None) for found, rate in scored]
+            problem = given.problem or (TOO_LONG if any(lacks) else "")
+            self.remarks.add_invalid(self.lines, *(side for pair in given.pairs for side in pair))
+            if given.line.strip() and "\t" not in given.line:
+                self.remarks.add(self.lines, "no tab: scored as if its translation were empty")
+            if problem:
+                self.remarks.add(self.lines, problem)
+            output.append(self.show_json(given, scored, problem) if is_json else self.show(given.line, *scored[0]))
         return as_bytes(output)
 
     def score(self, pairs: list[tuple[str, str]]) -> list[Scored]:
         """The translation of each pair with its scores, and the pair's quality; None where it is too long."""
-        blank: Scored = Translation("", 0.0, (), quality=1.0), 1.0
-        known = [pair for pair in pairs if any(tidy(side)[0] for side in pair)]
-        scored = (
-            self.translator.scorer(self.search, self.markup).score(known) if self.translator else [None] * len(known)
-        )
-        rated = self.scorer.score(known) if self.scorer else [None] * len(known)
-        results = iter(zip(scored, rated, strict=True))
-        return [next(results) if any(tidy(side)[0] for side in pair) else blank for pair in pairs]
-
-    def remark(self, given: Given, scored: list[Scored]) -> None:
-        self.remarks.add_invalid(self.lines, *(side for pair in given.pairs for side in pair))
-        if given.problem:
-            self.remarks.add(self.lines, given.problem)
-        if self.form != "jsonl" and given.line.strip() and "\t" not in given.line:
-            self.remarks.add(self.lines, "no tab: scored as if its translation were empty")
-        if self.lacks(scored):
-            self.remarks.add(self.lines, TOO_LONG)
-
-    def lacks(self, scored: list[Scored]) -> bool:
-        """Whether a score that is asked for is missing."""
-        return any(
-            (self.translator and translation is None) or (self.scorer and quality is None)
-            for translation, quality in scored
-        )
+        known = {n: pair for n, pair in enumerate(pairs) if any(tidy(side)[0] for side in pair)}
+        given, unknown = [*known.values()], [None] * len(known)
+        scored = self.translator.scorer(self.search, self.markup).score(given) if self.translator else unknown
+        rated = self.scorer.score(given) if self.scorer else unknown
+        results = dict(zip(known, zip(scored, rated, strict=True), strict=True))
+        return [results.get(n, (Translation("", 0.0, (), quality=1.0), 1.0)) for n in range(len(pairs))]
 
     def show(self, line: str, scored: Translation | None, quality: float | None) -> str:
         numbers = [decimal(scored.score if scored else None)] if self.translator else []
         numbers += [decimal(quality)] if self.scorer else []
         return "\t".join([line, *numbers] if self.form == "tsv" else numbers)
 
-    def show_json(self, given: Given, scored: list[Scored]) -> str:
-        if given.problem:
-            return as_json({**given.rest, "error": given.problem})
-        answer: dict[str, Any] = {"error": TOO_LONG} if self.lacks(scored) else {}
+    def show_json(self, given: Given, scored: list[Scored], problem: str) -> str:
+        answer: dict[str, Any] = {**given.rest, **({"error": problem} if problem else {})}
+        if not scored:
+            return as_json(answer)
         translations = [translation for translation, _ in scored if translation]
         if self.translator and len(translations) == len(scored):
             answer |= Json(self.translator).answer([source for source, _ in given.pairs], translations)
-        qualities = [quality for _, quality in scored if quality is not None]
         if self.scorer:
-            answer["quality"] = round(min(qualities), 4) if len(qualities) == len(scored) else None
-        return as_json({**given.rest, **answer, "translation": given.rest["translation"]})
+            answer["quality"] = lowest([quality for _, quality in scored])
+        return as_json({**answer, "translation": given.rest["translation"]})
 
     def report(self, *, verbose: bool) -> Iterator[str]:
         """Lines for the user, at the end."""
