@@ -33,7 +33,7 @@ from nmt.decode.shortlist import Shortlist
 from nmt.model.device import is_out_of_memory
 from nmt.reading.request import Lists, Request
 from nmt.text.markup import Mode
-from nmt.translation.call import portions
+from nmt.translation.repair import portions
 
 SWITCH_SECONDS = 2e-4  # after which Python lets another thread run: one that holds up a GPU; usually 5e-3
 MOST = 8  # processes, of which each reads 2,000 to 3,000 lines a second, and a GPU searches 3,000 to 9,000

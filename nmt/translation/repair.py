@@ -1,38 +1,50 @@
-"""The guard: lines flow in; their n-best lists with flags flow out, where retries replace what looks wrong.
+"""One call of a translator, with its guard: requests flow in; their n-best lists with flags flow out.
 
-A plan says how a line is read (its steps, `nmt.reading`) and searched. The first one is usual. Where a translation
-looks wrong, the other plans follow in their order, and the translation that looks least wrong stays: sentence by
-sentence and clause by clause, if some were lost or joined; without items (addresses, tags …) if some were lost, put
-back by the alignment; in small letters, if the line is in capitals and the model has no list of words; a copy, if the
-line has no letters; with all marks and quotes in place, if constraints are broken; beam search without repeated
-n-grams; the same with shorter spans. What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last
-two retries, because their translations are even less probable; nor do "numbers" and "items", since another search
-seldom brings these back: a good translation would become a worse one.
+Texts are cut into lines (`nmt.reading`). A plan says how a line is read (its steps) and searched; what it leaves to
+search, of all lines, is searched in batches (`nmt.translation.span_search`).
+
+The first plan is usual. Where a translation looks wrong, the other plans follow in their order, and the translation
+that looks least wrong stays: sentence by sentence and clause by clause, if some were lost or joined; without items
+(addresses, tags …) if some were lost, put back by the alignment; in small letters, if the line is in capitals and the
+model has no list of words; a copy, if the line has no letters; with all marks and quotes in place, if constraints are
+broken; beam search without repeated n-grams; the same with shorter spans. What still looks wrong is flagged. The flag
+"unsure" alone doesn't cause the last two retries, because their translations are even less probable; nor do "numbers"
+and "items", since another search seldom brings these back: a good translation would become a worse one.
 
 A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
 was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
 best one comes before it, and the others stay.
 """
 
+import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+
+import torch
 
 from nmt.config import MAX_HYPOTHESES, SearchConfig
-from nmt.data.tokenizer import Tokenizer
+from nmt.decode.hypothesis import LEAST, UNSEARCHED, Hypothesis
+from nmt.decode.parallel import map_batches
+from nmt.decode.stop import Stop
+from nmt.fields import require
 from nmt.reading.items import items, items_beside, lifted_items, quotes, tags
-from nmt.reading.lines import by_clauses, by_halves, cut_sentences, label
-from nmt.reading.loop import Reading, Step
-from nmt.reading.request import Lists, Translation
+from nmt.reading.lines import by_clauses, by_halves, cut_sentences, cut_text, label, mark_up
+from nmt.reading.loop import Context, Reading, Step, translate
+from nmt.reading.request import BLANK, Lists, Part, Request, Translation
 from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
 from nmt.text.items import prose
+from nmt.text.marking import PLACEHOLDER
 from nmt.text.markup import visible
 from nmt.text.normalise import tidy
 from nmt.text.scripts import is_uncased
 from nmt.text.sentences import find_label, split_clauses, split_sentences
 from nmt.text.suspicions import Flag, n_missing, suspicions
-from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.insertion import MOST_TERMS
+from nmt.translation.mbr import expected_utilities
 from nmt.translation.model_folder import Facts
+from nmt.translation.span_search import Span, SpanSearch
 
 # Second attempts have at least this beam size, and don't repeat n-grams of this length.
 BEAM, NGRAM = 5, 3
@@ -49,103 +61,196 @@ LIFTED: Steps = (tags, *WORDS[:-1], lifted_items, readable, cut_sentences)
 LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items_beside, items, cut_sentences)
 PLAIN: Steps = (tags, tidied, readable, cut_sentences)
 
-Attempt = Callable[[Sequence[Reading], Steps, SearchConfig], Lists]
-"""The n-best lists of lines, by these steps and settings; an empty one where an item is lost."""
+Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
+"""Maps a source line and its candidate translations to values, one for each; higher is better."""
+
+UNREACHED = Translation("", LEAST, (Part((), UNSEARCHED),), ("unfinished",))
+PORTION = 2  # batches whose lines are read, searched and put back together, if a call is cut into portions
 
 
 @dataclass(frozen=True)
-class Judge:
-    """What is needed to judge translations."""
+class Call:
+    """What a call needs of its translator, and what it wants."""
 
-    tokenizer: Tokenizer
-    compiler: ConstraintCompiler
+    context: Context
     facts: Facts
-    least_confidence: float
-    ranked: bool
-    """Whether the first translation of a list is the best; if not, all are samples of equal rank."""
+    spans: SpanSearch
+    rerank: Reranker | None = None
+    stop: Stop | None = None
 
-    def flagged(self, translation: Translation, line: Reading, text: str) -> Translation:
-        """A translation of a line with its flags; `text`: the line as a reader sees it, in characters that the
-        vocabulary has."""
-        user_items, tokenizer = line.user_items, self.tokenizer
-        seen = shown(line, translation.text)
-        sure = translation.confidence >= self.least_confidence
-        ratio = self.facts.length_ratio
-        flags = suspicions(text, seen, user_items, ratio, finished=translation.finished, sure=sure)
-        read = " ".join(part.read for part in translation.parts)
-        spelling, known = tokenizer.familiar(read, seen, user_items)
-        is_strange = spelling < self.facts.least_spelling or known < self.facts.least_known
-        if read and (is_strange or tokenizer.lacks(read, user_items)):
-            flags.append("unknown")
-        if text and line.constraints and not self.compiler.are_met(line.constraints, seen):
-            flags.append("constraints")
-        return translation.flagged(*flags) if flags else translation
+    @property
+    def ranked(self) -> bool:
+        """Whether the first translation of a list is the best; if not, all are samples of equal rank."""
+        return not self.context.search.samples or self.context.search.mbr != "none"
 
+    def in_portions(self, requests: Sequence[Request]) -> Lists:
+        """As `translate`, for a call that may end before it is done, or whose searches leave Python's interpreter free:
+        one portion is read while others are searched. If the time of `stop` is up, what isn't finished has the flag
+        "unfinished"."""
+        size, workers, engine = self.context.search.batch_size, torch.get_num_threads(), self.spans.engine
+        numbers = portions(requests, size, workers, ordered=self.stop is not None)
+        texts = [[requests[number] for number in portion] for portion in numbers]
+        # Elsewhere the batches of a portion share the threads.
+        each = map_batches(self.translate, texts, engine.device) if engine.leaves_python else map(self.translate, texts)
+        found = dict(zip(chain(*numbers), chain(*each), strict=True))
+        lists = [found[number] for number in range(len(requests))]
+        if self.stop and self.stop.is_late():
+            lists = [[t if t.finished else t.flagged("unfinished") for t in found] for found in lists]
+        return lists
 
-def shown(line: Reading, text: str) -> str:
-    """A text of a line, source or translation, as a reader sees it: without tags."""
-    return visible(text, "html") if line.segment else text
+    def translate(self, requests: Sequence[Request]) -> Lists:
+        """The n-best list of each request."""
+        if self.stop and self.stop.is_late():
+            return unreached(requests)
+        readings = [Reading.of(request) for request in requests]
+        lists = translate(readings, (mark_up, cut_text), self.context, self.translate_lines)
+        pairs = zip(requests, lists, strict=True)
+        return [self.checked(request, found) if request.constraints else found for request, found in pairs]
 
+    def translate_lines(self, lines: Sequence[Reading]) -> Lists:
+        """The n-best list of each line. It depends only on that line."""
+        search = self.context.search
+        lists = self.attempt(lines, USUAL, search)
+        lost = [n for n, translations in enumerate(lists) if not translations]
+        for n, translations in zip(lost, self.attempt([lines[n] for n in lost], AS_WRITTEN, search), strict=True):
+            lists[n] = translations
+        if search.guard:
+            judged = [Line(self, *line) for line in zip(lines, lists, strict=True)]
+            self.retry_wrong(judged)
+            lists = [line.translations for line in judged]
+        return lists
 
-def translate_lines(lines: Sequence[Reading], search: SearchConfig, attempt: Attempt, judge: Judge) -> Lists:
-    """The n-best list of each line. It depends only on that line."""
-    lists = attempt(lines, USUAL, search)
-    lost = [n for n, translations in enumerate(lists) if not translations]
-    for n, translations in zip(lost, attempt([lines[n] for n in lost], AS_WRITTEN, search), strict=True):
-        lists[n] = translations
-    if search.guard:
-        judged = [Line(judge, *line) for line in zip(lines, lists, strict=True)]
-        retry_wrong(judged, search, attempt)
-        lists = [line.translations for line in judged]
-    return lists
+    def retry_wrong(self, lines: "list[Line]") -> None:
+        """The retries of the lines of a call."""
+        search = self.context.search
 
+        def retry(name: str, steps: Steps, chosen: list["Line"], search: SearchConfig = search) -> None:
+            lists = self.attempt([line.reading for line in chosen], steps, search)
+            for line, translations in zip(chosen, lists, strict=True):
+                if translations:
+                    line.consider(translations, name)
 
-def retry_wrong(lines: "list[Line]", search: SearchConfig, attempt: Attempt) -> None:
-    """The retries of the lines of a call."""
+        retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
+        retry("items", LIFTED, [line for line in lines if "items" in line.flags])
+        free = [line for line in lines if line.flags and not line.reading.constraints]
+        if self.context.tokenizer.words is None:
+            retry("lower case", LOWERED, [line for line in free if in_capitals(line.text, line.reading)])
+        for line in free:
+            if line.flags and not any(map(str.isalpha, line.text)):
+                copy = Translation(tidy(line.reading.text)[0], 0.0, ())
+                line.consider([copy] * len(line.translations), "copy")
+        retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
+        wrong = [line for line in lines if line.flags - line.bearable]
+        if wrong and not search.samples:
+            search = replace(
+                search,
+                beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
+                no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
+                min_length=max(1, search.min_length),
+            )
+            retry("no repeats", USUAL, wrong, search)
+        retry("shorter spans", HALVES, [line for line in wrong if line.flags - line.bearable], search)
 
-    def retry(name: str, steps: Steps, chosen: list["Line"], search: SearchConfig = search) -> None:
-        lists = attempt([line.reading for line in chosen], steps, search) if chosen else []
-        for line, translations in zip(chosen, lists, strict=True):
-            if translations:
-                line.consider(translations, name)
+    def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> Lists:
+        """The n-best lists of lines that are read by these steps; nothing is read when the time is up."""
+        if self.stop and self.stop.is_late():
+            return unreached(lines)
+        # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
+        choose_later = search.mbr != "none" or self.rerank is not None
+        wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
+        context = replace(self.context, search=wide)
+        lists = translate(lines, steps, context, lambda leaves: self.leaves(leaves, wide)) if lines else []
+        if wide.n_best > 1:
+            lists = self.chosen(lines, lists, wide)
+        return [translations[: search.n_best] for translations in lists]
 
-    retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
-    retry("items", LIFTED, [line for line in lines if "items" in line.flags])
-    knows_case = bool(lines) and lines[0].judge.tokenizer.words is not None
-    in_small = [line for line in lines if line.flags and not (knows_case or line.reading.constraints)]
-    retry("lower case", LOWERED, [line for line in in_small if in_capitals(line.text, line.reading)])
-    for line in lines:
-        if line.flags and not line.reading.constraints and not any(map(str.isalpha, line.text)):
-            copy = Translation(tidy(line.reading.text)[0], 0.0, ())
-            line.consider([copy] * len(line.translations), "copy")
-    retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
-    wrong = [line for line in lines if line.flags - line.bearable]
-    if wrong and not search.samples:
-        search = replace(
-            search,
-            beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
-            no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
-            min_length=max(1, search.min_length),
-        )
-        retry("no repeats", USUAL, wrong, search)
-    retry("shorter spans", HALVES, [line for line in wrong if line.flags - line.bearable], search)
+    def chosen(self, lines: Sequence[Reading], lists: Lists, search: SearchConfig) -> Lists:
+        """The lists in the order of minimum Bayes risk, and of a reranker; but for samples, each text once."""
+        if search.mbr == "chrf":  # by probability, or samples as they are
+            weights = [None if search.samples else [t.log_prob for t in translations] for translations in lists]
+            utilities = [
+                expected_utilities([t.text for t in n_best], w) for n_best, w in zip(lists, weights, strict=True)
+            ]
+            lists = list(map(best_first, lists, utilities))
+        if self.ranked:
+            lists = list(map(distinct, lists))
+        if self.rerank:
+            for n, (line, found) in enumerate(zip(lines, lists, strict=True)):
+                if found and found[0].parts:  # the reranker sees line and translations as the user does
+                    seen = [replace(translation, text=shown(line, translation.text)) for translation in found]
+                    lists[n] = best_first(found, self.rerank(shown(line, line.text), seen))
+        return lists
+
+    def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> Lists:
+        """The n-best lists of what is left to search."""
+        spans = [Span(leaf.ids or (), leaf.constraints) for leaf in leaves]
+        starts = [n for n, leaf in enumerate(leaves) if leaf.number == 0]
+        groups = [spans[start:end] for start, end in zip(starts, [*starts[1:], len(spans)], strict=True)]
+        placed, known = self.spans.place_terms(groups, search, self.stop)
+        found = self.spans.find((span for span in placed if span.ids), search, self.stop, known)
+        pairs = zip(leaves, placed, strict=True)
+        lists = [self.written(leaf, span, found[span]) if span.ids else [BLANK] for leaf, span in pairs]
+        aligned = [n for n, leaf in enumerate(leaves) if leaf.aligned]
+        if aligned:
+            for n, translations in zip(aligned, self.spans.with_attention([lists[n] for n in aligned]), strict=True):
+                lists[n] = translations
+        return lists
+
+    def written(self, leaf: Reading, span: Span, hypotheses: Sequence[Hypothesis]) -> list[Translation]:
+        """The translations of a leaf from its hypotheses."""
+        tokenizer, found = self.context.tokenizer, list[Translation]()
+        texts = tokenizer.decode_target([hypothesis.ids for hypothesis in hypotheses])
+        for hypothesis, decoded in zip(hypotheses, texts, strict=True):
+            text = tidy(decoded)[0]
+            others = {*PLACEHOLDER.findall(text)}.difference(leaf.text) if tokenizer.has_placeholders else ()
+            if others:  # placeholders that the line doesn't have: a model may invent some
+                text = tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0]
+            part = Part(span.ids, hypothesis, leaf.text, text, leaf.places, range(len(text)))
+            found.append(Translation(text, hypothesis.score, (part,)))
+        return found
+
+    def checked(self, request: Request, translations: list[Translation]) -> list[Translation]:
+        """The translations of a text, with a flag if the first one, as the user reads it, doesn't meet the
+        constraints."""
+        seen = visible(translations[0].text, self.context.mode)
+        if not translations[0].parts or self.spans.compiler.are_met(request.constraints, seen):
+            return translations
+        return [translation.flagged("constraints") for translation in translations]
 
 
 class Line:
     """A line and its translations so far, with their flags."""
 
-    def __init__(self, judge: Judge, reading: Reading, n_best: list[Translation]) -> None:
-        self.judge, self.reading = judge, reading
+    def __init__(self, call: Call, reading: Reading, n_best: list[Translation]) -> None:
+        self.call, self.reading = call, reading
         # Flags that no other search mends. Many terms make a translation long, however it is searched.
         bearable: set[Flag] = {"items", "too_long"} if len(reading.constraints.must) > MOST_TERMS else {"items"}
         self.bearable = ADVICE | bearable
-        self.text = judge.tokenizer.readable(tidy(shown(reading, reading.text))[0], reading.user_items)
-        self.translations = [self.judge.flagged(translation, reading, self.text) for translation in n_best]
+        # As a reader sees it, in characters that the vocabulary has.
+        self.text = call.context.tokenizer.readable(tidy(shown(reading, reading.text))[0], reading.user_items)
+        self.translations = [*map(self.flagged, n_best)]
+
+    def flagged(self, translation: Translation) -> Translation:
+        """A translation with its flags."""
+        line, facts, tokenizer = self.reading, self.call.facts, self.call.context.tokenizer
+        seen = shown(line, translation.text)
+        # Samples are less probable than what beam search finds: nearly all would be unsure.
+        sure = bool(self.call.context.search.samples) or translation.confidence >= facts.least_confidence
+        finished, ratio = translation.finished, facts.length_ratio
+        flags = suspicions(self.text, seen, line.user_items, ratio, finished=finished, sure=sure)
+        read = " ".join(part.read for part in translation.parts)
+        spelling, known = tokenizer.familiar(read, seen, line.user_items)
+        is_strange = spelling < facts.least_spelling or known < facts.least_known
+        if read and (is_strange or tokenizer.lacks(read, line.user_items)):
+            flags.append("unknown")
+        if self.text and line.constraints and not self.call.spans.compiler.are_met(line.constraints, seen):
+            flags.append("constraints")
+        return translation.flagged(*flags) if flags else translation
 
     @property
     def flags(self) -> set[Flag]:
         """The flags of the first translation, or of all samples: what retries are for."""
-        judged = self.translations[: 1 if self.judge.ranked else None]
+        judged = self.translations[: 1 if self.call.ranked else None]
         return {flag for translation in judged for flag in translation.flags}
 
     @property
@@ -158,32 +263,28 @@ class Line:
         if len(clauses) < 2 or len(best.parts) >= len(clauses):
             return False
         n_capital = sum(not clause[:1].islower() for clause, _ in clauses)  # those that may be sentences
-        has_joined = self.judge.ranked and n_missing(n_capital, best.text) > 0
+        has_joined = self.call.ranked and n_missing(n_capital, best.text) > 0
         may_be_wrong = has_joined or "unsure" in self.flags
         return "sentences" in self.flags or (may_be_wrong and len(clauses) > len(split_sentences(self.text)))
 
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""
-        ranked = self.judge.ranked
+        ranked = self.call.ranked
         if ranked:
             translations = translations[:1]
         elif len(translations) == 1:  # a line of items alone leaves nothing to sample
             translations = translations * len(self.translations)
-        retried = [self.judge.flagged(translation, self.reading, self.text) for translation in translations]
-        new = [replace(translation, fallback=name) for translation in retried]
+        retried = [replace(self.flagged(translation), fallback=name) for translation in translations]
         if not ranked:
-            pairs = zip(self.translations, new, strict=True)
+            pairs = zip(self.translations, retried, strict=True)
             self.translations = [min(pair, key=lambda translation: gravity(translation.flags)) for pair in pairs]
-        elif wins(new[0], self.translations[0], name):
-            others = [translation for translation in self.translations if translation.text != new[0].text]
-            self.translations = [new[0], *others][: len(self.translations)]
-
-
-def wins(new: Translation, old: Translation, name: str) -> bool:
-    """Whether a retry is less wrong or, clause by clause, as right and more probable."""
-    if gravity(new.flags) == gravity(old.flags):
-        return name == "sentences" and new.confidence > old.confidence
-    return gravity(new.flags) < gravity(old.flags)
+            return
+        new, old = retried[0], self.translations[0]
+        # Less wrong or, clause by clause, as right and more probable.
+        is_surer = name == "sentences" and new.confidence > old.confidence
+        if gravity(new.flags) < gravity(old.flags) or (is_surer and gravity(new.flags) == gravity(old.flags)):
+            others = [translation for translation in self.translations if translation.text != new.text]
+            self.translations = [new, *others][: len(self.translations)]
 
 
 def in_capitals(text: str, line: Reading) -> bool:
@@ -196,3 +297,39 @@ def gravity(flags: Sequence[Flag]) -> tuple[int, int]:
     """Severity of flags, for comparison: their number without those of ADVICE, then the number of these."""
     advice = len(ADVICE.intersection(flags))
     return len(flags) - advice, advice
+
+
+def shown(line: Reading, text: str) -> str:
+    """A text of a line, source or translation, as a reader sees it: without tags."""
+    return visible(text, "html") if line.segment else text
+
+
+def portions(
+    requests: Sequence[Request], batch_size: int, workers: int, ordered: bool, most: int = PORTION
+) -> list[list[int]]:
+    """The numbers of the requests of each portion: in order for a call that may end before it is done; otherwise the
+    longest first, so that all workers end at about the same time. `most`: batches of a portion."""
+    numbers = [*range(len(requests))]
+    if not ordered:
+        numbers.sort(key=lambda number: -len(requests[number].text))
+    size = max(batch_size, min(most * batch_size, math.ceil(len(numbers) / workers)))
+    return [numbers[first : first + size] for first in range(0, len(numbers), size)]
+
+
+def unreached(texts: Sequence[Request | Reading]) -> Lists:
+    """The lists of texts that were not begun when the time was up."""
+    return [[UNREACHED if text.text.strip() else BLANK] for text in texts]
+
+
+def distinct(translations: Sequence[Translation]) -> list[Translation]:
+    """The first translation of each text: hypotheses may differ only in what steps take off, such as a last mark."""
+    texts = [translation.text for translation in translations]
+    return [translation for n, translation in enumerate(translations) if translation.text not in texts[:n]]
+
+
+def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:
+    """The translations in falling order of their values, which are finite; equal ones stay as they were."""
+    n, found = len(values), len(translations)
+    require(n == found, f"rerank gives {n} values for {found} translations: it must give one for each")
+    require(all(map(math.isfinite, values)), "rerank gives a value that is not finite")
+    return [translations[i] for i in sorted(range(n), key=lambda i: -values[i])]

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeVar
 
 from torch import Tensor
@@ -15,7 +15,7 @@ from nmt.decode.hypothesis import CompiledConstraints, Hypothesis, longest_outpu
 from nmt.decode.parallel import map_items
 from nmt.decode.sampling import MAX_SLOTS
 from nmt.decode.stop import Stop
-from nmt.reading.request import NO_CONSTRAINTS, Constraints, Lists, Part
+from nmt.reading.request import NO_CONSTRAINTS, Constraints, Lists
 from nmt.translation.constraints import ConstraintCompiler
 from nmt.translation.insertion import MOST_TERMS, SCORED, Draft
 
@@ -155,17 +155,12 @@ class SpanSearch:
 
     def with_attention(self, lists: Lists) -> Lists:
         """The translations, whose parts have their attention (see `Engine.attention`)."""
-
-        def pair(part: Part) -> IdPair:
-            return part.source, tuple(part.hypothesis.ids)
-
-        pairs = dict.fromkeys(pair(part) for n_best in lists for t in n_best for part in t.parts)
-        batches = make_batches(pairs, SCORED, lambda pair: max(map(len, pair)))
+        parts = [part for n_best in lists for t in n_best for part in t.parts]
+        pairs: list[IdPair] = [(part.source, tuple(part.hypothesis.ids)) for part in parts]
+        batches = make_batches(dict.fromkeys(pairs), SCORED, lambda pair: max(map(len, pair)))
         found = dict(map_items(self.engine.attention, batches, self.engine.device))
-        return [
-            [replace(t, parts=tuple(replace(part, attention_TS=found[pair(part)]) for part in t.parts)) for t in n_best]
-            for n_best in lists
-        ]
+        new = iter([replace(part, attention_TS=found[pair]) for part, pair in zip(parts, pairs, strict=True)])
+        return [[replace(t, parts=tuple(islice(new, len(t.parts)))) for t in n_best] for n_best in lists]
 
     def search_each(
         self,
@@ -177,23 +172,30 @@ class SpanSearch:
         """The hypotheses of each span, with its constraints if it has any."""
         # Only spans with the same settings share batches: constraints of a span don't change results of other spans.
         groups: dict[tuple[SearchConfig, bool], list[Span]] = {}
-        for span in spans:
-            is_free = compiled.get(span, FREE) == FREE
-            settings = search if is_free else constrained_search(search, compiled[span])
-            groups.setdefault((settings, is_free), []).append(span)
-        batches, settings_of = list[list[Span]](), dict[Span, SearchConfig]()
+        starts, settings_of = {span: compiled.get(span, FREE) for span in spans}, dict[Span, SearchConfig]()
+        for span, start in starts.items():
+            settings = search
+            if start.phrases:  # a wider beam
+                distance = start.phrases.distance(start.phrases.start)
+                widening = min(math.ceil(distance / WIDENING_STEP) * WIDENING_STEP, MAX_WIDENING)
+                width = min(MAX_HYPOTHESES, search.beam_size + widening)
+                size = max(1, search.batch_size * search.beam_size // width)
+                settings = replace(search, beam_size=width, batch_size=size)
+            groups.setdefault((settings, start == FREE), []).append(span)
+            settings_of[span] = settings
+        batches, room = list[list[Span]](), self.engine.longest_target
         for (settings, _), group in groups.items():
-            settings_of |= dict.fromkeys(group, settings)
             for batch in make_batches(group, settings.batch_size, lambda span: len(span.ids)):
-                room = self.engine.longest_target
-                limits = [longest_output(len(s.ids), settings, room(len(s.ids)), compiled.get(s, FREE)) for s in batch]
+                limits = [longest_output(len(s.ids), settings, room(len(s.ids)), starts[s]) for s in batch]
                 batches += bounded(batch, settings, max(limits) + 1)
-
-        def hypotheses(batch: list[Span]) -> list[list[Hypothesis]]:
-            starts = [compiled.get(span, FREE) for span in batch]
-            return self.engine.search([span.ids for span in batch], settings_of[batch[0]], starts, stop)
-
-        return dict(map_items(hypotheses, batches, self.engine.device))
+        found = map_items(
+            lambda batch: self.engine.search(
+                [span.ids for span in batch], settings_of[batch[0]], [starts[span] for span in batch], stop
+            ),
+            batches,
+            self.engine.device,
+        )
+        return dict(found)
 
     def place_terms(
         self, lines: list[list[Span]], search: SearchConfig, stop: Stop | None = None
@@ -233,16 +235,6 @@ def merged(drafts: Sequence[Draft]) -> list[Hypothesis]:
     least = min((draft.n_lacking for draft in drafts), default=0)
     found = {tuple(draft.found.ids): draft.found for draft in drafts if draft.n_lacking == least}
     return sorted(found.values(), key=lambda hypothesis: -hypothesis.score)
-
-
-def constrained_search(search: SearchConfig, constraints: CompiledConstraints) -> SearchConfig:
-    """The settings for a span with constraints: if it has phrases, a wider beam."""
-    if constraints.phrases is None:
-        return search
-    distance = constraints.phrases.distance(constraints.phrases.start)
-    widening = min(math.ceil(distance / WIDENING_STEP) * WIDENING_STEP, MAX_WIDENING)
-    width = min(MAX_HYPOTHESES, search.beam_size + widening)
-    return replace(search, beam_size=width, batch_size=max(1, search.batch_size * search.beam_size // width))
 
 
 def bounded(batch: list[Item], search: SearchConfig, n_steps: int) -> Iterator[list[Item]]:

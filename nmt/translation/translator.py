@@ -1,6 +1,6 @@
 """Lines of text flow in, their translations flow out; used by all commands and by validation.
 
-A translator is loaded here, and asked here; `nmt.translation.call` has the way of a call.
+A translator is loaded here, and asked here; `nmt.translation.repair` has the way of a call.
 """
 
 import copy
@@ -34,7 +34,6 @@ from nmt.text.markup import Mode
 from nmt.text.words import Spellings, spellings_of
 from nmt.translation.adapter import add_adapter, read_adapter
 from nmt.translation.alignment import Aligner
-from nmt.translation.call import Call, Reranker
 from nmt.translation.constraints import Automata, ConstraintCompiler
 from nmt.translation.exported import load_exported, plain_engine
 from nmt.translation.forced import ForcedScorer, known_of
@@ -49,7 +48,7 @@ from nmt.translation.model_folder import (
     require_translator,
 )
 from nmt.translation.readers import Readers
-from nmt.translation.repair import Judge
+from nmt.translation.repair import Call, Reranker
 from nmt.translation.span_search import SpanSearch
 
 
@@ -312,11 +311,7 @@ class Translator:
         self, search: SearchConfig, markup: Mode, rerank: Reranker | None = None, stop: Stop | None = None
     ) -> Call:
         """What a call needs of this translator."""
-        # Samples are less probable than what beam search finds: nearly all would be unsure.
-        confidence = 0.0 if search.samples else self.facts.least_confidence
-        ranked = not search.samples or search.mbr != "none"
-        judge = Judge(self.tokenizer, self.compiler, self.facts, confidence, ranked)
-        return Call(self.context(search, markup), judge, self.spans, rerank, stop)
+        return Call(self.context(search, markup), self.facts, self.spans, rerank, stop)
 
     def context(self, search: SearchConfig, markup: Mode) -> Context:
         """What the steps of reading know of this translator."""

@@ -14,9 +14,8 @@ from nmt.reading.loop import Reading, translate
 from nmt.reading.request import BLANK, Constraints, Lists, Part, Request, Term, Translation
 from nmt.text.suspicions import Flag
 from nmt.text.user_items import UserItems
-from nmt.translation.call import Call
 from nmt.translation.model_folder import Facts
-from nmt.translation.repair import CLAUSES, HALVES, LIFTED, LOWERED, USUAL, Steps, gravity, in_capitals
+from nmt.translation.repair import CLAUSES, HALVES, LIFTED, LOWERED, USUAL, Call, Steps, gravity, in_capitals
 from nmt.translation.translator import Translator
 from tests.reading.pretended import SURE
 from tests.tiny import SHORT

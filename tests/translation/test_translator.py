@@ -24,8 +24,8 @@ from nmt.model.contract import GenerativeModel
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.text.words import Words
-from nmt.translation.call import PORTION, portions
 from nmt.translation.model_folder import Facts
+from nmt.translation.repair import PORTION, portions
 from nmt.translation.translator import Translator, find_model
 from tests.tiny import PAIRS, SHORT, TINY, build_generative_model
 
