@@ -1,4 +1,4 @@
-"""Export to CTranslate2 (`nmt.translation.ctranslate2_files`), with its check and its usage."""
+"""Export to CTranslate2 (`nmt.translation.exported`), with its check and its usage."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -9,9 +9,8 @@ from nmt.data.tokenizer.mapped import SOURCE, TARGET
 from nmt.decode.ctranslate2 import longest_sequence
 from nmt.decode.engine import Ids
 from nmt.interop.export import GREEDY, About, Export, Parity, compare
-from nmt.translation.ctranslate2_files import obstacles as obstacles
-from nmt.translation.ctranslate2_files import write_model
-from nmt.translation.exported import run_exported
+from nmt.translation.exported import obstacles as obstacles
+from nmt.translation.exported import run_exported, write_model
 
 QUANTIZATIONS = ["float32", "float16", "bfloat16", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16"]
 
