@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import nn
-
 from nmt.config import Config
 from nmt.config.names import flatten
 from nmt.config.recipes import find_recipe, load_config, read_settings
@@ -90,15 +88,24 @@ def inspect(path: Path) -> Report:
     path = find_recipe(str(path))
     require(path.exists(), f"{path}: there is no such model folder or recipe")
     model, settings, known = (read_folder if path.is_dir() else read_recipe)(path)
-    defaults, positions = flatten(Config()), lengths(model, known["objective"])
+    room = model.max_positions  # a decoder-only model reads both sides as one sequence, with a BOS more
+    n_target = PIECES if room is None else max(1, min(PIECES, (room - 1) // 2))
+    n_source = 0 if known["objective"] == "lm" else n_target  # a language model has no source
+    flops = {"training, the pair": training_flops(model, n_source, n_target)}
+    if isinstance(model, GenerativeModel):
+        of_source, of_target = decoding_flops(model, n_source, n_target)
+        if n_source:
+            flops["decoding, a source position"] = round(of_source / n_source)
+        flops["decoding, a target position"] = round(of_target / n_target)
+    defaults = flatten(Config())
     return Report(
         model=str(path),
         **known,
         parameters=sum(p.numel() for p in model.parameters()),
         embedding_parameters=sum({id(p): p.numel() for p in model.embeddings()}.values()),
         parts=tuple(list_parts(model)),
-        positions=positions,
-        flops=flops_of(model, *positions),
+        positions=(n_source, n_target),
+        flops=flops,
         cache_bytes=model.cache_bytes() if isinstance(model, GenerativeModel) else None,
         settings=settings,
         changed={name: defaults[name] for name, value in settings.items() if value != defaults[name]},
@@ -141,13 +148,6 @@ def read_recipe(recipe: Path) -> Known:
         raise ValueError(f"{recipe} has a model that this machine can't hold: {str(error).splitlines()[0]}") from error
 
 
-def lengths(model: Model, objective: str) -> tuple[int, int]:
-    """The lengths of source and target that FLOPs are given for; a language model has no source."""
-    room = model.max_positions  # a decoder-only model reads both sides as one sequence, with a BOS more
-    length = PIECES if room is None else max(1, min(PIECES, (room - 1) // 2))
-    return 0 if objective == "lm" else length, length
-
-
 def list_parts(model: Model) -> Iterable[Part]:
     """The parts of the model with all its weights: first those of blocks, then the others."""
     named = list(model.named_parameters(remove_duplicate=False))
@@ -156,11 +156,14 @@ def list_parts(model: Model) -> Iterable[Part]:
         stacks = (stack for module in modules for stack in module.modules() if isinstance(stack, Stack))
         blocks = [block for stack in stacks for block in stack]
         inside = {id(p) for block in blocks for p in block.parameters()}
-        for numbers in alike(blocks):
+        groups: dict[Any, list[int]] = {}  # the numbers of blocks of equal shapes
+        for number, block in enumerate(blocks, 1):
+            groups.setdefault(tuple((name, p.shape) for name, p in block.named_parameters()), []).append(number)
+        for numbers in groups.values():
             same = [blocks[number - 1] for number in numbers]
             total = sum({id(p): p.numel() for block in same for p in block.parameters()}.values())
             weights = (Weight(name, tuple(p.shape), p.numel(), None) for name, p in same[0].named_parameters())
-            yield Part(part, numbers, tuple(weights), total)
+            yield Part(part, tuple(numbers), tuple(weights), total)
         outside = {id(p) for module in modules for p in module.parameters()} - inside
         others = []
         for name, p in named:
@@ -169,22 +172,3 @@ def list_parts(model: Model) -> Iterable[Part]:
                 others.append(Weight(name, tuple(p.shape), 0 if tied_to else p.numel(), tied_to))
         if others:
             yield Part(part, (), tuple(others), sum(weight.parameters for weight in others))
-
-
-def alike(blocks: list[nn.Module]) -> list[tuple[int, ...]]:
-    """The numbers (from 1) of the blocks, those of equal shapes together."""
-    groups: dict[Any, list[int]] = {}
-    for number, block in enumerate(blocks, 1):
-        groups.setdefault(tuple((name, p.shape) for name, p in block.named_parameters()), []).append(number)
-    return [tuple(numbers) for numbers in groups.values()]
-
-
-def flops_of(model: Model, n_source: int, n_target: int) -> dict[str, int]:
-    """The FLOPs of a pair of this length, by what they are of."""
-    flops = {"training, the pair": training_flops(model, n_source, n_target)}
-    if isinstance(model, GenerativeModel):
-        of_source, of_target = decoding_flops(model, n_source, n_target)
-        if n_source:
-            flops["decoding, a source position"] = round(of_source / n_source)
-        flops["decoding, a target position"] = round(of_target / n_target)
-    return flops
