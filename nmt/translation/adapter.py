@@ -81,15 +81,11 @@ def read_adapter(model: Model, folder: Path) -> dict[str, tuple[Tensor, Tensor, 
     layers, found = dict(model.named_modules()), {}
     for name in names:
         a_RI, b_OR = (tensors.get(f"{name}.lora_{letter}.weight", torch.empty(0, 0)).float() for letter in "AB")
-        require(fits(layers.get(name), a_RI, b_OR), f"{problem}, or is damaged: its {name} doesn't fit")
-        found[name] = a_RI, b_OR, scale_of(config, name, len(a_RI))
+        layer, rank, sizes = layers.get(name), len(a_RI), (*b_OR.shape, *a_RI.shape)
+        fits = isinstance(layer, nn.Linear) and sizes == (layer.out_features, max(1, rank), rank, layer.in_features)
+        require(fits, f"{problem}, or is damaged: its {name} doesn't fit")
+        found[name] = a_RI, b_OR, scale_of(config, name, rank)
     return found
-
-
-def fits(layer: nn.Module | None, a_RI: Tensor, b_OR: Tensor) -> bool:
-    """Whether a pair of factors can be added to the weight of a layer."""
-    rank, sizes = len(a_RI), (*b_OR.shape, *a_RI.shape)
-    return isinstance(layer, nn.Linear) and sizes == (layer.out_features, max(1, rank), rank, layer.in_features)
 
 
 def scale_of(config: dict[str, Any], name: str, rank: int) -> float:

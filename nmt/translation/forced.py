@@ -6,7 +6,7 @@ probable one counts. A translation that no plan can have made is scored as it is
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from nmt.config import SearchConfig
@@ -31,12 +31,15 @@ Known = dict[tuple[tuple[int, ...], tuple[int, ...]], Hypothesis | None]
 """Source and target ids whose scores are known."""
 
 
+@dataclass(frozen=True)
 class ForcedScorer:
     """Scores pairs of a source and a given translation. Of `context.search`, only length_penalty, length_norm and
-    batch_size are used."""
+    batch_size are used. `stop` and `known`, scores that need not be computed, are those of a call."""
 
-    def __init__(self, engine: Engine, context: Context) -> None:
-        self.engine, self.context, self.tokenizer, self.search = engine, context, context.tokenizer, context.search
+    engine: Engine
+    context: Context
+    stop: Stop | None = None
+    known: Known = field(default_factory=dict)
 
     def score(
         self, pairs: Sequence[tuple[str | Request, str]], stop: Stop | None = None, known: Known | None = None
@@ -46,25 +49,23 @@ class ForcedScorer:
 
         `known`: scores that need not be computed.
         """
-        known, size, found = {} if known is None else known, self.search.batch_size if stop else len(pairs), []
+        call, found = replace(self, stop=stop, known=known or {}), list[Translation | None]()
+        size = self.context.search.batch_size if stop else len(pairs)
         for first in range(0, len(pairs), size or 1):
             portion = pairs[first : first + size]
             try:
                 if stop:
                     stop.check()
-                found += self.score_portion(portion, stop, known)
+                found += call.score_portion(portion)
             except Late:
                 found += [None] * len(portion)
         return found
 
-    def score_portion(
-        self, pairs: Sequence[tuple[str | Request, str]], stop: Stop | None, known: Known
-    ) -> list[Translation | None]:
+    def score_portion(self, pairs: Sequence[tuple[str | Request, str]]) -> list[Translation | None]:
         requests = [source if isinstance(source, Request) else Request(source) for source, _ in pairs]
         targets = texts_of((target for _, target in pairs), "pairs")
         given = [(Reading.of(request), target) for request, target in zip(requests, targets, strict=True)]
-        lines = partial(self.score_lines, known=known, stop=stop)
-        found = self.with_lost(force(given, (mark_up, cut_text), self.context, lines), given, known, stop)
+        found = self.with_lost(force(given, (mark_up, cut_text), self.context, self.score_lines), given)
         for n, (reading, target) in enumerate(given):
             # A text without letters outside of its items is its own translation, which needs no model.
             text = tidy(reading.text)[0]
@@ -72,60 +73,59 @@ class ForcedScorer:
                 found[n] = Translation(text, 0.0, ())
         return [t and replace(t, text=tidy(target)[0]) for t, (_, target) in zip(found, given, strict=True)]
 
-    def score_lines(self, lines: Given, known: Known, stop: Stop | None) -> Scored:
+    def score_lines(self, lines: Given) -> Scored:
         """The best score of each line by any plan."""
         best: list[Translation | None] = [None] * len(lines)
         capitals = [n for n, (line, _) in enumerate(lines) if in_capitals(shown(line, line.text), line)]
-        lowered = [] if self.tokenizer.words else [(LOWERED, capitals)]
+        lowered = [] if self.context.tokenizer.words else [(LOWERED, capitals)]
         for steps, chosen in [*((steps, [*range(len(lines))]) for steps in PLANS), *lowered]:
-            scores = partial(self.score_leaves, known=known, stop=stop)
-            found = force([lines[n] for n in chosen], steps, self.context, scores)
+            found = force([lines[n] for n in chosen], steps, self.context, self.score_leaves)
             for n, translation in zip(chosen, found, strict=True):
                 before = best[n]
                 if translation and (before is None or translation.score > before.score):
                     best[n] = translation
-        return self.with_lost(best, lines, known, stop)
+        return self.with_lost(best, lines)
 
-    def with_lost(self, found: Scored, given: Given, known: Known, stop: Stop | None) -> list[Translation | None]:
+    def with_lost(self, found: Scored, given: Given) -> list[Translation | None]:
         """The scores found; pairs without, which no plan can have made, are scored as they are."""
         lost = [n for n, translation in enumerate(found) if translation is None]
         texts = [[shown(given[n][0], text) for text in (given[n][0].text, given[n][1])] for n in lost]
-        ids = self.tokenizer.encode_source([tidy(text)[0] for text, _ in texts])
+        ids = self.context.tokenizer.encode_source([tidy(text)[0] for text, _ in texts])
         leaves = [
             (replace(given[n][0], text=text, ids=tuple(source)), target)
             for n, (text, target), source in zip(lost, texts, ids, strict=True)
         ]
-        scored = dict(zip(lost, self.score_leaves(leaves, known, stop), strict=True))
+        scored = dict(zip(lost, self.score_leaves(leaves), strict=True))
         return [scored.get(n, translation) for n, translation in enumerate(found)]
 
-    def score_leaves(self, leaves: Given, known: Known, stop: Stop | None) -> Scored:
+    def score_leaves(self, leaves: Given) -> Scored:
         """The scores of what the model reads and writes."""
-        targets = self.tokenizer.encode_target([tidy(target)[0] for _, target in leaves])
+        targets = self.context.tokenizer.encode_target([tidy(target)[0] for _, target in leaves])
         pairs = [(reading.ids or (), tuple(ids)) for (reading, _), ids in zip(leaves, targets, strict=True)]
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        known |= zip(new, self.score_ids(new, stop), strict=True)
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
+        self.known.update(zip(new, self.score_ids(new), strict=True))
         found: list[Translation | None] = []
         for (reading, target), pair in zip(leaves, pairs, strict=True):
-            scored, places = known[pair], range(len(target))
+            scored, places = self.known[pair], range(len(target))
             parts = (Part(pair[0], scored, reading.text, target, reading.places, places),) if scored else ()
             found.append(Translation(target, scored.score, parts) if scored else None)
         return found
 
-    def score_ids(self, pairs: Sequence[IdPair], stop: Stop | None = None) -> list[Hypothesis | None]:
+    def score_ids(self, pairs: Sequence[IdPair]) -> list[Hypothesis | None]:
         """The target of each pair as a hypothesis; None if a side is too long."""
         lengths = [max(len(source), len(target)) for source, target in pairs]
         fitting = [i for i, length in enumerate(lengths) if length <= MAX_SCORED and fits(self.engine, *pairs[i])]
         scored: list[Hypothesis | None] = [None] * len(pairs)
-        log_probs = partial(self.engine.score, stop=stop)
-        for rows in make_batches(fitting, self.search.batch_size, lengths.__getitem__):
+        log_probs = partial(self.engine.score, stop=self.stop)
+        for rows in make_batches(fitting, self.context.search.batch_size, lengths.__getitem__):
             for i, token_log_probs in zip(rows, halve_if_too_large(log_probs, [pairs[i] for i in rows]), strict=True):
-                scored[i] = Hypothesis.of(pairs[i][1], token_log_probs, self.search)
+                scored[i] = Hypothesis.of(pairs[i][1], token_log_probs, self.context.search)
         return scored
 
 
 def known_of(translations: Sequence[Translation], search: SearchConfig) -> Known:
     """What translations tell of scores: by their pieces, since searches rank by others, with a repetition penalty or,
     in CTranslate2, less exact ones."""
-    searched = [part for t in translations for part in t.parts if part.hypothesis is not UNSEARCHED]
-    found = [(tuple(part.source), part.hypothesis.ids, [*part.hypothesis.token_log_probs]) for part in searched]
-    return {(source, tuple(ids)): Hypothesis.of(ids, log_probs, search) for source, ids, log_probs in found}
+    searched = [(part.source, part.hypothesis) for t in translations for part in t.parts]
+    found = {(source, tuple(h.ids)): [*h.token_log_probs] for source, h in searched if h is not UNSEARCHED}
+    return {pair: Hypothesis.of(pair[1], log_probs, search) for pair, log_probs in found.items()}

@@ -22,7 +22,7 @@ from nmt.extras import typed
 from nmt.fields import NotNegative, Probability, Range, Size, check_bounds, read_value, require
 from nmt.files import SUMS, check_sums, model_in, whole_folder
 from nmt.model.build import build_model
-from nmt.model.contract import GenerativeModel, Model
+from nmt.model.contract import Model
 from nmt.model.weights import fill, read_tensors, require_fitting, write_tensors
 from nmt.upgrade import FORMAT, take_format, upgrade_model_info
 from nmt.version import __version__
@@ -237,10 +237,3 @@ def require_objective(info: ModelInfo, folder: Path) -> None:
     """Raise ValueError if a model was trained for something else than translation."""
     problem = f"the model in {folder} is no translator: it was trained with training.objective {info.objective}"
     require(info.objective == "translation", f"{problem}; {USES.get(info.objective)}")
-
-
-def require_translator(model: Model, info: ModelInfo, folder: Path) -> GenerativeModel:
-    """The model; ValueError if it was trained for something else than translation."""
-    require_objective(info, folder)
-    assert isinstance(model, GenerativeModel)
-    return model

@@ -27,9 +27,11 @@ def attention_picture(weights_TS: Tensor, source: list[str], target: list[str]) 
     left = MARGIN * 2 + int(max(font.getlength(piece) for piece in target))
     top = MARGIN * 2 + int(max(font.getlength(piece) for piece in source))
     image = Image.new("RGB", (left + CELL * len(source) + MARGIN, top + CELL * len(target) + MARGIN), "white")
-    grid = colours(weights_TS.float().cpu().numpy())
+    place_TS = weights_TS.float().cpu().numpy().clip(0, 1) * (len(COLOURS) - 1)  # linear between these colours
+    channels = [np.interp(place_TS, range(len(COLOURS)), COLOURS[:, channel]).round() for channel in range(3)]
+    grid = Image.fromarray(np.stack(channels, -1).astype(np.uint8))
     size = CELL * len(source), CELL * len(target)
-    image.paste(Image.fromarray(grid).resize(size, Image.Resampling.NEAREST), (left, top))
+    image.paste(grid.resize(size, Image.Resampling.NEAREST), (left, top))
     draw = ImageDraw.Draw(image)
     draw.rectangle((left - 1, top - 1, left + size[0], top + size[1]), outline="#bbbbbb")
     for i, piece in enumerate(target):
@@ -48,15 +50,6 @@ def find_font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
         with contextlib.suppress(OSError):
             return ImageFont.truetype(name, TEXT)
     return ImageFont.load_default(size=TEXT)
-
-
-def colours(weights_TS: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Turn weights in [0, 1] into colours (T, S, 3), linear between the stops of COLOURS."""
-    place = weights_TS.clip(0, 1) * (len(COLOURS) - 1)
-    below = np.minimum(place.astype(int), len(COLOURS) - 2)
-    share = (place - below)[..., None]
-    mixed: NDArray[np.uint8] = (COLOURS[below] * (1 - share) + COLOURS[below + 1] * share).round().astype(np.uint8)
-    return mixed
 
 
 def write_attention(translator: Translator, sentence: str, translation: str | None, file: Path) -> None:

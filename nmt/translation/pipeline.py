@@ -17,7 +17,6 @@ import torch
 
 from nmt.config import SearchConfig
 from nmt.fields import annotations, read_value, require
-from nmt.reading.request import Translation
 from nmt.translation.translator import Translator, find_model
 from nmt.vocabulary import BOS, EOS
 
@@ -144,7 +143,10 @@ class TranslationPipeline:
             LOG.warning(
                 "A text has %d pieces, and a translation at most %d: raise max_new_tokens", longest, search.max_length
             )
-        return [[record_of(translation, tensors) for translation in candidates] for candidates in n_best]
+        if not tensors:
+            return [[{"translation_text": translation.text} for translation in found] for found in n_best]
+        ids = [[[i for part in t.parts for i in part.hypothesis.ids] for t in found] for found in n_best]
+        return [[{"translation_token_ids": torch.tensor([BOS, *each, EOS])} for each in found] for found in ids]
 
 
 def search_of(arguments: Mapping[str, Any], default: SearchConfig) -> SearchConfig:
@@ -166,10 +168,3 @@ def search_of(arguments: Mapping[str, Any], default: SearchConfig) -> SearchConf
     ignored = ", ".join(n for n, usual in NO_SAMPLING.items() if samples and arguments.get(n, usual) != usual)
     require(not ignored, f"{ignored} is for beam search: leave out do_sample")
     return replace(default, samples=changes["n_best"] if samples else 0, **changes)
-
-
-def record_of(translation: Translation, tensors: bool) -> dict[str, Any]:
-    if not tensors:
-        return {"translation_text": translation.text}
-    ids = [i for part in translation.parts for i in part.hypothesis.ids]
-    return {"translation_token_ids": torch.tensor([BOS, *ids, EOS])}

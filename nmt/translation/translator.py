@@ -45,7 +45,7 @@ from nmt.translation.model_folder import (
     load_shortlist,
     open_model,
     read_config,
-    require_translator,
+    require_objective,
 )
 from nmt.translation.readers import Readers
 from nmt.translation.repair import Call, Reranker
@@ -177,14 +177,15 @@ class Translator:
         keep_freed_memory()
         opened, device = [open_model(path) for path in folders], choose_device(str(device))
         _, tokenizer, info, load_weights = opened[0]
-        models = [
-            require_translator(model, info, path) for path, (model, _, info, _) in zip(folders, opened, strict=True)
-        ]
-        for licence in {info.licence for _, _, info, _ in opened if "-nc" in info.licence.lower()}:
-            print_to_stderr(licence_sentence(licence))
-        for path, (_, other, _, _) in zip(folders, opened, strict=True):
+        models = list[GenerativeModel]()
+        for path, (model, other, its_info, _) in zip(folders, opened, strict=True):
+            require_objective(its_info, path)
             problem = f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
             require(tokenizer.same_as(other), problem)
+            assert isinstance(model, GenerativeModel)
+            models.append(model)
+        for licence in {info.licence for _, _, info, _ in opened if "-nc" in info.licence.lower()}:
+            print_to_stderr(licence_sentence(licence))
         is_alone = backend == "auto" and len(opened) == 1 and adapter is None and device.type == "cpu"
         plain = plain_engine(folders[0], tokenizer, info, precision) if is_alone else None
         if plain is None:
