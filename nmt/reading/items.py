@@ -13,7 +13,7 @@ from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.request import Translation
 from nmt.text.items import find_items, prose
 from nmt.text.marking import PLACEHOLDER, Marked, mark
-from nmt.text.markup import Segment, parse
+from nmt.text.markup import parse
 from nmt.text.restore import CLOSES, OPENS, Flat, Lifted, Restored, flatten, lift, restore
 from nmt.text.tokens import Links, in_proportion, is_word, tokenize, word_starts
 
@@ -36,13 +36,9 @@ class Out(Taken):
     beside: bool = False
     """Whether only items beside words were taken off."""
 
-    @property
-    def segment(self) -> Segment | None:
-        return self.outer.segment
-
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
-        translation, lifted, places = chosen[0], self.lifted, self.outer.places
-        if self.segment and translation.text == lifted.text:
+        translation, lifted, places, segment = chosen[0], self.lifted, self.outer.places, self.outer.segment
+        if segment and translation.text == lifted.text:
             raw_places = [*lifted.places, len(lifted.line)]
             return translation.moved(lifted.line, lambda place: raw_places[place])
         tokens = tokenize(translation.text, user_items=self.outer.user_items)
@@ -50,16 +46,17 @@ class Out(Taken):
         target = [(token[0], is_word(translation.text, token)) for token in tokens]
         links = self.context.links(translation, source, target) if lifted.nodes else []
         restored = self.restored(translation.text, links)
-        if not restored.is_whole and self.segment:
+        if not restored.is_whole and segment:
             in_order = in_proportion(len(lifted.tokens), len(tokens))
             restored = replace(self.restored(translation.text, in_order), is_whole=False)
         linked = [(places[place], other) for place, other in restored.links]
         whole = translation.moved(restored.text, restored.place, linked)
-        whole = whole.edited(self.segment.finishes(whole.text)) if self.segment else whole
+        whole = whole.edited(segment.finishes(whole.text)) if segment else whole
         return whole if restored.is_whole or not self.flag else whole.flagged("items")
 
     def restored(self, text: str, links: Links) -> Restored:
-        return restore(text, self.lifted, links, self.outer.user_items, self.segment.spell if self.segment else str)
+        spell = self.outer.segment.spell if self.outer.segment else str
+        return restore(text, self.lifted, links, self.outer.user_items, spell)
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         if self.outer.segment is None:

@@ -60,6 +60,14 @@ def place_of(phrase: str, texts: Sequence[str]) -> int:
     return next((i for form in forms for i, text in enumerate(texts) if any(form.find(text))), 0)
 
 
+def joined(kept: Sequence[str], translations: Sequence[Translation]) -> Translation:
+    """One translation of the texts that are kept, with a translation after each but the last."""
+    pieces: list[str | Translation] = [kept[0]]
+    for text, translation in zip(kept[1:], translations, strict=True):
+        pieces += [translation, text]
+    return join(pieces)
+
+
 @dataclass(frozen=True)
 class Segments(Taken):
     """The segments of a text with mark-up."""
@@ -75,12 +83,11 @@ class Segments(Taken):
         return [Translation(self.text, 0.0, (), links=words)]
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
-        between, inside, end = chosen[: len(self.outer)], chosen[len(self.outer) :], 0
-        pieces = list[str | Translation]()
-        for segment, translation in zip(self.outer, between, strict=True):
-            pieces += [self.text[end : segment.start], translation]
-            end = segment.end
-        whole = join([*pieces, self.text[end:]])
+        between, inside = chosen[: len(self.outer)], chosen[len(self.outer) :]
+        starts = [*(segment.start for segment in self.outer), len(self.text)]
+        ends = [0, *(segment.end for segment in self.outer)]
+        kept = [self.text[end:start] for end, start in zip(ends, starts, strict=True)]
+        whole = joined(kept, between)
         return self.with_inside(whole, inside, join(chosen)) if inside else whole
 
     def with_inside(self, whole: Translation, inside: Sequence[Translation], all_parts: Translation) -> Translation:
@@ -132,10 +139,7 @@ class Lines(Taken):
     gaps: tuple[str, ...]
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
-        pieces: list[str | Translation] = [self.gaps[0]]
-        for gap, translation in zip(self.gaps[1:], chosen, strict=True):
-            pieces += [translation, gap]
-        return join(pieces)
+        return joined(self.gaps, chosen)
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         lines = tuple(line.strip() for line in BREAK.split(text.strip())[::2])
@@ -335,22 +339,17 @@ def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:
     ends, start, position = [], 0, 0
     possible = possible_ends("".join(pieces).replace(SPACE, " "))
     for i, piece in enumerate(pieces):
-        if i - start == limit:
-            start = last_break(pieces, start, i)
+        if i - start == limit:  # the last place where a word begins or, if there is none, a character
+            places = range(i, start, -1)
+            words = (place for place in places if pieces[place].startswith(SPACE))
+            characters = (place for place in places if not CONTINUATION_BYTE.fullmatch(pieces[place]))
+            start = next(chain(words, characters), i)
             ends.append(start)
         position += len(piece)
         if position in possible and i + 1 - start >= min(SHORT_SENTENCE, limit):
             start = i + 1
             ends.append(start)
     return ends if ends and ends[-1] == len(pieces) else [*ends, len(pieces)]
-
-
-def last_break(pieces: list[str], start: int, stop: int) -> int:
-    """The last place in (start, stop] where a word begins or, if there is none, a character."""
-    places = range(stop, start, -1)
-    words = (i for i in places if pieces[i].startswith("▁"))
-    characters = (i for i in places if not CONTINUATION_BYTE.fullmatch(pieces[i]))
-    return next(chain(words, characters), stop)
 
 
 def best_joins(lists: Sequence[Sequence[Translation]], n_best: int) -> Lists:

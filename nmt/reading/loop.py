@@ -129,8 +129,9 @@ class Limits:
     """A line of more sentences is cut between them."""
 
 
-Links = Callable[[Translation, Sequence[tuple[int, bool]], Sequence[tuple[int, bool]]], list[tuple[int, int]]]
-"""Links tokens of a line and of its translation (of each: where it begins, and whether it is a word)."""
+Token = tuple[int, bool]
+"""Where a token begins, and whether it is a word or a sign."""
+Link = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class Context:
     search: SearchConfig
     limits: Limits
     """When lines are cut."""
-    links: Links
+    links: Callable[[Translation, Sequence[Token], Sequence[Token]], list[Link]]
     quotes: tuple[str, str] | None = None
     """Of the target language."""
     spellings: Spellings = field(default_factory=dict)

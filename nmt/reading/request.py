@@ -187,8 +187,6 @@ def join(pieces: Sequence["str | Translation"]) -> Translation:
 
 def shifted(places: Places, length: int) -> Places:
     """The places, that many characters later."""
-    if isinstance(places, range):
-        return range(places.start + length, places.stop + length)
     return tuple(place + length for place in places)
 
 

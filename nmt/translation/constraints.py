@@ -28,8 +28,7 @@ class Automata:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer, self.lock = tokenizer, Lock()
-        self.used: WeakValueDictionary[tuple[tuple[tuple[str, ...], ...], tuple[str, ...]], Automaton]
-        self.used = WeakValueDictionary()
+        self.used = WeakValueDictionary[tuple[tuple[tuple[str, ...], ...], tuple[str, ...]], Automaton]()
         self.newest: deque[Automaton] = deque(maxlen=NEWEST)
 
     @cached_property
@@ -53,7 +52,6 @@ class ConstraintCompiler:
     """Compiles constraints for the target vocabulary of a tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer, engine: Engine, automata: Automata) -> None:
-        """`automata`: those of the same target vocabulary."""
         self.tokenizer, self.engine, self.automata = tokenizer, engine, automata
 
     def compile(self, constraints: Constraints, n_source: int, search: SearchConfig) -> CompiledConstraints:
@@ -66,9 +64,8 @@ class ConstraintCompiler:
         phrases = self.automata.find(constraints)
         ended = constraints.prefix[-1:].isspace()
         word = self.unfinished_word(prefix, ended=ended) if self.engine.takes_phrases else None
-        spelled = self.spelled(phrases) if phrases else ()
-        compiled = CompiledConstraints(prefix, phrases, word, spelled)
-        n = len(compiled.prefix) + compiled.n_required
+        compiled = CompiledConstraints(prefix, phrases, word, self.spelled(phrases) if phrases else ())
+        n = len(prefix) + compiled.n_required
         require(n <= MAX_PIECES, f"the constraints need {n} pieces: at most {MAX_PIECES} are possible")
         if phrases:
             state, problem = phrases.start, "the prefix contains a phrase of must_not"
@@ -82,11 +79,12 @@ class ConstraintCompiler:
 
     def spelled(self, phrases: Automaton) -> tuple[tuple[int, ...], ...]:
         """The pieces of each required phrase, as a tokenizer writes it after a word."""
-        surfaces = self.automata.surfaces.surfaces
-        found = (tuple(ids) for ids in self.tokenizer.encode_target([phrase.text for phrase in phrases.required]))
-        pairs = zip(phrases.required, found, strict=True)
-        usual = ((follows_blank(p) and b"".join(surfaces[i] for i in ids) == b" " + p.utf8, ids) for p, ids in pairs)
-        return tuple(ids if is_usual else () for is_usual, ids in usual)
+        surfaces, found = self.automata.surfaces.surfaces, list[tuple[int, ...]]()
+        encoded = self.tokenizer.encode_target([phrase.text for phrase in phrases.required])
+        for phrase, ids in zip(phrases.required, encoded, strict=True):
+            is_usual = follows_blank(phrase) and b"".join(surfaces[i] for i in ids) == b" " + phrase.utf8
+            found.append(tuple(ids) if is_usual else ())
+        return tuple(found)
 
     def unfinished_word(self, prefix: Sequence[int], *, ended: bool) -> UnfinishedWord | None:
         """The last word of a prefix, if it ends with a letter: the translation may need a longer word there; or if a

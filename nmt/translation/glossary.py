@@ -50,34 +50,30 @@ class Glossary:
     @classmethod
     def load(cls, path: Path | str) -> "Glossary":
         """Read a glossary file. Raises ValueError with the line number if a line is not an entry."""
-        entries: dict[str, Entry] = {}
+        targets: dict[str, dict[str, None]] = {}  # of each source, in their order
         for number, line in enumerate(read_lines(Path(path)), 1):
             if not line.strip() or line.startswith("#"):
                 continue
             source, _, target = line.partition("\t")
-            entry = make_entry(source, target)
-            hint = "write source TAB target, or source TAB target|target, in UTF-8"
-            require(entry is not None, f"{path}, line {number}: {line[:60]!r} is no entry: {hint}")
-            assert entry
-            before = entries[entry.source].targets if entry.source in entries else ()
-            entries[entry.source] = Entry(entry.source, tuple(dict.fromkeys((*before, *entry.targets))))
-        require(bool(entries), f"{path} has no entries: write source TAB target on each line")
-        return cls(list(entries.values()))
+            if (entry := make_entry(source, target)) is None:
+                hint = "write source TAB target, or source TAB target|target, in UTF-8"
+                raise ValueError(f"{path}, line {number}: {line[:60]!r} is no entry: {hint}")
+            targets.setdefault(entry.source, {}).update(dict.fromkeys(entry.targets))
+        require(bool(targets), f"{path} has no entries: write source TAB target on each line")
+        return cls([Entry(source, tuple(found)) for source, found in targets.items()])
 
     def entries_in(self, text: str) -> dict[Entry, str]:
         """The entries that occur in a line, in their order there, each with the words of the line."""
         runs = dict.fromkeys(["", *(run.casefold() for run in RUN.findall(text))])
         candidates = [candidate for run in runs for candidate in self.by_run.get(run, ())]
         places = [(start, end, entry) for entry, phrase in candidates for start, end in phrase.find(text)]
-        taken: list[tuple[int, int]] = []  # in order; they don't overlap
-        kept: list[tuple[int, int, Entry]] = []
+        kept: list[tuple[int, int, Entry]] = []  # in order; they don't overlap
         for start, end, entry in sorted(places, key=lambda p: (p[0] - p[1], p[0], p[2].source != text[p[0] : p[1]])):
-            n = bisect_left(taken, (end, 0))  # the last one that begins before this one ends
-            if n == 0 or taken[n - 1][1] <= start:
-                taken.insert(n, (start, end))
-                kept.append((start, end, entry))
+            n = bisect_left(kept, end, key=lambda place: place[0])  # those before it begin before this one ends
+            if n == 0 or kept[n - 1][1] <= start:
+                kept.insert(n, (start, end, entry))
         words: dict[Entry, str] = {}
-        for start, end, entry in sorted(kept, key=lambda place: place[0]):
+        for start, end, entry in kept:
             words.setdefault(entry, text[start:end])
         return words
 

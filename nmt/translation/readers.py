@@ -40,8 +40,7 @@ MOST = 8  # processes, of which each reads 2,000 to 3,000 lines a second, and a 
 LEAST_LINES = 2000  # that are translated before processes start, which takes some seconds
 PARTS = ("tokenizer", "facts", "search", "spellings", "language", "quotes")
 """What a process needs of the translator."""
-ENDED = OSError, EOFError, pickle.UnpicklingError
-"""How it shows that a process ended."""
+
 PART = 4  # batches that are read here until processes are ready
 Process = subprocess.Popen[bytes]
 Translate = Callable[[Sequence[Request]], Lists]
@@ -91,21 +90,17 @@ class Readers:
 
     def translate(self, translator: Any, requests: Sequence[Request], search: SearchConfig, mode: Mode) -> Lists:
         """As `Translator.translate_n_best`. Until processes are ready, lines are read here."""
-        self.count(translator, len(requests))
+        with self.lock:
+            self.lines += len(requests)
+            # A process of a pool has others beside it, which read too.
+            if not self.started and self.lines >= LEAST_LINES and parent_process() is None:
+                self.started = True
+                self.start(translator, min(MOST, usable_cores() // 2))
         here, lists = translator.call(search, mode).translate, Lists()
         while len(lists) < len(requests) and self.free.empty():
             size = PART * search.batch_size if self.processes else len(requests)
             lists += here(requests[len(lists) : len(lists) + size])
         return lists + self.apart(here, requests[len(lists) :], search, mode)
-
-    def count(self, translator: Any, lines: int) -> None:
-        """Count lines, and start processes if they are enough."""
-        with self.lock:
-            self.lines += lines
-            # A process of a pool has others beside it, which read too.
-            if not self.started and self.lines >= LEAST_LINES and parent_process() is None:
-                self.started = True
-                self.start(translator, min(MOST, usable_cores() // 2))
 
     def start(self, translator: Any, number: int) -> None:
         """Start processes, which are ready some seconds later."""
@@ -220,7 +215,7 @@ def main() -> None:
             requests, search, mode = receive(answers)
             try:
                 result: tuple[bool, Any] = True, translator.call(search, mode).translate(requests)
-            except ENDED:
+            except (OSError, EOFError, pickle.UnpicklingError):  # the other process ended
                 raise
             except Exception as error:
                 result = False, error

@@ -145,12 +145,10 @@ class SpanSearch:
 
     def take_scored(self, drafts: Mapping[Draft, Ids], search: SearchConfig) -> None:
         """Let drafts go on from these pieces."""
-
-        def log_probs(batch: list[Draft]) -> list[list[float]]:
-            return self.engine.score([(draft.source, drafts[draft]) for draft in batch])
-
+        engine = self.engine
         batches = make_batches(drafts, SCORED, lambda draft: len(drafts[draft]))
-        for draft, found in map_items(log_probs, batches, self.engine.device):
+        scored = map_items(lambda batch: engine.score([(d.source, drafts[d]) for d in batch]), batches, engine.device)
+        for draft, found in scored:
             draft.take(Hypothesis.of(drafts[draft], found, search))
 
     def with_attention(self, lists: Lists) -> Lists:
