@@ -19,8 +19,7 @@ from functools import partial
 from itertools import accumulate, chain, combinations, islice, pairwise
 from typing import NamedTuple
 
-from nmt.reading.loop import Context, Reading, Taken
-from nmt.reading.pieces import piece_starts
+from nmt.reading.loop import Context, Reading, Taken, piece_places
 from nmt.reading.request import Constraints, Lists, Part, Places, Term, Translation, join, ranks, shifted
 from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Segment, is_markup, parse, parse_inner
@@ -269,7 +268,10 @@ def spans_of(
                 yield Span(start, start + len(sentence), tuple(sentence_ids), blank, amid=False)
             continue
         pieces = context.tokenizer.source_pieces(sentence_ids)
-        starts = [*piece_starts(pieces, sentence), len(sentence)]
+        starts = [0]  # of the pieces, with the blanks before them
+        for places in piece_places(pieces, sentence)[:-1]:
+            starts.append(places[-1] + 1 if places else starts[-1])
+        starts.append(len(sentence))
         for first, last in pairwise([0, *cut_points(pieces, most, split_above)]):
             amid = last < len(pieces)
             gap = (" " if pieces[last].startswith(SPACE) else "") if amid else blank

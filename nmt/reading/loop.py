@@ -16,14 +16,17 @@ from difflib import SequenceMatcher
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.surfaces import BYTE_PIECE
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Lists, Places, Request, Translation, join, ranks
 from nmt.text.edits import Edit, apply
 from nmt.text.markup import Mode, Segment
 from nmt.text.normalise import require_string
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.text.words import Spellings
+from nmt.vocabulary import SPACE
 
 LONGEST_COMPARED = 200  # characters of a word: comparing two words takes quadratic time
+LOOK_AHEAD = 8  # characters of a text that may be missing in its pieces
 WORD = re.compile(r"\S+")
 
 
@@ -115,6 +118,40 @@ def same_places(old: str, new: str) -> Places:
     for _, start, stop, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         places += [min(start + k, max(start, stop - 1), len(old) - 1) for k in range(last - first)]
     return places
+
+
+def piece_places(pieces: Sequence[str], text: str) -> list[list[int]]:
+    """For each piece the places of its characters in the text, without blanks. Text and pieces may differ in a few
+    characters, such as those that the vocabulary lacks."""
+    visible = [place for place, character in enumerate(text) if not character.isspace()]
+    position, found = 0, list[list[int]]()
+    for surface in surfaces(pieces):
+        places = list[int]()
+        for character in surface.replace(SPACE, ""):
+            ahead = [text[place] for place in visible[position : position + LOOK_AHEAD]]
+            if character in ahead:
+                position += ahead.index(character) + 1
+                places.append(visible[position - 1])
+        found.append(places)
+    return found
+
+
+def surfaces(pieces: Sequence[str]) -> list[str]:
+    """The text of each piece; a character that is spelled as bytes belongs to its first byte."""
+    found: list[str] = []
+    spelled, first = bytearray(), 0
+    for n, piece in enumerate([*pieces, ""]):
+        byte = BYTE_PIECE.fullmatch(piece)
+        if byte:
+            first = first if spelled else n
+            spelled.append(int(byte[1], 16))
+        elif spelled:
+            for character in spelled.decode("utf-8", "replace"):
+                found[min(first, len(found) - 1)] = character
+                first += len(character.encode())
+            spelled.clear()
+        found.append("" if byte else piece)
+    return found[: len(pieces)]
 
 
 @dataclass(frozen=True)

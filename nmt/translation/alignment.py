@@ -22,8 +22,7 @@ from torch import Tensor
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.engine import Engine
-from nmt.reading.loop import Link, Token
-from nmt.reading.pieces import piece_places
+from nmt.reading.loop import Link, Token, piece_places
 from nmt.reading.request import Part, Places, Translation
 
 LEAST = 1e-5  # of a token's attention, weighted: with less, it probably translates no token

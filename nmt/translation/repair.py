@@ -41,10 +41,9 @@ from nmt.text.normalise import tidy
 from nmt.text.scripts import is_uncased
 from nmt.text.sentences import find_label, split_clauses, split_sentences
 from nmt.text.suspicions import Flag, n_missing, suspicions
-from nmt.translation.insertion import MOST_TERMS
 from nmt.translation.mbr import expected_utilities
 from nmt.translation.model_folder import Facts
-from nmt.translation.span_search import Span, SpanSearch
+from nmt.translation.span_search import MOST_TERMS, Span, SpanSearch
 
 # Second attempts have at least this beam size, and don't repeat n-grams of this length.
 BEAM, NGRAM = 5, 3

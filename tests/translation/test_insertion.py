@@ -14,8 +14,7 @@ from nmt.decode.surfaces import surface
 from nmt.reading.request import Constraints, Part, Request, Term
 from nmt.text.scripts import Phrase, is_letter
 from nmt.translation.constraints import follows_blank
-from nmt.translation.insertion import MOST_TERMS, Draft
-from nmt.translation.span_search import Span, merged
+from nmt.translation.span_search import MOST_TERMS, Draft, Span, merged
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS
 from tests.tiny import PAIRS, SHORT, TINY, make_model

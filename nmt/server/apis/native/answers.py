@@ -17,8 +17,7 @@ import torch
 
 from nmt.decode.stop import Stop
 from nmt.reading.lines import Lines, cut_text, each_sentence
-from nmt.reading.loop import Context, Tree
-from nmt.reading.pieces import surfaces
+from nmt.reading.loop import Context, Tree, surfaces
 from nmt.reading.request import Request, Translation
 from nmt.server.apis.native.bodies import Alternative, Attention, Sentence, Token, Translate, Translated
 from nmt.server.apis.native.schema import as_json
