@@ -6,8 +6,9 @@ decides where they stand.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.request import Translation
@@ -33,8 +34,6 @@ class Out(Taken):
     context: Context
     flag: bool = False
     """Whether a pair that lost its words is flagged."""
-    beside: bool = False
-    """Whether only items beside words were taken off."""
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
         translation, lifted, places, segment = chosen[0], self.lifted, self.outer.places, self.outer.segment
@@ -59,23 +58,24 @@ class Out(Taken):
         return restore(text, self.lifted, links, self.outer.user_items, spell)
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        if self.outer.segment is None:
-            yield (lift(flatten(text, self.outer.user_items, beside=self.beside), self.outer.user_items).text,)
-        else:
-            segments = parse(text, self.outer.user_items)
-            if len(segments) == 1:
-                yield (segments[0].lifted.text,)
+        segments = parse(text, self.outer.user_items) if self.outer.segment else []
+        if not self.outer.segment:
+            yield (self.written(text),)
+        elif len(segments) == 1:
+            yield (segments[0].lifted.text,)
 
 
-def out(reading: Reading, lifted: Lifted, context: Context, *, flag: bool = False, beside: bool = False) -> Out:
+def out(
+    reading: Reading, lifted: Lifted, context: Context, written: Callable[[str], str] = str, *, flag: bool = False
+) -> Out:
     inner = reading.remapped(lifted.text, lifted.places, aligned=bool(lifted.nodes))
-    return Out((inner,), reading, lifted, context, flag, beside)
+    return Out((inner,), reading, lifted, context, flag, written=written)
 
 
 def lifted_items(reading: Reading, context: Context) -> Out | None:
     """The line without its items, other than numbers."""
     lifted = lift(reading.text, reading.user_items)
-    return out(reading, lifted, context) if lifted.nodes else None
+    return out(reading, lifted, context, lambda text: lift(text, reading.user_items).text) if lifted.nodes else None
 
 
 def items_beside(reading: Reading, context: Context) -> Out | None:
@@ -83,8 +83,12 @@ def items_beside(reading: Reading, context: Context) -> Out | None:
     alignment knows better than such models where these stand."""
     if not context.tokenizer.has_placeholders or has_items(reading):
         return None
-    flat = flatten(reading.text, reading.user_items, beside=True)
-    return out(reading, lift(flat, reading.user_items), context, beside=True) if flat.has_marks else None
+    user_items = reading.user_items
+    flat = flatten(reading.text, user_items, beside=True)
+    if not flat.has_marks:
+        return None
+    flattened = partial(flatten, user_items=user_items, beside=True)
+    return out(reading, lift(flat, user_items), context, lambda text: lift(flattened(text), user_items).text)
 
 
 def tags(reading: Reading, context: Context) -> Out | None:
@@ -155,15 +159,6 @@ def written(reading: Reading, marked: Marked, placeholder: str) -> str:
     return found if found.strip(QUOTES) == text.strip(QUOTES) else text
 
 
-@dataclass(frozen=True)
-class Unquoted(Out):
-    """A line without its quotes."""
-
-    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        signs = {sign for node in self.lifted.nodes for sign in (node.core, node.closing or "")}
-        yield (re.sub(f"[{re.escape(''.join(signs))}]", "", text),)
-
-
 def quotes(reading: Reading, context: Context) -> Out | None:
     """The line without quotes inside it, if training had few."""
     line, words = reading.text, context.tokenizer.words
@@ -186,5 +181,5 @@ def quotes(reading: Reading, context: Context) -> Out | None:
     if any(sign in phrase for sign in signs for phrase in reading.constraints.must_not):
         return None
     lifted = lift(Flat("".join(shown), "".join(marked), [*range(len(line) + 1)]), reading.user_items)
-    inner = reading.remapped(lifted.text, lifted.places, aligned=True)
-    return Unquoted((inner,), reading, lifted, context, flag=True)
+    signs = {sign for node in lifted.nodes for sign in (node.core, node.closing or "")}
+    return out(reading, lifted, context, lambda text: re.sub(f"[{re.escape(''.join(signs))}]", "", text), flag=True)

@@ -197,6 +197,8 @@ class Taken:
     """What a step took from a reading. By itself, it goes on with other readings, and changes no translation."""
 
     readings: tuple[Reading, ...]
+    written: Callable[[str], str] = field(default=str, kw_only=True)
+    """What the model must have written, as its only text, for a translation of the text."""
 
     def back(self, lists: Sequence[list[Translation]]) -> list[Translation]:
         """The n-best list of the text, from those of `readings`; empty if these don't do."""
@@ -208,7 +210,7 @@ class Taken:
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         """All texts, one for each reading, that `put_back` may have made this translation of."""
-        yield (text,)
+        yield (self.written(text),)
 
 
 Step = Callable[[Reading, Context], Taken | None]

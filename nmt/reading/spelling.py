@@ -77,42 +77,36 @@ def inside(reading: Reading, context: Context) -> Inside | None:
     return Inside((part,), reading, edges)
 
 
-@dataclass(frozen=True)
-class Tidied(Taken):
-    """A line that was tidied."""
-
-    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        yield (tidy(text)[0],)
-
-
-def tidied(reading: Reading, context: Context) -> Tidied | None:
+def tidied(reading: Reading, context: Context) -> Taken | None:
     """The line as training text was normalised."""
     text = tidy(reading.text)[0]
-    return None if text == reading.text else Tidied((reading.respelled(text, lambda word: tidy(word)[0]),))
+    if text == reading.text:
+        return None
+    return Taken((reading.respelled(text, lambda word: tidy(word)[0]),), written=lambda text: tidy(text)[0])
 
 
 @dataclass(frozen=True)
 class Readable(Taken):
     """A line in characters that the vocabulary has; words that are copied get their accents back."""
 
-    line: str
+    spellings: Mapping[str, str]
+    """The words of the line, by what the model reads."""
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
-        spellings = respellings(self.line, self.readings[0].text)
-        return chosen[0].edited(
-            [(*word.span(), spellings[word[0]]) for word in WORD.finditer(chosen[0].text) if word[0] in spellings]
-        )
-
-    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        plain = {accented: word for word, accented in respellings(self.line, self.readings[0].text).items()}
-        yield (WORD.sub(lambda word: plain.get(word[0], word[0]), text),)
+        words = (word for word in WORD.finditer(chosen[0].text) if word[0] in self.spellings)
+        return chosen[0].edited([(*word.span(), self.spellings[word[0]]) for word in words])
 
 
 def readable(reading: Reading, context: Context) -> Readable | None:
     """The line in characters that the vocabulary has, as far as possible."""
     reads = partial(context.tokenizer.readable, user_items=reading.user_items)
     text = reads(reading.text)
-    return None if text == reading.text else Readable((reading.respelled(text, reads),), reading.text)
+    if text == reading.text:
+        return None
+    spellings = respellings(reading.text, text)
+    plain = {accented: word for word, accented in spellings.items()}
+    written = partial(WORD.sub, lambda word: plain.get(word[0], word[0]))
+    return Readable((reading.respelled(text, reads),), spellings, written=written)
 
 
 @dataclass(frozen=True)
@@ -134,8 +128,8 @@ class Recased(Taken):
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         """Case is lost: words of the line that were copied had that of the line as the model read it; others, but for
         the first one, had small letters. All mixtures of the two are tried, for a few words."""
-        if self.casing is str:
-            yield (text,)
+        if self.casing is str or self.written is not str:
+            yield (self.written(text),)
             return
         known = {word.upper(): word for word in WORD.findall(self.readings[0].text) if word != word.lower()}
         copied = [word for word in dict.fromkeys(map(str.upper, WORD.findall(text))) if word in known][:MOST_COPIED]
@@ -198,14 +192,10 @@ def with_case(constraints: Constraints, casing: Callable[[str], str]) -> Constra
     return replace(constraints, must=tuple(must), must_not=must_not, prefix=prefix)
 
 
-@dataclass(frozen=True)
-class Lowered(Recased):
+def lowered(reading: Reading, context: Context) -> Recased:
     """A line in capitals, in small letters for models that have no list of words."""
-
-    def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        yield (text.lower(),)
-
-
-def lowered(reading: Reading, context: Context) -> Lowered:
-    lower = outside_items(reading.text, str.lower, reading.user_items)
-    return Lowered((reading.respelled(lower),), partial(upper, language=context.language), reading.user_items)
+    lower, casing = (
+        outside_items(reading.text, str.lower, reading.user_items),
+        partial(upper, language=context.language),
+    )
+    return Recased((reading.respelled(lower),), casing, reading.user_items, written=str.lower)
