@@ -101,7 +101,9 @@ def plain_engine(
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         copy = Path(os.environ.get("NMT_CACHE") or Path(base) / "nmt") / "ctranslate2" / key[:32]
         with locked(copy.parent, wait=True):
-            if not is_whole(copy):
+            try:
+                check_sums(copy, "config.json", "model.bin")
+            except (OSError, ValueError):  # it isn't there yet, or is damaged
                 model, _, _ = load_model(folder)
                 with whole_folder(copy) as draft:
                     write_model(model, tokenizer, info, draft, "float32")
@@ -109,15 +111,6 @@ def plain_engine(
     except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: the user has no home folder
         print_to_stderr(f"Note: PyTorch does all searches; CTranslate2, which is faster, can't be used: {error}")
         return None
-
-
-def is_whole(copy: Path) -> bool:
-    """Whether a copy is there, and not damaged."""
-    try:
-        check_sums(copy, "config.json", "model.bin")
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def obstacles(info: ModelInfo, tokenizer: Tokenizer | None = None) -> list[str]:

@@ -98,13 +98,18 @@ class Call:
         return lists
 
     def translate(self, requests: Sequence[Request]) -> Lists:
-        """The n-best list of each request."""
+        """The n-best list of each request, flagged if the first translation, as the user reads it, doesn't meet the
+        constraints."""
         if self.stop and self.stop.is_late():
             return unreached(requests)
         readings = [Reading.of(request) for request in requests]
         lists = translate(readings, (mark_up, cut_text), self.context, self.translate_lines)
-        pairs = zip(requests, lists, strict=True)
-        return [self.checked(request, found) if request.constraints else found for request, found in pairs]
+        for n, (request, found) in enumerate(zip(requests, lists, strict=True)):
+            if request.constraints and found[0].parts:
+                seen = visible(found[0].text, self.context.mode)
+                if not self.spans.compiler.are_met(request.constraints, seen):
+                    lists[n] = [translation.flagged("constraints") for translation in found]
+        return lists
 
     def translate_lines(self, lines: Sequence[Reading]) -> Lists:
         """The n-best list of each line. It depends only on that line."""
@@ -207,14 +212,6 @@ class Call:
             part = Part(span.ids, hypothesis, leaf.text, text, leaf.places, range(len(text)))
             found.append(Translation(text, hypothesis.score, (part,)))
         return found
-
-    def checked(self, request: Request, translations: list[Translation]) -> list[Translation]:
-        """The translations of a text, with a flag if the first one, as the user reads it, doesn't meet the
-        constraints."""
-        seen = visible(translations[0].text, self.context.mode)
-        if not translations[0].parts or self.spans.compiler.are_met(request.constraints, seen):
-            return translations
-        return [translation.flagged("constraints") for translation in translations]
 
 
 class Line:
