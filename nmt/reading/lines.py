@@ -16,8 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, chain, combinations, islice, pairwise
-from typing import NamedTuple
+from itertools import chain, combinations, islice, pairwise
 
 from nmt.reading.loop import Context, Reading, Taken, piece_places
 from nmt.reading.request import Constraints, Lists, Part, Places, Term, Translation, join, ranks, shifted
@@ -206,14 +205,17 @@ class Sentences(Taken):
                 yield tuple("".join(map("".join, group)).strip() for group in groups)
 
 
-class Span(NamedTuple):
-    """A part of a line that is searched alone: its place in the line, its ids, and what follows it."""
+Span = tuple[Reading, str, bool]
+"""A part of a line that is searched alone, the blanks after it, and whether its sentence goes on after them."""
 
-    start: int
-    end: int
-    ids: tuple[int, ...]
-    blank: str
-    amid: bool
+
+def sentences_of(reading: Reading, spans: Sequence[Span], context: Context) -> Sentences:
+    parts, blanks, amid = zip(*spans, strict=True)
+    shared = share(reading.constraints, [tidy(part.text)[0] for part in parts])
+    readings = [
+        replace(part, constraints=own, number=n) for n, (part, own) in enumerate(zip(parts, shared, strict=True))
+    ]
+    return Sentences(tuple(readings), blanks, amid, context)
 
 
 def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, halves: bool = False) -> Sentences:
@@ -229,14 +231,8 @@ def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, 
             parts, ids = sentences, encode([sentence for sentence, _ in sentences])
     if len(parts) == 1 and not halves and len(ids[0]) <= min(limits.pieces, limits.split_above):
         return Sentences((replace(reading, ids=tuple(ids[0])),), ("",), (False,), context)
-    spans = list(spans_of(reading.text, parts, ids, context, halves=halves))
-    shared = share(reading.constraints, [reading.text[span.start : span.end] for span in spans])
-    readings = [
-        replace(reading.part(span.start, span.end, constraints), ids=span.ids, number=n)
-        for n, (span, constraints) in enumerate(zip(spans, shared, strict=True))
-    ]
-    blanks, amid = tuple(span.blank for span in spans), tuple(span.amid for span in spans)
-    return Sentences(tuple(readings) or (replace(reading, ids=()),), blanks, amid, context)
+    spans = [*spans_of(reading, parts, ids, context, halves=halves)]
+    return sentences_of(reading, spans or [(replace(reading, ids=()), "", False)], context)
 
 
 def ended(reading: Reading, clauses: Sequence[tuple[str, str]], mark: str) -> tuple[Reading, list[tuple[str, str]]]:
@@ -254,7 +250,7 @@ def ended(reading: Reading, clauses: Sequence[tuple[str, str]], mark: str) -> tu
 
 
 def spans_of(
-    text: str, parts: list[tuple[str, str]], ids: list[list[int]], context: Context, *, halves: bool
+    reading: Reading, parts: list[tuple[str, str]], ids: list[list[int]], context: Context, *, halves: bool
 ) -> Iterator[Span]:
     """The spans of the sentences of a line; a sentence without pieces has none."""
     most, split_above = context.limits.pieces, context.limits.split_above
@@ -265,7 +261,7 @@ def spans_of(
         start, end = end, end + len(sentence) + len(blank)
         if len(sentence_ids) <= min(most, split_above):
             if sentence_ids:
-                yield Span(start, start + len(sentence), tuple(sentence_ids), blank, amid=False)
+                yield replace(reading.part(start, start + len(sentence)), ids=tuple(sentence_ids)), blank, False
             continue
         pieces = context.tokenizer.source_pieces(sentence_ids)
         starts = [0]  # of the pieces, with the blanks before them
@@ -275,8 +271,8 @@ def spans_of(
         for first, last in pairwise([0, *cut_points(pieces, most, split_above)]):
             amid = last < len(pieces)
             gap = (" " if pieces[last].startswith(SPACE) else "") if amid else blank
-            place = inner(text, start + starts[first], start + starts[last])
-            yield Span(*place, tuple(sentence_ids[first:last]), gap, amid)
+            part = reading.part(*inner(reading.text, start + starts[first], start + starts[last]))
+            yield replace(part, ids=tuple(sentence_ids[first:last])), gap, amid
 
 
 def each_sentence(reading: Reading, context: Context) -> Sentences | None:
@@ -284,14 +280,11 @@ def each_sentence(reading: Reading, context: Context) -> Sentences | None:
     parts = split_sentences(reading.text)
     if len(parts) < 2:
         return None
-    ends = [*accumulate(len(sentence) + len(blank) for sentence, blank in parts)]
-    shared = share(reading.constraints, [tidy(sentence)[0] for sentence, _ in parts])
-    readings = [
-        reading.part(end - len(sentence) - len(blank), end - len(blank), constraints)
-        for (sentence, blank), end, constraints in zip(parts, ends, shared, strict=True)
-    ]
-    blanks = tuple(blank for _, blank in parts)
-    return Sentences(tuple(readings), blanks, (False,) * len(parts), context)
+    spans, end = list[Span](), 0
+    for sentence, blank in parts:
+        spans.append((reading.part(end, end + len(sentence)), blank, False))
+        end += len(sentence) + len(blank)
+    return sentences_of(reading, spans, context)
 
 
 @dataclass(frozen=True)

@@ -194,8 +194,5 @@ def with_case(constraints: Constraints, casing: Callable[[str], str]) -> Constra
 
 def lowered(reading: Reading, context: Context) -> Recased:
     """A line in capitals, in small letters for models that have no list of words."""
-    lower, casing = (
-        outside_items(reading.text, str.lower, reading.user_items),
-        partial(upper, language=context.language),
-    )
-    return Recased((reading.respelled(lower),), casing, reading.user_items, written=str.lower)
+    inner = reading.respelled(outside_items(reading.text, str.lower, reading.user_items))
+    return Recased((inner,), partial(upper, language=context.language), reading.user_items, written=str.lower)
