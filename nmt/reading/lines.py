@@ -212,10 +212,9 @@ Span = tuple[Reading, str, bool]
 def sentences_of(reading: Reading, spans: Sequence[Span], context: Context) -> Sentences:
     parts, blanks, amid = zip(*spans, strict=True)
     shared = share(reading.constraints, [tidy(part.text)[0] for part in parts])
-    readings = [
-        replace(part, constraints=own, number=n) for n, (part, own) in enumerate(zip(parts, shared, strict=True))
-    ]
-    return Sentences(tuple(readings), blanks, amid, context)
+    pairs = enumerate(zip(parts, shared, strict=True))
+    readings = tuple(replace(part, constraints=constraints, number=n) for n, (part, constraints) in pairs)
+    return Sentences(readings, blanks, amid, context)
 
 
 def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, halves: bool = False) -> Sentences:

@@ -263,23 +263,21 @@ def force(pairs: Given, steps: Sequence[Step], context: Context, scores: Callabl
     asked = list[tuple[Reading, str]]()
     ways = [ask(grow(reading, steps, context), text, asked) for reading, text in pairs]
     scored = scores(asked)
-    return [best(way, scored) for way in ways]
+    return [way(scored) for way in ways]
 
 
-Way = int | list[list["Way"]]
-"""What a given translation asks of a tree: the number of a leaf's text, or rows of ways, one of which will do."""
-
-
-def ask(tree: Tree, text: str, asked: list[tuple[Reading, str]]) -> Way:
+def ask(tree: Tree, text: str, asked: list[tuple[Reading, str]]) -> Callable[[Scored], Translation | None]:
+    """Ask for the scores of what a given translation of a tree needs, and return what finds its best one in them."""
     if tree.taken is None:
+        n = len(asked)
         asked.append((tree.reading, text))
-        return len(asked) - 1
-    return [[ask(*pair, asked) for pair in zip(tree.branches, row, strict=True)] for row in tree.taken.targets(text)]
+        return lambda scored: scored[n]
+    pairs = [zip(tree.branches, row, strict=True) for row in tree.taken.targets(text)]
+    rows = [[ask(branch, part, asked) for branch, part in row] for row in pairs]
 
+    def best(scored: Scored) -> Translation | None:
+        found = ([way(scored) for way in row] for row in rows)
+        joined = [join(parts) for row in found if len(parts := [part for part in row if part]) == len(row)]
+        return max(joined, key=lambda translation: translation.score, default=None)
 
-def best(way: Way, scored: Scored) -> Translation | None:
-    if isinstance(way, int):
-        return scored[way]
-    rows = ([best(branch, scored) for branch in row] for row in way)
-    joined = [join(found) for row in rows if len(found := [part for part in row if part]) == len(row)]
-    return max(joined, key=lambda translation: translation.score, default=None)
+    return best

@@ -19,6 +19,7 @@ from nmt.config import DecodingPrecision, ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.decode.ctranslate2 import POSITIONS, CTranslate2Engine, longest_sequence
+from nmt.decode.engine import Engine
 from nmt.decode.parallel import MOST_WORKERS
 from nmt.extras import typed
 from nmt.fields import require
@@ -43,9 +44,7 @@ EXPRESSIBLE: dict[str, Sequence[Any]] = {  # values of settings
 Array = NDArray[np.float32]
 
 
-def load_exported(
-    folder: Path, device: str, precision: DecodingPrecision
-) -> tuple[CTranslate2Engine, Tokenizer, ModelInfo]:
+def load_exported(folder: Path, device: str, precision: DecodingPrecision) -> tuple[Engine, Tokenizer, ModelInfo]:
     """Check and load an exported folder. ValueError if it is none, or damaged, or needs what is missing."""
     require(folder.is_dir(), f"{folder}: there is no such folder")
     advice = f"write one with {typed('export')} MODEL OUT --to ctranslate2"

@@ -157,51 +157,11 @@ class Translator:
             require(adapter is None, "CTranslate2 adds no adapter: export the model folder of the adapter's run")
             require(len(folders) == 1, f"{len(folders)} models are given, but CTranslate2 runs no ensembles: give one")
             engine, tokenizer, info = load_exported(folders[0], str(device), precision)
-            translator = cls(engine, tokenizer, search or info.search, facts=info.facts)
         else:
-            translator, info = cls.load_own(folders, device, search, precision, adapter, backend)
+            engine, tokenizer, info = load_own(folders, str(device), precision, adapter, backend)
+        translator = cls(engine, tokenizer, search or info.search, facts=info.facts)
         translator.name_languages(info.source, info.target)
         return translator
-
-    @classmethod
-    def load_own(
-        cls,
-        folders: Sequence[Path],
-        device: str | torch.device,
-        search: SearchConfig | None,
-        precision: DecodingPrecision,
-        adapter: Path | str | None,
-        backend: Backend,
-    ) -> "tuple[Translator, ModelInfo]":
-        """Load model folders of ours; also what the first one's config.json says."""
-        keep_freed_memory()
-        opened, device = [open_model(path) for path in folders], choose_device(str(device))
-        _, tokenizer, info, load_weights = opened[0]
-        models = list[GenerativeModel]()
-        for path, (model, other, its_info, _) in zip(folders, opened, strict=True):
-            require_objective(its_info, path)
-            problem = f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
-            require(tokenizer.same_as(other), problem)
-            assert isinstance(model, GenerativeModel)
-            models.append(model)
-        for licence in {info.licence for _, _, info, _ in opened if "-nc" in info.licence.lower()}:
-            print_to_stderr(licence_sentence(licence))
-        is_alone = backend == "auto" and len(opened) == 1 and adapter is None and device.type == "cpu"
-        plain = plain_engine(folders[0], tokenizer, info, precision) if is_alone else None
-        if plain is None:
-            for model, _, _, load in opened:
-                load(model)
-                model.to(device)
-        if adapter is not None:
-            require(len(opened) == 1, f"{len(opened)} models are given with an adapter: give the one that it fits")
-            add_adapter(models[0], Path(adapter))
-        problem = "precision int8 is for searches by CTranslate2, which doesn't do them here: take auto, fp32 or bf16"
-        require(plain is not None or precision != "int8", problem)
-        shortlist = load_shortlist(folders[0], tokenizer)
-        engine = TorchEngine.make(models, precision, shortlist)
-        if plain:
-            engine = replace(engine, plain=plain, load=Once(partial(load_weights, engine.models[0])))
-        return cls(engine, tokenizer, search or info.search, facts=info.facts), info
 
     def with_adapters(self, base: Path, folders: Mapping[str, Path]) -> "dict[str, Translator]":
         """For each name a translator with the adapter in that folder. It has the weights of this one, which are in
@@ -345,8 +305,8 @@ class Translator:
         markup: Mode = "auto",
     ) -> Lists:
         """The translations with the scores that `scorer` gives them. Scores that the search knows are not computed."""
-        pairs = [(request, t) for request, found in zip(requests, n_best, strict=True) for t in found]
-        asked = [(request, t) for request, t in pairs if t.parts and t.text]
+        pairs = zip(requests, n_best, strict=True)
+        asked = [(request, t) for request, found in pairs for t in found if t.parts and t.text]
         texts = [(Request(request.text, user_items=request.user_items), t.text) for request, t in asked]
         scored = iter(self.scorer(search, markup).score(texts, known=known_of([t for _, t in asked], search)))
 
@@ -355,3 +315,36 @@ class Translator:
             return replace(translation, score=forced.score) if forced else translation
 
         return [[rescored(translation) for translation in found] for found in n_best]
+
+
+def load_own(
+    folders: Sequence[Path], where: str, precision: DecodingPrecision, adapter: Path | str | None, backend: Backend
+) -> tuple[Engine, Tokenizer, ModelInfo]:
+    """Load model folders of ours, with what the first one's config.json says. `where`: the device."""
+    keep_freed_memory()
+    opened, device = [open_model(path) for path in folders], choose_device(where)
+    _, tokenizer, info, load_weights = opened[0]
+    models = list[GenerativeModel]()
+    for path, (model, other, its_info, _) in zip(folders, opened, strict=True):
+        require_objective(its_info, path)
+        problem = f"{path} has another tokenizer than {folders[0]}: an ensemble needs models with the same one"
+        require(tokenizer.same_as(other), problem)
+        assert isinstance(model, GenerativeModel)
+        models.append(model)
+    for licence in {info.licence for _, _, info, _ in opened if "-nc" in info.licence.lower()}:
+        print_to_stderr(licence_sentence(licence))
+    is_alone = backend == "auto" and len(opened) == 1 and adapter is None and device.type == "cpu"
+    plain = plain_engine(folders[0], tokenizer, info, precision) if is_alone else None
+    if plain is None:
+        for model, _, _, load in opened:
+            load(model)
+            model.to(device)
+    if adapter is not None:
+        require(len(opened) == 1, f"{len(opened)} models are given with an adapter: give the one that it fits")
+        add_adapter(models[0], Path(adapter))
+    problem = "precision int8 is for searches by CTranslate2, which doesn't do them here: take auto, fp32 or bf16"
+    require(plain is not None or precision != "int8", problem)
+    engine = TorchEngine.make(models, precision, load_shortlist(folders[0], tokenizer))
+    if plain:
+        engine = replace(engine, plain=plain, load=Once(partial(load_weights, engine.models[0])))
+    return engine, tokenizer, info
