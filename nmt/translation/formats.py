@@ -118,15 +118,12 @@ class Json(Format):
         value, problem = read_object(line)
         try:
             require(not problem, problem)
-            return self.record(value)
-        except (ValueError, RecursionError) as error:
+            prefix = value.get("prefix", "")
+            require(isinstance(prefix, str), '"prefix" must be a string')
+            must = tuple(Term(tuple(alternatives)) for alternatives in phrases(value, "must", nested=True))
+            must_not = tuple(phrase for (phrase,) in phrases(value, "must_not"))
+        except ValueError as error:
             return self.refuse(Record([], value), f"no request: {error}")
-
-    def record(self, value: dict[str, Any]) -> Record:
-        prefix = value.get("prefix", "")
-        require(isinstance(prefix, str), '"prefix" must be a string')
-        must = tuple(Term(tuple(alternatives)) for alternatives in phrases(value, "must", nested=True))
-        must_not = tuple(phrase for (phrase,) in phrases(value, "must_not"))
         lines = [value["text"]] if self.whole else value["text"].split("\n")
         requests = [Request(text, Constraints(must_not=must_not)) for text in lines]
         first = next((i for i, text in enumerate(lines) if tidy(text)[0]), 0)

@@ -110,6 +110,9 @@ class LanguageModel:
         """
         self.engine, self.tokenizer = TorchEngine.make([model], precision), tokenizer
         self.search = search or SearchConfig(samples=1)
+        [converted] = self.engine.models
+        assert isinstance(converted, DecoderOnly)
+        self.model = converted
 
     @classmethod
     def load(
@@ -132,12 +135,6 @@ class LanguageModel:
         assert isinstance(model, DecoderOnly)
         stored = replace(info.search, samples=max(1, info.search.samples), n_best=1)
         return cls(model, tokenizer, search or stored, precision)
-
-    @property
-    def model(self) -> DecoderOnly:
-        model = self.engine.models[0]
-        assert isinstance(model, DecoderOnly)
-        return model
 
     @property
     def device(self) -> torch.device:
@@ -227,9 +224,8 @@ class LanguageModel:
 
     def limit(self, n_prompt: int, search: SearchConfig) -> int:
         """The most pieces that can follow a prompt of so many pieces; 0 or less: the prompt is too long."""
-        room = self.model.longest_target(n_prompt)
-        room = MAX_SCORED - n_prompt if room is None else min(room, MAX_SCORED - n_prompt)
-        return min(search.max_length or LENGTH, room)
+        room, most = self.model.longest_target(n_prompt), min(search.max_length or LENGTH, MAX_SCORED - n_prompt)
+        return most if room is None else min(room, most)
 
     def score(
         self, texts: Sequence[str], search: SearchConfig | None = None, *, stop: Stop | None = None

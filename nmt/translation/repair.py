@@ -171,11 +171,9 @@ class Call:
     def chosen(self, lines: Sequence[Reading], lists: Lists, search: SearchConfig) -> Lists:
         """The lists in the order of minimum Bayes risk, and of a reranker; but for samples, each text once."""
         if search.mbr == "chrf":  # by probability, or samples as they are
-            weights = [None if search.samples else [t.log_prob for t in translations] for translations in lists]
-            utilities = [
-                expected_utilities([t.text for t in n_best], w) for n_best, w in zip(lists, weights, strict=True)
-            ]
-            lists = list(map(best_first, lists, utilities))
+            for n, found in enumerate(lists):
+                weights = None if search.samples else [t.log_prob for t in found]
+                lists[n] = best_first(found, expected_utilities([t.text for t in found], weights))
         if self.ranked:
             lists = list(map(distinct, lists))
         if self.rerank:
