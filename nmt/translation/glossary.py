@@ -81,6 +81,23 @@ class Glossary:
         """The terms of the entries that occur in a line."""
         return tuple(Term(entry.targets, words) for entry, words in self.entries_in(tidied(text)).items())
 
+    def add_terms(
+        self, request: Request, translator: Translator, search: SearchConfig, markup: Mode, most: int | None = None
+    ) -> tuple[Request, str]:
+        """The request with the terms that can be met, and of these the first `most`; the note says why terms were left
+        out (else empty)."""
+        found, constraints = self.terms_in(read_text(request.text, translator, markup)), request.constraints
+        terms = found[:most]
+        problem = translator.compiler.problem(constraints.joined(Constraints(must=terms)), search) if terms else ""
+        for term in terms:
+            more = constraints.joined(Constraints(must=(term,)))
+            if not problem or not translator.compiler.problem(more, search):
+                constraints = more
+        if len(terms) < len(found):
+            problem = f"the text has {len(found):,} of them, and at most {most} are used"
+        note = f"without some terms of the glossary: {problem}" if problem else ""
+        return replace(request, constraints=constraints), note
+
     def count(self, source: str, translation: str) -> None:
         """Count the entries that occur in a line, and those that its translation meets."""
         for entry in self.entries_in(tidied(source)):
@@ -102,29 +119,6 @@ def make_entry(source: str, target: str) -> Entry | None:
     source, targets = tidy(source)[0], tuple(filter(None, (tidy(phrase)[0] for phrase in target.split("|"))))
     is_valid = targets and "\t" not in target and "\ufffd" not in source + target
     return Entry(source, targets) if is_valid and all(map(phrase_text, (source, *targets))) else None
-
-
-def add_terms(
-    glossary: Glossary,
-    request: Request,
-    translator: Translator,
-    search: SearchConfig,
-    markup: Mode,
-    most: int | None = None,
-) -> tuple[Request, str]:
-    """The request with the terms that can be met, and of these the first `most`; the note says why terms were left out
-    (else empty)."""
-    found, constraints = glossary.terms_in(read_text(request.text, translator, markup)), request.constraints
-    terms = found[:most]
-    problem = translator.compiler.problem(constraints.joined(Constraints(must=terms)), search) if terms else ""
-    for term in terms:
-        more = constraints.joined(Constraints(must=(term,)))
-        if not problem or not translator.compiler.problem(more, search):
-            constraints = more
-    if len(terms) < len(found):
-        problem = f"the text has {len(found):,} of them, and at most {most} are used"
-    note = f"without some terms of the glossary: {problem}" if problem else ""
-    return replace(request, constraints=constraints), note
 
 
 def read_text(text: str, translator: Translator, markup: Mode) -> str:

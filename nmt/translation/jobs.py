@@ -19,7 +19,7 @@ from nmt.text.markup import Mode, visible
 from nmt.text.normalise import tidy
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, lowest, read_object
-from nmt.translation.glossary import Glossary, add_terms, read_text
+from nmt.translation.glossary import Glossary, read_text
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 
@@ -131,7 +131,7 @@ class Translating:
             return self.form.refuse(record, problem)
         if not self.glossary:
             return replace(record, requests=requests)
-        glossed = [add_terms(self.glossary, r, self.translator, self.search, self.markup) for r in requests]
+        glossed = [self.glossary.add_terms(r, self.translator, self.search, self.markup) for r in requests]
         note = next((note for _, note in glossed if note), record.note)
         return replace(record, requests=[request for request, _ in glossed], note=note)
 

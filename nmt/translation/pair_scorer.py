@@ -24,7 +24,7 @@ from nmt.model.build import with_precision
 from nmt.model.contract import Model
 from nmt.model.device import choose_device
 from nmt.model.layers import apply
-from nmt.reading.request import Lists, Translation
+from nmt.reading.request import Lists
 from nmt.text.markup import Mode, is_markup, visible
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
@@ -84,13 +84,7 @@ class PairScorer:
                 scores[i] = quality
         return scores
 
-    def rate(
-        self,
-        lines: Sequence[str],
-        n_best: Sequence[Sequence[Translation]],
-        markup: Mode = "none",
-        stop: Stop | None = None,
-    ) -> Lists:
+    def rate(self, lines: Sequence[str], n_best: Lists, markup: Mode = "none", stop: Stop | None = None) -> Lists:
         """The translations of each line, in their order, with their `quality`; that of a blank line is 1. Of lines that
         are mark-up (`markup`: which are) only the text is read. Raises Stopped as `stop` says."""
         pairs = list[tuple[str, str]]()

@@ -298,11 +298,7 @@ class Translator:
         return ForcedScorer(self.engine, self.context(search or self.search, markup))
 
     def with_forced_scores(
-        self,
-        requests: Sequence[Request],
-        n_best: Sequence[Sequence[Translation]],
-        search: SearchConfig,
-        markup: Mode = "auto",
+        self, requests: Sequence[Request], n_best: Lists, search: SearchConfig, markup: Mode = "auto"
     ) -> Lists:
         """The translations with the scores that `scorer` gives them. Scores that the search knows are not computed."""
         pairs = zip(requests, n_best, strict=True)

@@ -9,9 +9,9 @@ from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.reading.lines import cut_text, mark_up
-from nmt.reading.loop import Context, Limits, Reading, Step, force, translate
+from nmt.reading.loop import Context, Limits, Link, Reading, Step, Token, force, translate
 from nmt.reading.request import Lists, Part, Request, Translation
-from nmt.translation.alignment import Link, Token, number_of
+from nmt.translation.alignment import number_of
 from tests.tiny import SHORT
 
 LIMITS = Limits(1000, 1000)

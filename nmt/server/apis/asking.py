@@ -13,7 +13,7 @@ from nmt.server.models import Direction, Models
 from nmt.server.work.owners import Work
 from nmt.server.work.queue import Engine
 from nmt.text.markup import Mode
-from nmt.translation.glossary import Glossary, add_terms
+from nmt.translation.glossary import Glossary
 from nmt.translation.translator import Translator
 
 # More would take minutes of search, and gigabytes: each doubles what the search must tell apart.
@@ -52,7 +52,7 @@ class Asked:
         found = []
         for request in requests:
             self.work.stop.check()
-            found.append(add_terms(self.glossary, request, self.translator, self.search, self.markup, MOST_TERMS))
+            found.append(self.glossary.add_terms(request, self.translator, self.search, self.markup, MOST_TERMS))
         return [request for request, _ in found], [note for _, note in found]
 
     async def translate(self, texts: Sequence[str]) -> list[list[Translation]]:
