@@ -54,6 +54,7 @@ class Span:
     constraints: Constraints = NO_CONSTRAINTS
 
 
+Compiled = dict[Span, CompiledConstraints]
 Found = dict[Span, list[Hypothesis]]
 """The hypotheses of spans."""
 
@@ -81,10 +82,6 @@ class Draft:
     def writable(self) -> list[int]:
         """The phrases that are lacking and can follow any word."""
         return [p for p in self.lacking or () if self.constraints.spelled[p]]
-
-    @property
-    def n_terms(self) -> int:
-        return self.phrases.all_met.bit_count()
 
     def weigh(self, log_probs_PT: Tensor) -> None:
         """Find the best places of terms. `log_probs_PT`: of the first pieces of `writable`."""
@@ -164,9 +161,10 @@ class SpanSearch:
         if not phrased:
             return self.search_each(distinct, compiled, search, stop)
         free = compiled | {s: replace(c, phrases=None, spelled=()) for s, c in phrased.items()}
+        many = {s: c for s, c in phrased.items() if c.phrases and c.phrases.all_met.bit_count() > MOST_TERMS}
         # With many terms, no search follows that leaves out forbidden phrases: the first one does.
-        for s, c in phrased.items():
-            if s.constraints.must_not and c.phrases and c.phrases.all_met.bit_count() > MOST_TERMS:
+        for s in many:
+            if s.constraints.must_not:
                 free[s] = self.compiler.compile(replace(s.constraints, must=()), len(s.ids), search)
         results: Found = {}
         if single:
@@ -174,17 +172,14 @@ class SpanSearch:
             results |= {s: known[Span(s.ids)] for s in bare if Span(s.ids) in known}
         results |= self.search_each([s for s in distinct if s not in results], free, search, stop)
         drafts = {s: [Draft(s.ids, c, c.phrases, h) for h in results[s]] for s, c in phrased.items() if c.phrases}
-        all_drafts = [*chain(*drafts.values())]
-        self.insert_terms(all_drafts, replace(search, n_best=1), stop)
+        self.insert_terms([*chain(*drafts.values())], replace(search, n_best=1), stop)
         results |= {span: merged(of_span) for span, of_span in drafts.items()}
         if stop and stop.is_late():
             return results
-        many = [draft for draft in all_drafts if draft.n_terms > MOST_TERMS and draft.writable]
-        ended = {draft: draft.ended() for draft in many}
+        ended = {draft: draft.ended() for s in many for draft in drafts[s] if draft.writable}
         self.take_scored({d: ids for d, ids in ended.items() if fits(self.engine, d.source, ids)}, search)
-        kept = {span: [draft for draft in of_span if draft.lacking is not None] for span, of_span in drafts.items()}
-        results |= {span: merged(of_span) for span, of_span in kept.items()}
-        few = {s: found for s, found in drafts.items() if found and found[0].n_terms <= MOST_TERMS}
+        results |= {s: merged([draft for draft in found if draft.lacking is not None]) for s, found in drafts.items()}
+        few = {s: found for s, found in drafts.items() if found and s not in many}
         left = {s: phrased[s] for s, found in few.items() if all(draft.n_lacking for draft in found)}
         return results | self.search_each(left, left, search, stop)
 
@@ -241,13 +236,7 @@ class SpanSearch:
         new = iter([replace(part, attention_TS=found[pair]) for part, pair in zip(parts, pairs, strict=True)])
         return [[replace(t, parts=tuple(islice(new, len(t.parts)))) for t in n_best] for n_best in lists]
 
-    def search_each(
-        self,
-        spans: Iterable[Span],
-        compiled: Mapping[Span, CompiledConstraints],
-        search: SearchConfig,
-        stop: Stop | None,
-    ) -> Found:
+    def search_each(self, spans: Iterable[Span], compiled: Compiled, search: SearchConfig, stop: Stop | None) -> Found:
         """The hypotheses of each span, with its constraints if it has any."""
         # Only spans with the same settings share batches: constraints of a span don't change results of other spans.
         groups: dict[tuple[SearchConfig, bool], list[Span]] = {}
@@ -276,16 +265,11 @@ class SpanSearch:
         )
         return dict(found)
 
-    def place_terms(
-        self, lines: list[list[Span]], search: SearchConfig, stop: Stop | None = None
-    ) -> tuple[list[Span], Found]:
+    def place_terms(self, lines: list[list[Span]], search: SearchConfig, stop: Stop | None) -> tuple[list[Span], Found]:
         """The spans of all lines, and hypotheses of some spans without constraints. Each term without a source moves
         from the first span of its line to the one whose translation has it, else to where it is most probable."""
-        asked = [
-            n
-            for n, spans in enumerate(lines)
-            if len(spans) > 1 and any(not t.source for t in spans[0].constraints.must)
-        ]
+        several = {n: spans for n, spans in enumerate(lines) if len(spans) > 1}
+        asked = [n for n, spans in several.items() if any(not t.source for t in spans[0].constraints.must)]
         if not asked:
             return list(chain(*lines)), {}
         search, drafts = replace(search, n_best=1, mbr="none"), dict[int, list[Draft]]()
