@@ -236,12 +236,9 @@ class LanguageModel:
         longest = MAX_SCORED if room is None else min(MAX_SCORED, room)
         fitting = [i for i, text in enumerate(ids) if len(text) <= longest]
         batches = make_batches(fitting, search.batch_size, lambda i: len(ids[i]) + 1)
-
-        def run(batch: list[int]) -> list[list[float]]:
-            return self.engine.score_texts([ids[i] for i in batch], stop)
-
+        found = map_items(lambda batch: self.engine.score_texts([ids[i] for i in batch], stop), batches, self.device)
         scores: list[TextScore | None] = [None] * len(ids)
-        for i, log_probs in map_items(run, batches, self.device):
+        for i, log_probs in found:
             scores[i] = TextScore(tidy(texts[i])[0], ids[i], log_probs)
         return scores
 

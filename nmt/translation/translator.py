@@ -304,13 +304,9 @@ class Translator:
         pairs = zip(requests, n_best, strict=True)
         asked = [(request, t) for request, found in pairs for t in found if t.parts and t.text]
         texts = [(Request(request.text, user_items=request.user_items), t.text) for request, t in asked]
-        scored = iter(self.scorer(search, markup).score(texts, known=known_of([t for _, t in asked], search)))
-
-        def rescored(translation: Translation) -> Translation:
-            forced = next(scored) if translation.parts and translation.text else None
-            return replace(translation, score=forced.score) if forced else translation
-
-        return [[rescored(translation) for translation in found] for found in n_best]
+        forced = self.scorer(search, markup).score(texts, known=known_of([t for _, t in asked], search))
+        scores = {id(t): found.score for (_, t), found in zip(asked, forced, strict=True) if found}
+        return [[replace(t, score=scores.get(id(t), t.score)) for t in found] for found in n_best]
 
 
 def load_own(
