@@ -58,10 +58,9 @@ class Out(Taken):
         return restore(text, self.lifted, links, self.outer.user_items, spell)
 
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
-        segments = parse(text, self.outer.user_items) if self.outer.segment else []
         if not self.outer.segment:
             yield (self.written(text),)
-        elif len(segments) == 1:
+        elif len(segments := parse(text, self.outer.user_items)) == 1:
             yield (segments[0].lifted.text,)
 
 
