@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
+from nmt.decode.engine import IdPair
 from nmt.fields import require
 from nmt.files import whole_file
 from nmt.text.normalise import tidy
@@ -55,20 +56,18 @@ def find_font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 def write_attention(translator: Translator, sentence: str, translation: str | None, file: Path) -> None:
     """Write a PNG file: the attention of a translation (None: the model's own) to its sentence. Raises ValueError if
     one of them is empty, or if the sentence is translated in several parts."""
-    tokenizer = translator.tokenizer
+    tokenizer, pairs = translator.tokenizer, list[IdPair]()
     if translation is None:
         [[best, *_]] = translator.translate_n_best([sentence])
         n_parts = len(best.parts)
         require(n_parts < 2, f"the sentence is translated in {n_parts} parts: take a shorter one for a picture")
-        sides = [(list(part.source), list(part.hypothesis.ids)) for part in best.parts]
+        pairs += [(part.source, part.hypothesis.ids) for part in best.parts]
     else:
-        encoders = ((tokenizer.encode_source, sentence), (tokenizer.encode_target, translation))
-        source, target = (encode([tidy(text)[0]])[0] for encode, text in encoders)
-        sides = [(source, target)]
-    drawable = all(source and target for source, target in sides) and bool(sides)
-    require(drawable, "the sentence or its translation is empty: there is nothing to draw")
-    [(source, target)] = sides
-    [weights_TS] = translator.engine.attention([(source, target)])
+        texts = tidy(sentence)[0], tidy(translation)[0]
+        pairs += zip(tokenizer.encode_source(texts[:1]), tokenizer.encode_target(texts[1:]), strict=True)
+    require(bool(pairs) and all(pairs[0]), "the sentence or its translation is empty: there is nothing to draw")
+    [weights_TS] = translator.engine.attention(pairs)
+    [(source, target)] = pairs
     image = attention_picture(weights_TS, tokenizer.source_pieces(source), tokenizer.target_pieces(target))
     with whole_file(file) as output:
         Image.fromarray(image).save(output, "PNG")
