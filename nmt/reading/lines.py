@@ -310,9 +310,9 @@ class Labelled(Taken):
 
 def label(reading: Reading, context: Context) -> Labelled | None:
     """The word before a colon, or number of a section, apart from the text after it. The number stays, and so does a
-    word that training lacked: it may be a name."""
+    word that training lacked: it may be a name. None if marks stand before it: `inside` takes them off."""
     found, words, constraints = find_label(reading.text), context.tokenizer.words, reading.constraints
-    if not found or constraints.prefix:
+    if not found or found.start(1) or constraints.prefix:
         return None
     rest, own = share(constraints, [reading.text[found.end() :], found[1]])  # terms without a source are for the rest
     stays = (found[1][0].isdigit() or bool(words and words.unknown(found[1])[0])) and not own.must

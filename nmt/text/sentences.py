@@ -52,10 +52,10 @@ FILES = frozenset(
 )
 CLAUSE_MARK, DASH = re.compile(r";\s|\s[—–-]\s"), re.compile(r"\s[—–-]\s")
 CLAUSE_WORDS = 3  # fewest words of a clause
-# "Anna: ", "Anna : " or "安娜：" before a text; Han or kana may be a clause if they are more than six.
+# "Anna: ", "Anna : " or "安娜：" before a text, after marks or not; Han or kana may be a clause if more than six.
 LABEL = re.compile(
-    rf"(?![{HAN_AND_KANA}]{{7}})([^\W\d_][^\s:：_\d()<>{{}}\[\]=/.\\\"*%&|]{{0,19}})"
-    r"(\s?: (?=[\"„“«]?[^\W\d_])|： ?(?=[^\W\d_]))"
+    rf"[\W\d_]*+(?![{HAN_AND_KANA}]{{7}})([^\W\d_][^\s:：_\d()<>{{}}\[\]=/.\\\"*%&|]{{0,19}})"
+    r"(\s?: (?=[\"„“«({<%$]?[^\W\d_])|： ?(?=[^\W\d_]))"
 )
 SECTION = re.compile(r"(\d{1,3}\.\d{1,3})( )(?=[^\W\d_])")  # "5.2 ", which may be a decimal too
 COLON = re.compile("[:：]")
@@ -122,8 +122,9 @@ def split_clauses(text: str) -> list[tuple[str, str]]:
 
 
 def find_label(text: str) -> re.Match[str] | None:
-    """The word before a colon, or the number of a section, with which a text begins, and what stands after it."""
-    return LABEL.match(text) or SECTION.match(text)
+    """The word before a colon with which a text begins, after marks or not, or its number of a section, and what stands
+    after it."""
+    return SECTION.match(text) or LABEL.match(text)
 
 
 def n_words(text: str) -> int:

@@ -223,6 +223,7 @@ def test_a_clause_ends_with_the_mark_that_all_training_sources_have(tokenizer: T
         ("Hund : Der Hund.", ["Hund", "Der Hund."], "HUND : DER HUND."),
         ("5.2 Der Hund.", ["Der Hund."], "5.2 DER HUND."),
         ("Hund: „Der Hund.“", ["Hund", "„Der Hund.“"], "HUND: „DER HUND.“"),
+        ("Hund: {Der} Hund", ["Hund", "{Der} Hund"], "HUND: {DER} HUND"),
         ("Hund: 12", ["Hund: 12"], "HUND: 12"),
         ("„Hund: Der Hund.“", ["„Hund: Der Hund.“"], "„HUND: DER HUND.“"),
         ("http://a.de: Der", ["http://a.de: Der"], "HTTP://A.DE: DER"),

@@ -84,6 +84,8 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("Where is he? I don't know where he is.", "他在哪里？", ["sentences"]),
         ("Anna: Der Hund läuft.", "The dog is running.", ["sentences"]),
         ("Anna: Der Hund läuft.", "Anna, the dog is running.", []),
+        ("1. (Anna: Der Hund läuft.)", "1. (The dog is running.)", ["sentences"]),
+        ("Anna: {name} läuft.", "{name} is running.", ["sentences"]),
         ("D'Arc-Lys: Der Hund läuft.", "The dog is running.", ["sentences"]),
         ("Anna\u202f: Le chien court.", "The dog is running.", ["sentences"]),
         ("注意：狗在跑。", "Note: the dog is running.", []),

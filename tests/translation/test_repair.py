@@ -147,7 +147,7 @@ def test_clauses_that_were_joined_are_translated_alone_if_the_model_is_surer_of_
     assert best.text == ("The bird is his — The course begins today." if taken else whole.removeprefix("?"))
 
 
-@pytest.mark.parametrize(("label", "parts"), [("Anna:", ["Anna."]), ("5.2", [])])
+@pytest.mark.parametrize(("label", "parts"), [("Anna:", ["Anna."]), ("- Anna:", ["Anna."]), ("5.2", [])])
 def test_a_label_that_was_lost_is_translated_alone(translator: Translator, label: str, parts: list[str]) -> None:
     scripted = Doubtful(translator, ["The bird is his."], [*parts, "The bird is his."])
     ((best,),) = scripted(f"{label} Der Vogel gehört ihm.")
