@@ -7,6 +7,7 @@ translation that is equal to a reference: it still tells systems apart where BLE
 score, such as its words.
 """
 
+import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,7 +77,8 @@ class Statistics:
     def value(self, sums_D: NDArray[np.float64]) -> float:
         """The score of sentences with these sums."""
         sums: list[Any] = sums_D.tolist()
-        return self.scorer._compute_score_from_stats(sums).score if self.scorer else 100 * sums[0] / sums[1]
+        value = self.scorer._compute_score_from_stats(sums).score if self.scorer else 100 * sums[0] / sums[1]
+        return 100.0 if math.isclose(value, 100) else value  # sacreBLEU gives a perfect BLEU 100.00000000000004
 
 
 def score(
