@@ -18,6 +18,9 @@ const token = (piece, probability, text = piece.replaceAll("▁", "")) => ({
   text,
   log_probability: Math.log(probability),
 });
+/** Pairs of numbers of words: "0-0 2-1". */
+const pairs = (text) => text.split(" ").map((pair) => pair.split("-").map(Number));
+const shown = (text, links, measured) => ({ ...EMPTY, text, links: pairs(links), measured });
 const answer = (text, more = {}) => ({
   text,
   score: -0.5,
@@ -86,71 +89,27 @@ test("what differs from the best version is found", () => {
   assert.deepEqual([...words.changedWords("same", "same")], []);
 });
 
-const view = {
-  ...EMPTY,
-  text: "a small dog",
-  links: [
-    [0, 0],
-    [1, 1],
-    [3, 2],
-  ],
-  measured: ["A", "B", "C"],
-};
+const view = shown("a small dog", "0-0 1-1 3-2", ["A", "B", "C"]);
 
 test("links follow words that an edit moved", () => {
   const edited = withText(view, "a very small dog");
-  assert.deepEqual(edited.links, [
-    [0, 0],
-    [1, 2],
-    [3, 3],
-  ]);
+  assert.deepEqual(edited.links, pairs("0-0 1-2 3-3"));
   assert.deepEqual(edited.measured, ["A", null, "B", "C"]);
 });
 
 test("a sentence that is decoded anew leaves the others as they were", () => {
   const line = "Er kommt. Sie geht. Ja.";
-  const old = {
-    ...EMPTY,
-    text: "He comes. She goes. Yes.",
-    links: [
-      [0, 0],
-      [1, 1],
-      [2, 2],
-      [3, 3],
-      [4, 4],
-    ],
-    measured: [1, 2, 3, 4, 5],
-  };
+  const old = shown("He comes. She goes. Yes.", "0-0 1-1 2-2 3-3 4-4", [1, 2, 3, 4, 5]);
   const scope = words.scopeAt(line, old.text, 12);
-  const part = {
-    ...EMPTY,
-    text: "She is leaving.",
-    links: [
-      [0, 0],
-      [1, 1],
-      [1, 2],
-    ],
-    measured: [6, 7, 8],
-  };
+  const part = shown("She is leaving.", "0-0 1-1 1-2", [6, 7, 8]);
   const made = withPart(old, line, scope, part);
   assert.equal(made.text, "He comes. She is leaving. Yes.");
-  assert.deepEqual(made.links, [
-    [0, 0],
-    [1, 1],
-    [2, 2],
-    [3, 3],
-    [3, 4],
-    [4, 5],
-  ]);
+  assert.deepEqual(made.links, pairs("0-0 1-1 2-2 3-3 3-4 4-5"));
   assert.deepEqual(made.measured, [1, 2, 6, 7, 8, 5]);
 });
 
 test("a word lights up with its partners and theirs", () => {
-  const links = [
-    [0, 0],
-    [2, 1],
-    [2, 2],
-  ];
+  const links = pairs("0-0 2-1 2-2");
   assert.deepEqual(partners(links, "source", 2), [1, 2]);
   const { source, target } = group(links, "target", 1);
   assert.deepEqual([[...source], [...target]], [[2], [1, 2]]);
