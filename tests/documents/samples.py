@@ -1,14 +1,29 @@
-"""Small files of each format with their texts, and a translator that changes nothing."""
+"""Small files of each format with their texts; how tests read and translate files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from nmt.documents.base import Answer, Options, Unit
+from nmt.documents.base import Answer, Document, Options, Unit, read_document
 from tests.documents import office_samples
 
 
 def identity(units: Sequence[Unit]) -> list[Answer]:
     return [Answer(unit.text) for unit in units]
+
+
+def read(file: str | bytes, form: str, **options: Any) -> Document:
+    return read_document(file.encode() if isinstance(file, str) else file, form, Options(**options))
+
+
+def texts(document: Document) -> list[str]:
+    return [unit.text for unit in document.units]
+
+
+def translated(file: str | bytes, form: str, *answers: str, **options: Any) -> tuple[list[str], str]:
+    """The texts of a file, and the file with these answers."""
+    document = read(file, form, **options)
+    return texts(document), document.join([Answer(answer) for answer in answers]).decode()
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 import pytest
 
-from nmt.documents.base import Answer, Options, read_document
+from nmt.documents.base import Answer
 from nmt.text.markup import parse
+from tests.documents.samples import identity, read, translated
 
 CASES = {
     "<!DOCTYPE html><p>a</p>": ["a"],
@@ -40,7 +41,7 @@ CASES = {
 
 @pytest.mark.parametrize(("text", "expected"), CASES.items())
 def test_texts_are_found_as_browsers_find_them(text: str, expected: list[str]) -> None:
-    units = read_document(text.encode(), "html", Options()).units
+    units = read(text, "html").units
     assert [segment.lifted.text.strip() for unit in units for segment in parse(unit.text)] == expected
 
 
@@ -52,11 +53,11 @@ def test_the_declared_encoding_is_read_and_written() -> None:
         "<!-- <meta charset=utf-8> --><meta charset=cp1252>",
     ):
         data = f"{head}<p>Grüße".encode("cp1252")
-        document = read_document(data, "html", Options())
+        document = read(data, "html")
         assert document.units[-1].text == "Grüße"
         assert document.join([Answer("zł ä")] * len(document.units)).endswith("<p>z&#322; ä".encode("cp1252"))
     with pytest.raises(ValueError, match="line 2 is not valid utf-8"):
-        read_document(b"<meta charset=utf-8><p>\n\xff", "html", Options())
+        read(b"<meta charset=utf-8><p>\n\xff", "html")
 
 
 @pytest.mark.parametrize(
@@ -69,16 +70,16 @@ def test_the_declared_encoding_is_read_and_written() -> None:
 )
 def test_encodings_are_understood_as_browsers_do(named: str, wider: str, text: str) -> None:
     data = f"<meta charset={named}><p>{text}".encode(wider)
-    document = read_document(data, "html", Options())
+    document = read(data, "html")
     assert document.units[-1].text == text
-    assert document.join([Answer(unit.text) for unit in document.units]) == data
+    assert document.write(identity(document.units)) == data
 
 
 def test_attributes_are_escaped_and_foreign_tags_are_refused() -> None:
     data = "<p title='Ein Hund'>Der <b>Hund</b> <img alt='x y'></p>"
-    document = read_document(data.encode(), "html", Options())
-    answers = [Answer('it\'s > "a"'), Answer("<b>dog</b> <img alt='a b'> the")]
-    assert document.join(answers).decode() == "<p title='it&#39;s &gt; \"a\"'><b>dog</b> <img alt='a b'> the</p>"
+    document = read(data, "html")
+    _, joined = translated(data, "html", 'it\'s > "a"', "<b>dog</b> <img alt='a b'> the")
+    assert joined == "<p title='it&#39;s &gt; \"a\"'><b>dog</b> <img alt='a b'> the</p>"
     for hostile in (
         "<b>x</b> <img alt='' onerror=x>",
         "<b>x <img alt='x y'>",

@@ -4,12 +4,20 @@ import re
 
 import pytest
 
-from nmt.documents.base import Answer, Options, read_document
+from nmt.documents.base import Answer
+from tests.documents import samples
+from tests.documents.samples import read, texts
 
 
 def translated(text: str, *answers: str) -> tuple[str, list[str]]:
-    document = read_document(text.encode(), "md", Options())
+    """The file with these answers, and the remarks."""
+    document = read(text, "md")
     return document.join([Answer(answer) for answer in answers]).decode(), [*document.notes]
+
+
+def check(text: str, found: list[str], answers: list[str], expected: str) -> None:
+    """A file has these texts, and is this one with these answers."""
+    assert samples.translated(text, "md", *answers) == (found, expected)
 
 
 @pytest.mark.parametrize(
@@ -60,20 +68,16 @@ def test_an_answer_without_the_tags_of_its_text_is_not_written() -> None:
 
 
 def test_blanks_of_any_kind_at_the_end_of_a_block_are_no_text() -> None:
-    document = read_document("Ein Mann.\u00a0\n\n# Ein Hund\u3000\n".encode(), "md", Options())
-    assert [unit.text for unit in document.units] == ["Ein Mann.", "Ein Hund"]
-    answers = [Answer("A man."), Answer("A dog")]
-    assert document.join(answers).decode() == "A man.\u00a0\n\n# A dog\u3000\n"
+    text, expected = "Ein Mann.\u00a0\n\n# Ein Hund\u3000\n", "A man.\u00a0\n\n# A dog\u3000\n"
+    check(text, ["Ein Mann.", "Ein Hund"], ["A man.", "A dog"], expected)
 
 
 def test_html_in_a_list_or_a_quotation_is_translated_between_its_marks() -> None:
     text = '- <div>Ein Hund</div>\n\n> <p>Ein\n> <b>Hund</b></p>\n> <img alt="Haus">\n\n1. x1\n\n   <p>da</p>\r\n'
-    document = read_document(text.encode(), "md", Options())
-    assert [unit.text for unit in document.units] == ["Ein Hund", "Ein\n<b>Hund</b>", "Haus", "x1", "da"]
-    answers = [Answer(unit.text.replace("Ein", "A").replace("Haus", "house")) for unit in document.units]
+    found = ["Ein Hund", "Ein\n<b>Hund</b>", "Haus", "x1", "da"]
     expected = '- <div>A Hund</div>\n\n> <p>A <b>Hund</b></p>\n> <img alt="house">\n\n1. x1\n\n   <p>da</p>\r\n'
-    assert document.join(answers).decode() == expected
-    assert not read_document(b"- <pre>\n  ein Hund\n  </pre>\n", "md", Options()).units
+    check(text, found, ["A Hund", "A\n<b>Hund</b>", "house", "x1", "da"], expected)
+    assert not read("- <pre>\n  ein Hund\n  </pre>\n", "md").units
 
 
 BOXES = """\
@@ -122,12 +126,11 @@ Ja
 
 
 def test_boxes_and_tabs_have_titles_and_texts() -> None:
-    document = read_document(BOXES.replace("\n", "\r\n").encode(), "md", Options())
+    document = read(BOXES.replace("\n", "\r\n"), "md")
     words = [re.sub("<[^>]*>", "", unit.text) for unit in document.units]
     assert words == [
         *("Der Titel", "Ein Hund bellt", "Da", "Ein Satz", "x1", "Reiter 1", "Innen", "Zitat", "Titel", "Ein Text"),
-        *("Mehr davon", "Rat", "Ja"),
-        *("Drei", "!!! Achtung", "!!! Ein Hund"),
+        *("Mehr davon", "Rat", "Ja", "Drei", "!!! Achtung", "!!! Ein Hund"),
     ]
     answers = [Answer(unit.text.upper()) for unit in document.units]
     expected = BOXES.replace("Hund\n    bellt", "Hund bellt").replace("\n", "\r\n").upper()
@@ -158,43 +161,38 @@ def test_the_name_of_a_link_is_written_on_one_line() -> None:
 
 def test_attributes_stay() -> None:
     text = "# Titel { #id .x }\n\nEin [Link](x){ .b } da\n{: .note }\n\n| Zelle {#y} |\n|---|\n\n{% raw %} {name} da\n"
-    document = read_document(text.encode(), "md", Options())
-    assert [unit.text for unit in document.units] == ["Titel", "Ein <1>Link</1><2/> da", "Zelle", "{% raw %} {name} da"]
-    answers = [Answer(answer) for answer in ("Title", "A <1>link</1><2/>", "cell", "{% raw %} {name} da")]
+    found = ["Titel", "Ein <1>Link</1><2/> da", "Zelle", "{% raw %} {name} da"]
     expected = text.replace("Titel", "Title").replace("Ein [Link](x){ .b } da", "A [link](x){ .b }")
-    assert document.join(answers).decode() == expected.replace("Zelle", "cell")
+    check(text, found, ["Title", "A <1>link</1><2/>", "cell", found[-1]], expected.replace("Zelle", "cell"))
     assert translated("Ein Hund\n    {: .x }\n", "A dog")[0] == "A dog\n    {: .x }\n"
 
 
 def test_lines_that_take_components_are_no_text() -> None:
     text = "import Tabs from '@theme/Tabs';\nimport {a, b} from \"x\"\nimport './y.css'\n\nimport from 'x' is a line\n"
-    assert [unit.text for unit in read_document(text.encode(), "md", Options()).units] == ["import from 'x' is a line"]
+    assert texts(read(text, "md")) == ["import from 'x' is a line"]
 
 
 def test_titles_in_front_matter_are_translated() -> None:
     text = "---\r\ntitle: Ein Hund\r\nid: ein-hund\r\ndescription: >-\r\n  Da\r\n  ist er\r\n---\r\n\r\n# Hund\r\n"
-    document = read_document(text.encode(), "md", Options(target="pl"))
-    assert [(unit.text, unit.place) for unit in document.units] == [
-        *[("Ein Hund", "line 2"), ("Da ist er", "line 4"), ("Hund", "line 9")]
-    ]
-    answers = [Answer(answer) for answer in ("A dog: no", "There it is", "Dog")]
+    assert [unit.place for unit in read(text, "md").units] == ["line 2", "line 4", "line 9"]
     expected = (
         text.replace("Ein Hund", '"A dog: no"').replace("Da\r\n  ist er", "There it is").replace("# Hund", "# Dog")
     )
-    assert document.join(answers).decode() == expected
-    assert not read_document(b"---\ntitle: [\n---\n", "md", Options()).units
+    found, written = samples.translated(text, "md", "A dog: no", "There it is", "Dog", target="pl")
+    assert (found, written) == (["Ein Hund", "Da ist er", "Hund"], expected)
+    assert not read("---\ntitle: [\n---\n", "md").units
 
 
 def test_titles_in_front_matter_of_toml_are_translated() -> None:
     text = """+++\ntitle = 'Der Hund'\ndate = 2024-01-02\nsummary = "Er \\"bellt\\"" # laut\ntags = ["title"]\n"""
     text += "title = '2024'\n[params]\ndescription='Da'\nsubtitle = \"\\U0001f600 ab\"\nexcerpt = 'Nein'\n+++\n# Hund\n"
-    document = read_document(text.encode(), "md", Options())
-    assert [(unit.text, unit.place) for unit in document.units] == [
-        *[("Der Hund", "line 2"), ('Er "bellt"', "line 4"), ("Da", "line 8"), ("Nein", "line 10"), ("Hund", "line 12")]
-    ]
-    answers = [Answer(answer) for answer in ("The dog's", 'He "barks"', "There", "Nein", "Dog")]
+    assert [unit.place for unit in read(text, "md").units] == [f"line {n}" for n in (2, 4, 8, 10, 12)]
+    found, answers = (
+        ["Der Hund", 'Er "bellt"', "Da", "Nein", "Hund"],
+        ["The dog's", 'He "barks"', "There", "Nein", "Dog"],
+    )
     expected = text.replace("'Der Hund'", '"The dog\'s"').replace("Er \\", "He \\").replace("bellt", "barks")
-    assert document.join(answers).decode() == expected.replace("'Da'", "'There'").replace("# Hund", "# Dog")
+    check(text, found, answers, expected.replace("'Da'", "'There'").replace("# Hund", "# Dog"))
 
 
 def test_lines_of_templates_stay_and_end_paragraphs() -> None:
@@ -202,6 +200,4 @@ def test_lines_of_templates_stay_and_end_paragraphs() -> None:
     text = '{* a.py *}\n{! b.md !}\n--8<-- "c.md"\n'
     text += "{{% note %}}\nEin Hund\n{{% /note %}}\n{{< img\n  alt=x\n>}}\n{% if x %}\nDa\n"
     text += f"{code}{{{{< highlight >}}}}\nNein {{{{ x }}}}\n"
-    assert [unit.text for unit in read_document(text.encode(), "md", Options()).units] == [
-        *["Ein Hund", "Da", "Nein {{ x }}"]
-    ]
+    assert texts(read(text, "md")) == ["Ein Hund", "Da", "Nein {{ x }}"]

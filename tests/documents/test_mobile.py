@@ -4,16 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.documents.base import Answer, Options, read_document
 from nmt.documents.mobile import decode, encode
 from tests.documents.office_samples import ANDROID
+from tests.documents.samples import read, translated
 
 
 def test_strings_come_back_with_their_escapes() -> None:
-    document = read_document(ANDROID.encode(), "android", Options())
-    assert [unit.markup for unit in document.units] == [True, True, False, False, False]
+    assert [unit.markup for unit in read(ANDROID, "android").units] == [True, True, False, False, False]
     answers = ['It\'s <1>"fine"</1>, <2/>?<br/>Yes', '<a href="x">Here</a> & it\'s', "@A dog", "%d dogs", "Two  words"]
-    text = document.join([Answer(answer) for answer in answers]).decode()
+    _, text = translated(ANDROID, "android", *answers)
     assert r"""<string name="a">It\'s <b>\"fine\"</b>, <xliff:g id="n">%1$s</xliff:g>?\nYes</string>""" in text
     assert r"""<string name="d"><![CDATA[<a href=\"x\">Here</a> & it\'s]]></string>""" in text
     assert r"""<item quantity="one">\@A dog</item><item quantity="other">%d dogs</item>""" in text
@@ -23,19 +22,17 @@ def test_strings_come_back_with_their_escapes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "translated"),
+    ("written", "expected"),
     [
         ("\n  Ein Hund\n  bellt\n", "A dog barks"),
         (r"\u0020Ein Hund bellt ", r"\u0020A dog barks"),
         ('"Ein Hund "', r"A dog\u0020"),
     ],
 )
-def test_blanks_around_a_string_are_layout_unless_they_are_quoted(written: str, translated: str) -> None:
-    document = read_document(
-        f'<resources><string name="a">{written}</string></resources>'.encode(), "android", Options()
-    )
+def test_blanks_around_a_string_are_layout_unless_they_are_quoted(written: str, expected: str) -> None:
     answer = "A dog barks" if "bellt" in written else "A dog"
-    assert document.join([Answer(answer)]).decode().count(f">{translated}<") == 1
+    _, text = translated(f'<resources><string name="a">{written}</string></resources>', "android", answer)
+    assert text.count(f">{expected}<") == 1
 
 
 @pytest.mark.parametrize(

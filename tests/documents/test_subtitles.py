@@ -2,29 +2,21 @@
 
 import pytest
 
-from nmt.documents.base import Answer, Options, read_document
+from nmt.documents.base import Answer
 from nmt.documents.subtitles import share, split, wrap
 from nmt.text.scripts import is_combining
-from tests.documents.samples import SAMPLES
+from tests.documents.samples import SAMPLES, read, texts, translated
 
 
 def test_a_sentence_is_split_at_words_by_the_lengths_of_its_cues() -> None:
-    document = read_document(SAMPLES["srt"].data, "srt", Options())
-    answers = [
-        Answer("The little dog is running across the meadow."),
-        Answer("- Who?"),
-        Answer("- Me!"),
-        Answer("Only <i>me</i>."),
-    ]
-    lines = document.join(answers).decode("utf-8-sig").split("\r\n")
-    assert lines[2] == "{\\an8}The little dog is running across"
-    assert lines[6] == "the meadow."
-    assert lines[10:12] == ["- Who?", "- Me!"]
-    assert lines[-1] == "Only <i>me</i>."
-    assert [line for line in lines if "-->" in line] == [
-        line for line in SAMPLES["srt"].data.decode("utf-8-sig").split("\r\n") if "-->" in line
-    ]
-    document.join([Answer("Dog."), *answers[1:]])
+    file, others = SAMPLES["srt"].data, ("- Who?", "- Me!", "Only <i>me</i>.")
+    expected = file.decode().replace("Der kleine Hund\r\nläuft auf", "The little dog is running across")
+    for old, new in (("der Wiese.", "the meadow."), ("- Wer?", "- Who?"), ("- Ich.", "- Me!"), ("Nur", "Only")):
+        expected = expected.replace(old, new)
+    answers = ("The little dog is running across the meadow.", *others)
+    assert translated(file, "srt", *answers)[1] == expected.replace("<i>ich", "<i>me")
+    document = read(file, "srt")
+    document.join([Answer(answer) for answer in ("Dog.", *others)])
     assert "fewer words than the sentence has subtitles" in document.notes[0]
 
 
@@ -35,7 +27,7 @@ def test_a_sentence_has_at_most_four_cues_with_at_most_one_and_a_half_seconds_be
     starts = [n * (1 + gap) for n in range(n_cues)]
     times = [f"00:{start:06.3f} --> 00:{start + 1:06.3f}" for start in starts]
     cues = [f"{time}\nWort{'.' * (n == n_cues)}\n\n" for n, time in enumerate(times, 1)]
-    assert len(read_document("".join(cues).encode(), "srt", Options()).units) == n_units
+    assert len(read("".join(cues), "srt").units) == n_units
 
 
 @pytest.mark.parametrize(
@@ -44,7 +36,7 @@ def test_a_sentence_has_at_most_four_cues_with_at_most_one_and_a_half_seconds_be
 )
 def test_sentences_end_at_the_marks_of_all_scripts(first: str, second: str, n_units: int) -> None:
     cues = f"00:00:01.000 --> 00:00:02.000\n{first}\n\n00:00:02.000 --> 00:00:03.000\n{second}\n"
-    assert len(read_document(cues.encode(), "srt", Options()).units) == n_units
+    assert len(read(cues, "srt").units) == n_units
 
 
 @pytest.mark.parametrize("text", ["ที่นี่มีน้ำดื่ม", "ខ្ញុំទៅផ្ទះហើយ", "ကျွန်တော်အိမ်ပြန်မယ်", "がっこう"])
@@ -60,52 +52,44 @@ def test_lines_are_balanced_and_long_ones_noted() -> None:
     assert wrap(words, 2, 20) == ["one two three", "four five six"]
     assert wrap(words, 2, 40) == ["one two three four five six"]
     assert share(words, [1, 1]) == [words[:3], words[3:]]
-    document = read_document(SAMPLES["vtt"].data, "vtt", Options())
+    document = read(SAMPLES["vtt"].data, "vtt")
     answers = [Answer(document.units[0].text), Answer("word " * 20)]
     assert b"word word\nword" in document.join(answers)
     assert document.notes == ["line 14: 49 characters in a line of a subtitle; 42 can be read"]
 
 
 def test_answers_stay_text_and_times_stay_times() -> None:
-    document = read_document(SAMPLES["vtt"].data, "vtt", Options())
-    answers = [Answer("<v Anna>Good <1/><i>a --> b</i>"), Answer("1 --> <c> & d")]
-    joined = document.join(answers).decode()
+    answers = ("<v Anna>Good <1/><i>a --> b</i>", "1 --> <c> & d")
+    _, joined = translated(SAMPLES["vtt"].data, "vtt", *answers)
     assert "<v Anna>Good <00:02.000><i>a --&gt; b</i>" in joined
     assert "1 --&gt; &lt;c&gt; &amp; d" in joined
-    document = read_document(b"1\n00:01,0 --> 00:02,0\nEins\n", "srt", Options())
+    document = read("1\n00:01,0 --> 00:02,0\nEins\n", "srt")
     document.join([Answer("00:00:01,000 --> 00:00:02,000")])
     assert "would be read as a time" in document.notes[0]
 
 
 def test_the_number_of_a_cue_is_no_text_without_a_blank_line_before_it() -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nEin Mann.\n2\n00:00:03,000 --> 00:00:04,000\nEin Hund.\n"
-    document = read_document(text.encode(), "srt", Options())
-    assert [unit.text for unit in document.units] == ["Ein Mann.", "Ein Hund."]
-    assert document.join([Answer("A man."), Answer("A dog.")]).decode() == (
-        text.replace("Ein Mann", "A man").replace("Ein Hund", "A dog")
-    )
+    expected = text.replace("Ein Mann", "A man").replace("Ein Hund", "A dog")
+    assert translated(text, "srt", "A man.", "A dog.") == (["Ein Mann.", "Ein Hund."], expected)
 
 
 def test_lines_of_srt_after_a_blank_one_are_text_and_notes_of_vtt_are_not() -> None:
     cues = "00:00:01.000 --> 00:00:02.000\nEins\n\nnoch\n\n2\n00:00:02.500 --> 00:00:04.000\nZwei.\n"
-    document = read_document(f"1\n{cues}".encode(), "srt", Options())
-    assert [unit.text for unit in document.units] == ["Eins", "noch Zwei."]
-    assert b"One\n\nmore\n\n2\n00:00:02.500" in document.join([Answer("One"), Answer("more two.")])
-    document = read_document(f"WEBVTT\n\n{cues}".encode(), "vtt", Options())
-    assert [unit.text for unit in document.units] == ["Eins Zwei."]
+    found, joined = translated(f"1\n{cues}", "srt", "One", "more two.")
+    assert found == ["Eins", "noch Zwei."]
+    assert "One\n\nmore\n\n2\n00:00:02.500" in joined
+    assert texts(read(f"WEBVTT\n\n{cues}", "vtt")) == ["Eins Zwei."]
 
 
 def test_a_line_without_a_dash_belongs_to_the_speaker_before_it() -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\n- Das ist ein Mann\nmit Hund.\n- Ja.\n"
-    document = read_document(text.encode(), "srt", Options())
-    assert [unit.text for unit in document.units] == ["- Das ist ein Mann mit Hund.", "- Ja."]
+    assert texts(read(text, "srt")) == ["- Das ist ein Mann mit Hund.", "- Ja."]
 
 
 def test_marks_of_styles_in_srt_stay_beside_their_words() -> None:
     cue = "1\n00:00:01,000 --> 00:00:02,000\n{}\n\n"
     text = cue.format(r"{\i1}Der Hund{\i0}") + cue.format(r"Ein {\b1}Hut{\b0} & <Hund>")
-    document = read_document(text.encode(), "srt", Options())
-    assert [unit.text for unit in document.units] == ["Der Hund<1/>", r"Ein {\b1}Hut{\b0} & <Hund>"]
-    answers = [Answer("The dog<1/>"), Answer(r"A {\b1}hat{\b0} & <dog>")]
-    assert r"{\i1}The dog{\i0}" in document.join(answers).decode()
-    assert r"A {\b1}hat{\b0} & <dog>" in document.join(answers).decode()
+    found, joined = translated(text, "srt", "The dog<1/>", r"A {\b1}hat{\b0} & <dog>")
+    assert found == ["Der Hund<1/>", r"Ein {\b1}Hut{\b0} & <Hund>"]
+    assert joined == cue.format(r"{\i1}The dog{\i0}") + cue.format(r"A {\b1}hat{\b0} & <dog>")

@@ -5,45 +5,44 @@ import io
 
 import pytest
 
-from nmt.documents.base import Answer, Options, read_document
+from nmt.documents.base import Answer
+from tests.documents.samples import read, texts, translated
 
 TEXT = 'id,text,"other"\n1,Hund,"Hut"\n2,"Ei ""x""",Tee\n'
 
 
 @pytest.mark.parametrize(
-    ("columns", "texts"),
+    ("columns", "expected"),
     [
         (("text",), ["Hund", 'Ei "x"']),
         (("3", "text"), ["Hund", "Hut", 'Ei "x"', "Tee"]),
         (("3",), ["other", "Hut", "Tee"]),
     ],
 )
-def test_columns_have_names_or_numbers(columns: tuple[str, ...], texts: list[str]) -> None:
-    document = read_document(TEXT.encode(), "csv", Options(columns=columns))
-    assert [unit.text for unit in document.units] == texts
-    joined = document.join([Answer(f'{text}, "\n{text}') for text in texts]).decode()
+def test_columns_have_names_or_numbers(columns: tuple[str, ...], expected: list[str]) -> None:
+    answers = [f'{text}, "\n{text}' for text in expected]
+    found, joined = translated(TEXT, "csv", *answers, columns=columns)
+    assert found == expected
     cells = [cell for row in csv.reader(io.StringIO(joined, newline="")) for cell in row]
-    assert [cell for cell in cells if "\n" in cell] == [f'{text}, "\n{text}' for text in texts]
+    assert [cell for cell in cells if "\n" in cell] == answers
 
 
 def test_a_number_is_that_of_a_column_even_if_the_first_line_has_it() -> None:
-    document = read_document(b"Hund\t1\nHut\t2", "csv", Options(columns=("1",)))
-    assert [unit.text for unit in document.units] == ["Hund", "Hut"]
+    assert texts(read("Hund\t1\nHut\t2", "csv", columns=("1",))) == ["Hund", "Hut"]
 
 
 def test_columns_of_one_name_are_all_translated() -> None:
-    document = read_document(b"text,id,text\nHund,1,Hut", "csv", Options(columns=("text",)))
-    assert [unit.text for unit in document.units] == ["Hund", "Hut"]
+    assert texts(read("text,id,text\nHund,1,Hut", "csv", columns=("text",))) == ["Hund", "Hut"]
 
 
 def test_a_table_without_quotes_gets_none() -> None:
-    document = read_document(b"1\tHund\n2\tHut", "csv", Options(columns=("2",)))
-    assert document.join([Answer("a\tb\nc"), Answer('"x" y')]) == b'1\ta b c\n2\t "x" y'
+    _, joined = translated("1\tHund\n2\tHut", "csv", "a\tb\nc", '"x" y', columns=("2",))
+    assert joined == '1\ta b c\n2\t "x" y'
 
 
 @pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n'])
 def test_a_first_line_states_the_separator(line: str) -> None:
-    document = read_document(f"{line}a,b,c;text\n1;Hund\n".encode(), "csv", Options(columns=("text",)))
+    document = read(f"{line}a,b,c;text\n1;Hund\n", "csv", columns=("text",))
     assert [(unit.text, unit.place) for unit in document.units] == [("Hund", "line 3")]
     assert document.join([Answer("dog; cat")]).decode() == f'{line}a,b,c;text\n1;"dog; cat"\n'
 
@@ -61,4 +60,4 @@ def test_a_first_line_states_the_separator(line: str) -> None:
 )
 def test_what_is_no_table_gets_a_sentence(name: str, text: str, columns: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        read_document(text.encode(), name, Options(columns=columns))
+        read(text, name, columns=columns)

@@ -2,12 +2,13 @@
 
 import pytest
 
-from nmt.documents.base import Answer, Options, read_document
+from nmt.documents.base import Answer
 from tests.documents.office_samples import TMX
+from tests.documents.samples import read, texts, translated
 
 
 def test_missing_translations_are_added_after_the_last_language() -> None:
-    document = read_document(TMX.encode(), "tmx", Options(target="en"))
+    document = read(TMX, "tmx", target="en")
     assert [unit.place for unit in document.units] == ["entry a"]
     text = document.join([Answer("The <1>dog</1> barks", ("unsure",))]).decode()
     added = (
@@ -19,22 +20,19 @@ def test_missing_translations_are_added_after_the_last_language() -> None:
 
 
 def test_languages_that_the_options_name_are_found_and_filled() -> None:
-    french = read_document(TMX.encode(), "tmx", Options(source="fr-FR", target="de"))
-    assert [unit.text for unit in french.units] == ["Bon"]
+    assert texts(read(TMX, "tmx", source="fr-FR", target="de")) == ["Bon"]
     empty = TMX.replace("<seg>Good</seg>", "<seg/>")
-    document = read_document(empty.encode(), "tmx", Options(target="en"))
-    filled = document.join([Answer("x"), Answer("Fine & dandy")]).decode()
+    _, filled = translated(empty, "tmx", "x", "Fine & dandy", target="en")
     assert '<tuv xml:lang="en-US"><seg>Fine &amp; dandy</seg></tuv></tu>' in filled
-    everything = Options(target="en", all_entries=True)
-    assert [unit.text for unit in read_document(TMX.encode(), "tmx", everything).units][1:] == ["Gut"]
+    assert texts(read(TMX, "tmx", target="en", all_entries=True))[1:] == ["Gut"]
     with pytest.raises(ValueError, match="name the target language"):
-        read_document(TMX.encode(), "tmx", Options())
+        read(TMX, "tmx")
 
 
 def test_flags_of_a_segment_that_was_there_are_those_of_its_new_translation() -> None:
     text = TMX.encode()
     for flags in (("numbers",), ("items", "terms"), ()):
-        document = read_document(text, "tmx", Options(target="en", all_entries=True))
+        document = read(text, "tmx", target="en", all_entries=True)
         text = document.join([Answer("x"), Answer("".join(flags), flags)])
         assert text.decode().count(f">{' '.join(flags)}</prop><seg>{''.join(flags)}</seg>") == bool(flags)
     assert b"prop" not in text
@@ -42,7 +40,6 @@ def test_flags_of_a_segment_that_was_there_are_those_of_its_new_translation() ->
 
 def test_of_a_language_in_several_regions_the_nearest_is_taken_and_never_for_both_sides() -> None:
     sides = "".join(f'<tuv xml:lang="{code}"><seg>{text}</seg></tuv>' for code, text in (("pt-BR", "a"), ("pt", "b")))
-    data = f"<tmx><body><tu>{sides}</tu></body></tmx>".encode()
-    assert [unit.text for unit in read_document(data, "tmx", Options(source="pt", target="fr")).units] == ["b"]
-    everything = Options(source="pt-PT", target="pt", all_entries=True)
-    assert read_document(data, "tmx", everything).units == []
+    data = f"<tmx><body><tu>{sides}</tu></body></tmx>"
+    assert texts(read(data, "tmx", source="pt", target="fr")) == ["b"]
+    assert texts(read(data, "tmx", source="pt-PT", target="pt", all_entries=True)) == []

@@ -4,7 +4,7 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from nmt.documents.base import Answer, Options, read_document
+from tests.documents.samples import read, texts, translated
 
 TEXT = "a: Der Hund # x\nb: 'ein'\nc: \"zwei\"\nd: |\n  drei\n  vier\ne: >-\n  fünf\n  sechs\nf: [sieben]\n"
 
@@ -25,43 +25,35 @@ TEXT = "a: Der Hund # x\nb: 'ein'\nc: \"zwei\"\nd: |\n  drei\n  vier\ne: >-\n  f
     ],
 )
 def test_answers_keep_their_style(answer: str, expected: str) -> None:
-    document = read_document(TEXT.encode(), "yaml", Options())
-    joined = document.join([Answer(answer)] * 6).decode()
+    _, joined = translated(TEXT, "yaml", *[answer] * 6)
     assert joined == expected
-    for read in (YAML(typ="safe").load(joined), yaml.safe_load(joined)):
-        assert [*map(str.strip, [*map(read.get, "abcde"), *read["f"]])] == [answer] * 6
+    for parsed in (YAML(typ="safe").load(joined), yaml.safe_load(joined)):
+        assert [*map(str.strip, [*map(parsed.get, "abcde"), *parsed["f"]])] == [answer] * 6
 
 
 @pytest.mark.parametrize("answer", ["a dog", "a\ndog", "a\n\ndog\n\n\nbarks"])
 def test_a_folded_text_has_as_many_line_breaks_as_its_answer(answer: str) -> None:
-    document = read_document(b"a: >-\n  ein\n  Hund\n", "yaml", Options())
-    assert yaml.safe_load(document.join([Answer(answer)])) == {"a": answer}
+    assert yaml.safe_load(translated("a: >-\n  ein\n  Hund\n", "yaml", answer)[1]) == {"a": answer}
 
 
 def test_formats_of_dates_are_no_text() -> None:
-    document = read_document(
-        b'a: "%d.%m.%Y"\nb: ":day"\nc: "um %H Uhr"\nd: D. MMMM YYYY\ne: hh:mm a\n', "yaml", Options()
-    )
-    assert [unit.text for unit in document.units] == ["um %H Uhr"]
+    file = 'a: "%d.%m.%Y"\nb: ":day"\nc: "um %H Uhr"\nd: D. MMMM YYYY\ne: hh:mm a\n'
+    assert texts(read(file, "yaml")) == ["um %H Uhr"]
 
 
 def test_symbols_of_ruby_are_read_in_brackets_and_are_no_text() -> None:
     text = 'order: [ :year, :month, {"a":"Tag", b: :day} ]\nlist:\n- :day\n'
-    document = read_document(text.encode(), "yaml", Options())
-    assert [unit.text for unit in document.units] == ["Tag"]
-    assert document.join([Answer("day")]).decode() == text.replace("Tag", "day")
+    assert translated(text, "yaml", "day") == (["Tag"], text.replace("Tag", "day"))
 
 
 def test_a_text_that_ends_with_a_line_separator_stays_alone() -> None:
-    document = read_document("a: |+\n  da\n\u2028b: 1\n".encode(), "yaml", Options())
-    assert yaml.safe_load(document.join([Answer("there")])) == {"a": "there\n\u2028", "b": 1}
+    _, joined = translated("a: |+\n  da\n\u2028b: 1\n", "yaml", "there")
+    assert yaml.safe_load(joined) == {"a": "there\n\u2028", "b": 1}
 
 
 def test_pairs_of_escapes_that_spell_one_character_are_read_as_it() -> None:
-    document = read_document(b'a: "Hund \\uD83D\\uDE00"\n', "yaml", Options())
-    assert [unit.text for unit in document.units] == ["Hund \U0001f600"]
+    assert texts(read('a: "Hund \\uD83D\\uDE00"\n', "yaml")) == ["Hund \U0001f600"]
 
 
 def test_a_list_that_is_a_key_stays() -> None:
-    document = read_document(b"? [Hund, Hut]\n: da\n", "yaml", Options())
-    assert [unit.text for unit in document.units] == ["da"]
+    assert texts(read("? [Hund, Hut]\n: da\n", "yaml")) == ["da"]
