@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.documents.xml_splice import DEPTH, Element, Text, Xml, escape, escape_cdata
+from nmt.documents.xml_splice import DEPTH, Text, Xml, escape, escape_cdata
 
 FILE = "<a b=\"1\">x &amp; ü<b/>&#65;<![CDATA[<q>&amp;]]>z<!-- c --><c d='2'\n>w</c ><?p i?></a>\n<!-- end -->"
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "iso-8859-1", "windows-1252"]
@@ -49,25 +49,6 @@ def test_edits_change_nothing_else(encoding: str) -> None:
     assert empty.result() == b'<a ><b n="1">x</b></a>'
 
 
-def test_an_edit_replaces_those_in_it() -> None:
-    xml = Xml(b"<a>1<b>2</b>3<c>4</c></a>")
-    b, c = xml.root.elements
-    xml.replace(c.inner, c.inner_end, b"four")
-    xml.replace(b.inner, b.inner_end, b"two")
-    xml.replace(b.start, c.end, b"[" + xml.raw(c.start, c.end) + xml.raw(b.start, b.end) + b"]")
-    assert xml.result() == b"<a>1[<c>four</c><b>two</b>]</a>"
-
-
-def test_names_have_the_prefixes_of_the_table_and_not_of_the_file() -> None:
-    uri = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    xml = Xml(f'<q:p xmlns:q="{uri}" q:v="1"><t xmlns="urn:other"/><u/></q:p>'.encode())
-    assert [element.name for element in xml.root.walk()] == ["w:p", "?:t", "u"]
-    assert xml.root.attributes == {"w:v": "1"}
-    assert xml.written_name(xml.root) == "q:p"
-    strict = Xml(b'<p xmlns="http://purl.oclc.org/ooxml/wordprocessingml/main"/>')
-    assert strict.root.name == "w:p"
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -110,11 +91,3 @@ def test_any_text_gives_a_well_formed_file(text: str, encoding: str) -> None:
     is_valid = first == text
     assert is_valid or "\ufffd" in first
     assert again.attributes["b"] == first
-
-
-def test_walk_and_inherited() -> None:
-    root = Xml(b'<a l="de"><b><c/></b><d l="en"/></a>').root
-    assert [element.name for element in root.walk()] == ["a", "b", "c", "d"]
-    assert [element.inherited("x", "l") for element in root.walk()] == ["de", "de", "de", "en"]
-    assert isinstance(root.find("b"), Element)
-    assert root.find("c") is None
