@@ -1,6 +1,7 @@
 """Keys: only hashes are stored, a wrong key is refused, and each key has its share of a minute."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -65,7 +66,8 @@ def test_keys_are_found_by_their_text_alone(tmp_path: Path) -> None:
     assert keys.find(second)
     assert keys.find("") is None
     file.write_text("{}")
-    with pytest.raises(ValueError, match="no file of keys"):
+    shape = "it is an object: it must be a list such as [a, b], each item an object such as {name: ..., hash: ...}"
+    with pytest.raises(ValueError, match=f"no file of keys: {re.escape(shape)};"):
         Keys(file)
 
 

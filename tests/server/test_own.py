@@ -1,6 +1,7 @@
 """Our own API: what it tells of a translation is what the translator knows, and wrong requests are told why."""
 
 import json
+import math
 import re
 import shutil
 import time
@@ -36,7 +37,7 @@ def post(client: TestClient, **body: Any) -> dict[str, Any]:
 
 
 def test_translations_are_those_of_the_translator(client: TestClient, translator: Translator) -> None:
-    answer = post(client, text=GERMAN)
+    answer = post(client, text=GERMAN, format=None)  # as if it were left out
     assert [one["text"] for one in answer["translations"]] == translator.translate(GERMAN)
     assert answer["model"] == {"source": "de", "target": "en"}
     several = post(client, text=f"  {GERMAN[0]}\n\n{GERMAN[1]} ")["translations"][0]["text"]
@@ -236,13 +237,11 @@ def test_other_words_are_told_with_the_rest_decoded_anew(client: TestClient, tra
 @pytest.mark.parametrize(
     ("body", "status", "code", "words"),
     [
-        ({"target": "en"}, 400, "invalid", "text is missing"),
+        ({"target": "en"}, 400, "invalid", "text is missing: it must be a text or a list such as [a, b]"),
         ({"text": "a"}, 400, "invalid", "target is missing"),
         ({"text": 1, "target": "en"}, 400, "invalid", "text is 1: it must be a text or a list"),
         ({"text": ["a", None], "target": "en"}, 400, "invalid", "text[1] is null"),
         ({"text": "a", "target": "fr"}, 400, "unknown_direction", "there is de to en"),
-        ({"text": "a", "target": "en", "serach": {}}, 400, "invalid", "did you mean search?"),
-        ({"text": "a", "target": "en", "search": {"beam_size": 17}}, 400, "invalid", "at most 16"),
         ({"text": "a", "target": "en", "search": {"seed": 1e300}}, 400, "invalid", "a whole number"),
         ({"text": "a", "target": "en", "search": {"lm_weight": 1}}, 400, "invalid", "no member 'lm_weight'"),
         ({"text": "a", "target": "en", "search": {"n_best": 3, "beam_size": 2}}, 400, "invalid", "n_best is 3"),
@@ -262,6 +261,39 @@ def test_wrong_requests_are_told_why(client: TestClient, body: Any, status: int,
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (status, code)
     assert words in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("member", "problem"),
+    [
+        ({"serach": {}}, "the body has no member 'serach': did you mean search?"),
+        ({"search": []}, "search is a list: it must be an object"),
+        ({"format": "pdf"}, "format is 'pdf': it must be one of text, html"),
+        ({"must": ["a", {}]}, "must[1] is an object: it must be a text or a list such as [a, b], each item a text"),
+        ({"search": {"guard": 1}}, "search.guard is 1: it must be true or false or null"),
+        (
+            {"search": {"temperature": True}},
+            "search.temperature is true: it must be a number at least 0.001 and at most 1000 or null",
+        ),
+        (
+            {"search": {"temperature": math.nan}},
+            "search.temperature is nan: it must be a number at least 0.001 and at most 1000 or null",
+        ),
+        (
+            {"search": {"samples": 10**400}},
+            "search.samples is a number that is too large: it must be a whole number at least 0 and at most 16 or null",
+        ),
+        (
+            {"search": {"samples": 1.5}},
+            "search.samples is 1.5: it must be a whole number at least 0 and at most 16 or null",
+        ),
+        ({"search": {"beam_size": 17}}, "search.beam_size is 17: it must be at least 1 and at most 16"),
+    ],
+)
+def test_a_wrong_member_is_told_in_a_sentence(client: TestClient, member: Any, problem: str) -> None:
+    body = json.dumps({"text": "a", "target": "en"} | member)
+    answer = client.post("/v1/translate", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["message"]) == (400, problem)
 
 
 def test_a_service_with_keys_answers_who_has_one(
