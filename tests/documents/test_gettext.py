@@ -8,7 +8,7 @@ import pytest
 
 from nmt.documents.base import Answer, Options, read_document
 from nmt.documents.gettext import Message, samples
-from tests.documents.samples import PO, SAMPLES
+from tests.documents.samples import PO, SAMPLES, read, texts
 
 ANSWERS = [Answer("Open the file %s"), Answer("Dog", ("unsure",)), Answer("The dogs"), Answer('A "line"\n\\x')]
 
@@ -85,16 +85,11 @@ def test_rules_that_make_no_sense_are_none(rule: str) -> None:
 def test_a_plural_of_french_or_arabic_needs_no_look() -> None:
     template = 'msgid ""\nmsgstr "Language: \\n"\n"Plural-Forms: \\n"\n\nmsgid "%d file"\nmsgid_plural "%d files"\n'
     template += 'msgstr[0] ""\nmsgstr[1] ""\n'
-    french = read_document(template.encode(), "po", Options(target="fr"))
-    assert [unit.text for unit in french.units] == ["1 file", "2 files", "2 files"]
-    arabic = read_document(template.encode(), "po", Options(target="ar"))
+    french, arabic = (read(template, "po", target=target) for target in ("fr", "ar"))
+    assert texts(french) == ["1 file", "2 files", "2 files"]
     answers = {"0 files": "بلا ملفات", "1 file": "ملف واحد", "2 files": "ملفان", "3 files": "٣ ملفات"}
-    written = polib.pofile(
-        arabic.join(
-            [Answer(answers.get(unit.text, unit.text.replace("files", "ملف"))) for unit in arabic.units]
-        ).decode()
-    )
-    [entry] = written
+    joined = arabic.join([Answer(answers.get(text, text.replace("files", "ملف"))) for text in texts(arabic)])
+    [entry] = polib.pofile(joined.decode())
     assert [*entry.msgstr_plural.values()][:4] == ["بلا ملفات", "ملف واحد", "ملفان", "%d ملفات"]
     assert not entry.fuzzy
     [entry] = polib.pofile(french.join([Answer(f"{unit.text} x") for unit in french.units]).decode())
@@ -138,9 +133,7 @@ def test_the_header_of_a_template_gets_its_encoding() -> None:
 )
 def test_translations_in_another_language_are_not_mixed_with_new_ones(format_: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"has translations in de.* not in fr: take its template"):
-        read_document(text.encode(), format_, Options(target="fr"))
-    every = read_document(text.encode(), format_, Options(target="fr", all_entries=True))
-    assert [unit.text for unit in every.units] == ["Dog", "Cat"]
-    assert [unit.text for unit in read_document(text.encode(), format_, Options(target="de")).units] == ["Cat"]
-    empty = text.replace("Hund", "")
-    assert [unit.text for unit in read_document(empty.encode(), format_, Options(target="fr")).units] == ["Dog", "Cat"]
+        read(text, format_, target="fr")
+    assert texts(read(text, format_, target="fr", all_entries=True)) == ["Dog", "Cat"]
+    assert texts(read(text, format_, target="de")) == ["Cat"]
+    assert texts(read(text.replace("Hund", ""), format_, target="fr")) == ["Dog", "Cat"]

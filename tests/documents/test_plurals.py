@@ -12,14 +12,10 @@ from hypothesis import strategies as st
 from nmt.documents.base import Answer, Document, Options, read_document
 from nmt.documents.plurals import message, numbers
 from tests.documents.office_samples import ANDROID, QT, STRINGSDICT, XLIFF_1
-from tests.documents.samples import PO
+from tests.documents.samples import PO, texts
 
 PLURAL = "{n, plural, =0{keine Hunde} one{# Hund} other{# Hunde mit {name}}}"
 TO_POLISH = Options(source="de", target="pl")
-
-
-def texts(document: Document) -> list[str]:
-    return [unit.text for unit in document.units]
 
 
 def answered(document: Document, answer: Callable[[str], str] = lambda text: f"x {text}") -> str:

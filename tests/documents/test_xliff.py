@@ -4,6 +4,7 @@ import pytest
 
 from nmt.documents.base import Answer, Options, read_document
 from tests.documents.office_samples import XLIFF_1, XLIFF_2
+from tests.documents.samples import translated
 
 EN = Options(target="en")
 
@@ -72,9 +73,6 @@ def test_lost_and_doubled_codes_come_back_once() -> None:
 def test_codes_that_cross_stay_marks() -> None:
     source = '<source><sc id="1"/>a<pc id="2">b<ec startRef="1"/>c</pc> d</source>'
     file = f'<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0"><segment>{source}</segment></xliff>'
-    document = read_document(file.encode(), "xliff", Options())
-    assert [unit.text for unit in document.units] == ["a<1>b<2/>c</1> d"]
-    assert (
-        '<target><sc id="1"/>A<pc id="2">B<ec startRef="1"/>C</pc></target>'
-        in document.join([Answer("A<1>B<2/>C</1>")]).decode()
-    )
+    found, written = translated(file, "xliff", "A<1>B<2/>C</1>")
+    assert found == ["a<1>b<2/>c</1> d"]
+    assert '<target><sc id="1"/>A<pc id="2">B<ec startRef="1"/>C</pc></target>' in written
