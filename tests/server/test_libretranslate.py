@@ -286,15 +286,6 @@ def test_metrics_count_requests_and_lines(client: TestClient) -> None:
     assert 'nmt_request_seconds_bucket{endpoint="translate",le="+Inf"}' in text
 
 
-def test_health_follows_the_state(client: TestClient, service: Service) -> None:
-    assert client.get("/health").json() == {"status": "ok"}
-    service.ending = True
-    try:
-        assert client.get("/health").status_code == 503
-    finally:
-        service.ending = False
-
-
 def test_scripts_tell_languages_apart_only_if_they_differ() -> None:
     known = ["de", "en", "ru", "ja", "zh"]
     assert dict(by_script("Guten Tag", known)) == {"de": 0.5, "en": 0.5}
