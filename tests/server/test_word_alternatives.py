@@ -18,22 +18,22 @@ TEXT, TRANSLATION = "Wo ist er? Er ist dort.\n\nZwei Männer.", "Where is he? It
 
 
 @pytest.mark.parametrize(
-    ("word", "expected"),
+    ("translation", "word", "expected"),
     [
-        (0, Focus("Wo ist er?", "", "", " It is there.\n\nTwo men.")),
-        (4, Focus("Er ist dort.", "Where is he? ", "It ", "\n\nTwo men.")),
-        (7, Focus("Zwei Männer.", "Where is he? It is there.\n\n", "Two ", "")),
+        (TRANSLATION, 0, Focus("Wo ist er?", "", "", " It is there.\n\nTwo men.")),
+        (TRANSLATION, 4, Focus("Er ist dort.", "Where is he? ", "It ", "\n\nTwo men.")),
+        (TRANSLATION, 7, Focus("Zwei Männer.", "Where is he? It is there.\n\n", "Two ", "")),
+        ("Where? There.", 1, Focus(TEXT, "", "Where? ", "")),
+        ("Where is he, there?\n\nTwo.", 3, Focus(TEXT.partition("\n")[0], "", "Where is he, ", "\n\nTwo.")),
     ],
 )
-def test_a_word_is_seen_in_its_sentence(word: int, expected: Focus) -> None:
-    assert focus(TEXT, TRANSLATION, word) == expected
+def test_a_word_is_seen_in_its_sentence_or_where_sides_differ_in_the_whole(
+    translation: str, word: int, expected: Focus
+) -> None:
+    assert focus(TEXT, translation, word) == expected
 
 
-def test_where_sides_differ_they_are_taken_as_wholes() -> None:
-    assert focus(TEXT, "Where? There.", 1) == Focus(TEXT, "", "Where? ", "")
-    assert focus("Wo ist er? Er ist dort.", "Where is he, there?", 3) == Focus(
-        "Wo ist er? Er ist dort.", "", "Where is he, ", ""
-    )
+def test_a_word_that_the_translation_lacks_is_refused() -> None:
     with pytest.raises(Refused, match="8 words"):
         focus(TEXT, TRANSLATION, 8)
 
