@@ -151,6 +151,14 @@ xmlns:lo="urn:lo"><office:automatic-styles><style:style style:name="T1" style:fa
 </table:table-cell><table:table-cell office:value-type="string" office:string-value="Wort"><text:p>Wort</text:p>\
 </table:table-cell>\
 </office:body></office:document-content>"""
+
+
+def odt(text: str) -> bytes:
+    """An OpenDocument text of one paragraph."""
+    body = f"<office:body><text:p>{text}</text:p></office:body></office:document-content>"
+    return zipped({"mimetype": "x", "content.xml": HEAD + CONTENT.partition("<office:body>")[0] + body})
+
+
 ODF_TEXTS = ["Der Titel", "Das ist <1>fett</1><2/><br/>und<br/>neu", "Eine Note", "Wort"]
 XLIFF_1 = """<?xml version='1.0' encoding='utf-8'?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">

@@ -16,7 +16,6 @@ from tests.documents.office_samples import (
     EPUB,
     FIELD,
     FILES,
-    HEAD,
     INSTRUCTION,
     LINK,
     OPTIONS,
@@ -27,11 +26,11 @@ from tests.documents.office_samples import (
     A,
     X,
     docx,
+    odt,
     office,
     run,
     zipped,
 )
-from tests.documents.office_samples import CONTENT as ODF_CONTENT
 from tests.documents.test_office import ANSWERS, parsed, xml_files
 
 WORDS = st.sampled_from(["Wort", "zwei Wörter", " ", "x &amp; y", "1 &lt; 2", "", ".", "\n", "日本", "Ende."])
@@ -124,11 +123,6 @@ XHTML = inline(
     '<a title="Titel" href="x">{}</a>',
     '<span class="notranslate">{}</span>',
 )
-
-
-def odt(text: str) -> bytes:
-    body = f"<office:body><text:p>{text}</text:p></office:body></office:document-content>"
-    return zipped({"mimetype": "x", "content.xml": HEAD + ODF_CONTENT.partition("<office:body>")[0] + body})
 
 
 def pptx(text: str) -> bytes:

@@ -16,13 +16,13 @@ from tests.documents.office_samples import (
     EPUB,
     FILES,
     HEAD,
-    OPEN_DOCUMENT,
     OPTIONS,
     SLIDE,
     WORKBOOK,
     A,
     W,
     docx,
+    odt,
     office,
     run,
     zipped,
@@ -173,9 +173,7 @@ def test_open_document() -> None:
 def test_spans_of_open_document_in_spans_of_the_same_style_keep_their_ends() -> None:
     first = '<text:span text:style-name="T3"><text:a href="x">Zwei</text:a></text:span>'
     second = '<text:span text:style-name="T3"><text:span text:style-name="T3">Hunde</text:span></text:span>'
-    content = f'xmlns:office="{OPEN_DOCUMENT}:office:1.0" xmlns:text="{OPEN_DOCUMENT}:text:1.0"'
-    data = zipped({"content.xml": f"<office:x {content}><text:p>{first}{second}</text:p></office:x>"})
-    assert parsed(translated(data, "odt", "content.xml").encode()) == "HUNDE ZWEI"
+    assert parsed(translated(odt(first + second), "odt", "content.xml").encode()) == "HUNDE ZWEI"
 
 
 def test_the_base_of_ruby_is_text_and_its_reading_goes_with_a_new_text() -> None:
@@ -183,9 +181,7 @@ def test_the_base_of_ruby_is_text_and_its_reading_goes_with_a_new_text() -> None
     inside = f"<w:r><w:ruby><w:rubyPr/>{reading}<w:rubyBase>{run('Hunde')}</w:rubyBase></w:ruby></w:r>"
     word = docx(run("Zwei ") + inside + run(" bellen"))
     text = "Zwei <text:ruby><text:ruby-base>Hunde</text:ruby-base><text:ruby-text>Lesung</text:ruby-text></text:ruby>"
-    content = f'xmlns:office="{OPEN_DOCUMENT}:office:1.0" xmlns:text="{OPEN_DOCUMENT}:text:1.0"'
-    odt = zipped({"content.xml": f"<office:x {content}><text:p>{text} bellen</text:p></office:x>"})
-    for name, data, member in (("docx", word, "word/document.xml"), ("odt", odt, "content.xml")):
+    for name, data, member in (("docx", word, "word/document.xml"), ("odt", odt(f"{text} bellen"), "content.xml")):
         [unit] = read_document(data, name, OPTIONS).units
         assert (unit.text, unit.markup) == ("Zwei Hunde bellen", False)
         assert parsed(translated(data, name, member).encode()) == "BELLEN HUNDE ZWEI"
