@@ -142,9 +142,10 @@ async def events(
             done, _ = await asyncio.wait(running, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 raise TimeoutError
-            for task in done:
+            # First those that found no room: they wait for others of the request, of which one may just have ended.
+            for task in sorted(done, key=lambda task: not isinstance(task.exception(), Busy)):
                 n = running.pop(task)
-                if isinstance(task.exception(), Busy) and running:  # it waits for others of the request
+                if isinstance(task.exception(), Busy) and running:
                     left.appendleft(n)
                     continue
                 [lists[n]] = task.result()
