@@ -58,18 +58,17 @@ def test_the_default_corpus_has_forty_thousand_pairs_to_train_on_and_a_thousand_
     assert len({sentence.german for sentence in everything}) == 42_000
 
 
-def test_the_pairs_are_german_and_english_in_this_order() -> None:
-    german, english = zip(*phrasebook(7, 300, 20).train, strict=True)
-    assert sum(text.count(" nicht ") for text in german) > 0 == sum(text.count(" nicht ") for text in english)
+def test_the_pairs_are_german_and_english_in_this_order(book: Drawn) -> None:
+    assert any(" nicht " in sentence.german for sentence in book.train)
+    assert not any(" nicht " in sentence.english for sentence in book.train)
 
 
-def test_the_same_seed_gives_the_same_corpus_and_another_seed_another() -> None:
-    assert phrasebook(7, 300, 20) == phrasebook(7, 300, 20)
+def test_another_seed_gives_another_corpus() -> None:
     assert phrasebook(7, 300, 20) != phrasebook(8, 300, 20)
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "4242"])
-def test_the_order_of_hashes_does_not_show(hash_seed: str) -> None:
+def test_the_same_seed_gives_the_same_corpus_whatever_the_order_of_hashes(hash_seed: str) -> None:
     code = (
         "import hashlib; from nmt.data.phrasebook import phrasebook; "
         "print(hashlib.sha256(repr(phrasebook(3, 600, 30)).encode()).hexdigest())"

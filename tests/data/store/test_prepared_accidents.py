@@ -144,14 +144,15 @@ def test_two_commands_at_once_do_not_mix(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_text_that_did_not_change_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(file: Path) -> str:
-        raise AssertionError(f"{file} is read")
+    def never(read: object) -> str:
+        raise AssertionError(f"{read} is read")
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "train_tokenizer", interrupt)
         with pytest.raises(KeyboardInterrupt):
             prepare(None, CONFIG, RUN)
     monkeypatch.setattr(inputs, "sha256", never)
+    monkeypatch.setattr(module, "load_corpus", never)
     for _ in ("a preparation that goes on", "a finished one"):
         assert len(prepare(None, CONFIG, RUN).train) == 40
     (folder / "train.de").touch()
