@@ -16,7 +16,6 @@ from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
 from nmt.training.distributed import Processes
 from nmt.training.finetuning import freeze, start_from
-from nmt.training.optim import make_optimizer
 from nmt.training.run import Run
 from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
@@ -147,17 +146,11 @@ def test_a_translator_starts_with_the_parts_that_another_family_has(
     assert float(shares[part]) > 50
 
 
-def test_frozen_parts_stay_and_the_others_learn(words: Tokenizer, tmp_path: Path) -> None:
+def test_the_parts_that_are_not_frozen_learn(words: Tokenizer) -> None:
+    """`test_optim.py` sees that the others don't move."""
     model = new_model(CONFIG, words, 1)
     freeze(model, ("embeddings", "encoder"))
-    before = {name: p.detach().clone() for name, p in model.named_parameters()}
-    optimizer = make_optimizer(model, TrainingConfig(learning_rate=0.1))
-    batch = make_batch(Pairs(Sequences.of([[5, 6]]), Sequences.of([[7, 8, 9]])), torch.tensor([0]))
-    model(batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT).square().sum().backward()
-    optimizer.step()
-    changed = {name for name, p in model.named_parameters() if not torch.equal(p, before[name])}
-    assert changed
-    assert all(name.startswith("decoder") for name in changed)
+    assert {name.split(".")[0] for name, p in model.named_parameters() if p.requires_grad} == {"decoder"}
     with pytest.raises(ValueError, match="nothing is left to learn"):
         TrainingConfig(freeze=("embeddings", "encoder", "decoder"))
 

@@ -417,20 +417,23 @@ def test_a_rate_that_would_rise_to_its_least_value_is_refused(data: TrainingData
         new_trainer(data, tmp_path, min_learning_rate=0.1, learning_rate=0.01)
 
 
-def test_patience_stops_a_run_that_gets_no_better(
-    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    values = [8.0, 9.0, 8.5, 7.0, 9.0, 10.0]
-    trainer = run(new_trainer(data, tmp_path, validate_every=1, patience=3, validations=values))
-    assert trainer.progress.step == 5
-    assert f"training.patience (3) ends training after 5 of {trainer.config.max_steps} steps" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
-    ("metric", "values", "stop_at"), [("bleu", [10.0, 30.0, 41.0, 50.0], 40.0), ("nll", [3.0, 2.5, 1.9, 1.0], 2.0)]
+    ("metric", "values", "limit", "steps"),
+    [
+        ("bleu", [8.0, 9.0, 8.5, 7.0, 9.0, 10.0], {"patience": 3}, 5),
+        ("bleu", [10.0, 30.0, 41.0, 50.0], {"stop_at": 40.0}, 3),
+        ("nll", [3.0, 2.5, 1.9, 1.0], {"stop_at": 2.0}, 3),
+    ],
 )
-def test_a_run_can_stop_at_a_quality(
-    data: TrainingData, tmp_path: Path, metric: str, values: list[float], stop_at: float
+def test_a_run_can_stop_at_a_quality_or_when_it_gets_no_better(
+    data: TrainingData,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    metric: str,
+    values: list[float],
+    limit: dict[str, Any],
+    steps: int,
 ) -> None:
-    trainer = new_trainer(data, tmp_path, validate_every=1, best_metric=metric, stop_at=stop_at, validations=values)
-    assert run(trainer).progress.step == 3
+    run(new_trainer(data, tmp_path, validate_every=1, best_metric=metric, validations=values, **limit))
+    [(name, value)] = limit.items()
+    assert f"training.{name} ({value:g}) ends training after {steps} of 12 steps" in capsys.readouterr().err

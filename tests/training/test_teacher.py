@@ -60,32 +60,6 @@ def test_the_loss_is_the_cross_entropy_with_the_teacher(
     assert torch.equal(trainer.learner.eval()(batch).smoothed, usual.smoothed), "validation asks no teacher"
 
 
-def test_a_student_comes_close_to_its_teacher(data: TrainingData, teachers: list[str], tmp_path: Path) -> None:
-    """The random teacher knows nothing of the targets: it is learned, not they."""
-    config = settings(teachers[0], NO_DROPOUT, teacher_weight=1.0, max_steps=30, learning_rate=1e-2)
-    trainer = make_trainer(config, data, tmp_path)
-    batch = make_batch(data.train.chosen(torch.arange(100)), torch.arange(40))
-
-    teacher = load_teacher(config, data, trainer.numerics)
-    assert teacher
-
-    def divergence() -> float:
-        with torch.no_grad():
-            arguments = batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT
-            models = teacher.model, trainer.model
-            log_p, log_q = (model(*arguments)[batch.tgt_mask_BT].log_softmax(-1) for model in models)
-        return float((log_p.exp() * (log_p - log_q)).sum(-1).mean())
-
-    before = divergence()
-    for _ in range(30):
-        trainer.learner.zero_grad()
-        loss = trainer.learner.train()(batch)
-        (loss.smoothed / batch.target_tokens).backward()
-        trainer.optimizer.param_groups[0]["lr"] = 1e-2
-        trainer.optimizer.step()
-    assert divergence() < before / 2
-
-
 def test_an_interrupted_run_goes_on_bit_for_bit(data: TrainingData, teachers: list[str], tmp_path: Path) -> None:
     config = settings(teachers[0], accumulate=2, r_drop=2.0, word_dropout=0.1, ema=0.9, max_steps=8)
     whole, _ = require_same_end(lambda folder: make_trainer(config, data, folder), tmp_path, 7)

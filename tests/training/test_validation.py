@@ -1,7 +1,6 @@
 """Validation: its figures, and what becomes of a run in which it fails."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -90,20 +89,6 @@ def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Pa
         for validator in (trainer.validator, longer.validator)
     ]
     assert max(lengths[0]) <= 12 < max(lengths[1])
-
-
-def test_a_validation_that_fails_costs_no_step_and_is_made_up_for(data: TrainingData, tmp_path: Path) -> None:
-    def fail() -> Iterator[float]:
-        raise OSError("disk full")
-        yield
-
-    run(new_trainer(data, tmp_path / "whole"))
-    with pytest.raises(OSError, match="disk full"):
-        run(new_trainer(data, tmp_path / "parts", validations=fail()))
-    resumed = new_trainer(data, tmp_path / "parts")
-    assert resumed.progress.step == 4
-    run(resumed)
-    assert without_speed(tmp_path / "whole") == without_speed(tmp_path / "parts")
 
 
 def test_a_validation_whose_end_was_lost_is_recorded_once(
