@@ -71,6 +71,10 @@ def require_equal(model: torch.nn.Module, other: torch.nn.Module) -> None:
         assert torch.equal(a, b), name
 
 
+def require_close(model: torch.nn.Module, other: torch.nn.Module) -> None:
+    torch.testing.assert_close(dict(model.named_parameters()), dict(other.named_parameters()))
+
+
 def require_same_end(make: Callable[[Path], Trainer], folder: Path, stop_after: int) -> tuple[Trainer, Trainer]:
     """Run a trainer in one go and, in another folder, with a stop after this step: both must end alike, bit for bit."""
     whole = run(make(folder / "whole"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from nmt.config import Config
 from nmt.config.choice import (
     DENOISE_SHARE,
     LEAST_DENOISED,
@@ -38,8 +39,19 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_corpus(tmp_path / "houses", train=SENTENCES[:20], val=SENTENCES[20:22], test_a=SENTENCES[22:])
 
 
+@pytest.fixture
+def without_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run ends when its settings are chosen."""
+    for name in ("train", "evaluate", "print_report"):
+        monkeypatch.setattr(f"nmt.training.run.Run.{name}", lambda *_: None)
+
+
 def train(corpus: Path, *more: str) -> int:
     return main(["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), *TINY, *more])
+
+
+def settings_of(corpus: Path, run: str = "de-en-houses") -> Config:
+    return load_config(corpus.parent / "runs" / run / "config.yaml")
 
 
 @pytest.mark.parametrize("pairs", [1, 500, 3_000, 30_000, 300_000, 3_000_000, 10**9])
@@ -67,6 +79,7 @@ def test_larger_corpora_get_larger_models() -> None:
     assert small > large
 
 
+@pytest.mark.usefixtures("without_training")
 def test_without_time_for_four_passes_over_the_text_a_narrower_model_is_chosen(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,9 +87,6 @@ def test_without_time_for_four_passes_over_the_text_a_narrower_model_is_chosen(
     monkeypatch.setattr(module, "time_steps", lambda config, data: (config.model.d_model / 512, 1000.0))
     monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 10.0)
     monkeypatch.setattr("nmt.config.choice.ROWS", (Row(1, 128, 4, 0.3), Row(2, 256, 4, 0.2), Row(9e9, 512, 6, 0.1)))
-    monkeypatch.setattr("nmt.training.run.Run.train", lambda run, prepared: None)
-    monkeypatch.setattr("nmt.training.run.Run.evaluate", lambda run, prepared: None)
-    monkeypatch.setattr("nmt.training.run.Run.print_report", lambda run: None)
     usual = ["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), "--tokenizer.vocab_size", "60"]
     usual += ["--tokenizer.byte_fallback", "false"]
     for minutes, width in ((40, 128), (50, 256), (100, 512), (120, 512)):
@@ -92,7 +102,7 @@ def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.Captu
     assert "Timing steps of a model of width 16 on this machine" in said
     assert "Chosen for 20 pairs: 57 pieces, 1+1 layers of width 16, dropout 0.3; 20 steps" in said
     assert "has read all of the text" not in said
-    config = load_config(run / "config.yaml")
+    config = settings_of(corpus)
     assert (config.training.max_steps, config.training.best_metric, config.training.optimizer) == (20, "chrf", "muon")
     assert (config.tokenizer.vocab_size, config.model.d_ff, config.model.positions) == (60, 32, "rotary")
     (run / "report.json").unlink()
@@ -108,7 +118,7 @@ def test_a_run_that_goes_on_with_other_minutes_or_epochs_gets_the_steps_that_fit
 ) -> None:
     assert train(corpus) == 0
     run = corpus.parent / "runs" / "de-en-houses"
-    before = load_config(run / "config.yaml")
+    before = settings_of(corpus)
     (run / "report.json").unlink()
     shutil.rmtree(run / "model")
     monkeypatch.setattr(module, "time_steps", lambda config, data: (1.0, 1000.0))
@@ -116,7 +126,7 @@ def test_a_run_that_goes_on_with_other_minutes_or_epochs_gets_the_steps_that_fit
     said = capsys.readouterr().err
     assert "dropout 0.3; 28 steps, 0.0 passes over the text" in said
     assert "WARNING: training ends before it has read all of the text once" in said
-    after = load_config(run / "config.yaml")
+    after = settings_of(corpus)
     assert (before.training.max_steps, after.training.max_steps) == (20, 28)
     assert after.training.warmup_steps == before.training.warmup_steps, "which may not change"
     (run / "report.json").unlink()
@@ -124,17 +134,23 @@ def test_a_run_that_goes_on_with_other_minutes_or_epochs_gets_the_steps_that_fit
     monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 20.0)
     monkeypatch.setattr(module, "time_steps", lambda config, data: (0.001, 5.0))
     assert train(corpus, "--resume", "--training.max_epochs", "8") == 0
-    assert load_config(run / "config.yaml").training.max_steps == 40
+    assert settings_of(corpus).training.max_steps == 40
 
 
-def test_epochs_limit_the_steps_and_so_the_course_of_the_rate(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("without_training")
+@pytest.mark.parametrize(
+    ("seconds", "limit", "values", "steps"),
+    [(1.0, "max_minutes", [2, 1], [96, 48]), (0.001, "max_epochs", [8, 6], [40, 30])],
+)
+def test_minutes_and_epochs_limit_the_steps_and_so_the_course_of_the_rate(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, limit: str, values: list[int], steps: list[int]
+) -> None:
+    """A pass has 5 steps. Before the first step, the choice is made anew."""
     monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 20.0)
-    monkeypatch.setattr(module, "time_steps", lambda config, data: (0.001, 5.0))
-    for name in ("train", "evaluate"):
-        monkeypatch.setattr(f"nmt.training.run.Run.{name}", lambda run, prepared: None)
-    monkeypatch.setattr("nmt.training.run.Run.print_report", lambda run: None)
-    assert train(corpus, "--training.max_epochs", "8") == 0
-    assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.max_steps == 40
+    monkeypatch.setattr(module, "time_steps", lambda config, data: (seconds, 5.0))
+    for value, expected in zip(values, steps, strict=True):
+        assert train(corpus, f"--training.{limit}", str(value)) == 0
+        assert settings_of(corpus).training.max_steps == expected
 
 
 @pytest.mark.parametrize(
@@ -145,7 +161,7 @@ def test_noised_text_is_restored_first_in_trainings_that_are_long_enough(
 ) -> None:
     monkeypatch.setattr("nmt.config.choice.LEAST_DENOISED", least)
     assert train(corpus, *more) == 0
-    assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.denoise_steps == steps
+    assert settings_of(corpus).training.denoise_steps == steps
     assert ("; the first 6 steps restore noised text" in capsys.readouterr().err) == (steps > 0)
 
 
@@ -156,7 +172,7 @@ def test_texts_without_translations_are_restored_first_in_any_training(
     monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 20.0)
     monkeypatch.setattr(module, "time_steps", lambda config, data: (0.001, 5.0))
     assert train(corpus, "--data.more", f"[{{corpus: {corpus}, name: alone, text: target}}]", *more) == 0
-    assert load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml").training.denoise_steps == steps
+    assert settings_of(corpus).training.denoise_steps == steps
     said = re.search(r"Chosen for (\d+) pairs and (\d+) texts: ", capsys.readouterr().err)
     assert said
     report = json.loads((corpus.parent / "runs" / "de-en-houses" / "report.json").read_text())
@@ -169,14 +185,14 @@ def test_the_family_of_the_first_model_stays_if_it_translates(corpus: Path, fami
     of_text = ["--training.objective=mlm", "--data.text=both"] if family == "encoder-only" else []
     assert train(corpus, "--name=base", f"--model.family={family}", *of_text) == 0
     assert train(corpus, "--training.start_from", str(base), "--tokenizer.folder", str(base / "model")) == 0
-    config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
+    config = settings_of(corpus)
     assert config.model.family == ("decoder-only" if family == "decoder-only" else "encoder-decoder")
     assert config.training.denoise_steps == 0, "the weights know the languages"
 
 
 def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
     assert train(corpus, "--training.max_steps", "3", "--training.optimizer", "adamw", "--model.dropout", "0") == 0
-    config = load_config(corpus.parent / "runs" / "de-en-houses" / "config.yaml")
+    config = settings_of(corpus)
     assert config.training.denoise_steps == 0
     assert (config.training.max_steps, config.training.optimizer, config.model.dropout) == (3, "adamw", 0)
     assert (config.training.warmup_steps, config.training.validate_every) == (0, 1), "they follow the steps"
@@ -190,22 +206,9 @@ def test_noised_text_is_restored_first_if_both_languages_have_one_vocabulary(
     base, more = corpus.parent / "runs" / "base", ["--data.placeholders=0", "--model.tied_embeddings=decoder"]
     for name, tokenizer in (("base", "joint=false"), ("taken", f"folder={base / 'model'}")):
         assert train(corpus, *more, f"--name={name}", f"--tokenizer.{tokenizer}") == 0
-        config = load_config(base.with_name(name) / "config.yaml")
-        assert config.training.denoise_steps == 0
+        assert settings_of(corpus, name).training.denoise_steps == 0
     assert train(corpus, *more, "--name=joint") == 0
-    assert load_config(base.with_name("joint") / "config.yaml").training.denoise_steps == 6
-
-
-def test_minutes_limit_the_steps(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "time_steps", lambda config, data: (1.0, 1000.0))
-    monkeypatch.setattr("nmt.training.run.Run.train", lambda run, prepared: None)
-    monkeypatch.setattr("nmt.training.run.Run.evaluate", lambda run, prepared: None)
-    monkeypatch.setattr("nmt.training.run.Run.print_report", lambda run: None)
-    assert train(corpus, "--training.max_minutes", "2") == 0
-    file = corpus.parent / "runs" / "de-en-houses" / "config.yaml"
-    assert load_config(file).training.max_steps == 96
-    assert train(corpus, "--training.max_minutes", "1") == 0
-    assert load_config(file).training.max_steps == 48, "before the first step, the choice is made anew"
+    assert settings_of(corpus, "joint").training.denoise_steps == 6
 
 
 def test_the_page_shows_what_is_chosen() -> None:

@@ -30,6 +30,7 @@ from tests.training.reversal import (
     losses,
     new_trainer,
     records,
+    require_close,
     require_equal,
     require_same_end,
     run,
@@ -148,8 +149,7 @@ def test_two_small_batches_weigh_as_one_large_batch(data: TrainingData, tmp_path
     for group_settings in whole.optimizer.param_groups:
         group_settings["lr"] = SHORT.learning_rate / SHORT.warmup_steps
     whole.optimizer.step()
-    for a, b in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
-        torch.testing.assert_close(a, b)
+    require_close(whole.model, parts.model)
 
 
 def test_a_gradient_that_is_not_finite_stops_before_the_step(data: TrainingData, tmp_path: Path) -> None:
@@ -281,21 +281,10 @@ def test_a_checkpoint_of_an_older_nmt_may_end_with_its_epoch(data: TrainingData,
     assert (first.epoch, first.number) == (1, 0)
 
 
-def test_the_first_validation_may_be_no_number(data: TrainingData, tmp_path: Path) -> None:
-    trainer = new_trainer(data, tmp_path)
-    trainer.note_best(math.nan)
-    assert (trainer.progress.best_value, trainer.progress.bad_validations) == (None, 1)
-    trainer.note_best(2.0)
-    assert (trainer.progress.best_value, trainer.progress.bad_validations) == (2.0, 0)
-
-
-def test_of_equal_validations_the_newest_is_the_best(data: TrainingData, tmp_path: Path) -> None:
+def test_the_best_validation_is_no_nan_and_of_equal_ones_the_newest(data: TrainingData, tmp_path: Path) -> None:
     """BLEU of the first steps is 0, and the loss still falls."""
-    trainer = new_trainer(data, tmp_path)
-    trainer.note_best(0.0)
-    trainer.progress.step = 5
-    trainer.note_best(0.0)
-    assert (trainer.progress.best_step, trainer.progress.bad_validations) == (5, 1)
+    progress = run(new_trainer(data, tmp_path, validations=[math.nan, 0.0, 0.0])).progress
+    assert (progress.best_value, progress.best_step, progress.bad_validations) == (0.0, 12, 1)
 
 
 @pytest.mark.parametrize(("part", "room"), [("training", 9), ("validation", 10)])
@@ -397,9 +386,7 @@ def test_a_compiled_model_learns_the_same(
     assert not traced
     fast = run(new_trainer(data, tmp_path / "compiled", model, ema=0.5, max_steps=3, compile=True, recompute=recompute))
     assert traced == fast.model.blocks()
-    for (name, a), (other, b) in zip(plain.model.named_parameters(), fast.model.named_parameters(), strict=True):
-        assert name == other
-        torch.testing.assert_close(a, b)
+    require_close(plain.model, fast.model)
 
 
 @pytest.mark.parametrize("more", [{}, {"r_drop": 1.0, "optimizer": "muon", "accumulate": 2}])

@@ -19,7 +19,16 @@ from nmt.training.loss import Learner
 from nmt.training.monitor import Window
 from nmt.training.recorded import WARM_UP, RecordedLoss, RecordedUpdate
 from tests.replayed import Replayed
-from tests.training.reversal import NO_DROPOUT, SHORT, TINY, new_trainer, require_equal, require_same_end, run
+from tests.training.reversal import (
+    NO_DROPOUT,
+    SHORT,
+    TINY,
+    new_trainer,
+    require_close,
+    require_equal,
+    require_same_end,
+    run,
+)
 
 CPU = Numerics(torch.device("cpu"), bf16=False)
 MODELS: list[dict[str, Any]] = [
@@ -125,8 +134,7 @@ def test_recorded_steps_are_the_same_steps(
     assert isinstance(recorded.recorded.more.replay, Replayed) == (accumulate > 1)
     assert isinstance(recorded.update, RecordedUpdate)
     assert isinstance(recorded.update.compute.replay, Replayed)
-    for (name, a), b in zip(plain.model.named_parameters(), recorded.model.parameters(), strict=True):
-        torch.testing.assert_close(a, b, msg=name)
+    require_close(plain.model, recorded.model)
     assert recorded.optimizer.param_groups[0]["lr"] == plain.optimizer.param_groups[0]["lr"]
     resumed = make(tmp_path / "recorded")
     require_equal(resumed.model, recorded.model)
@@ -145,8 +153,7 @@ def test_steps_that_cannot_be_recorded_are_computed(
         return new_trainer(data, folder, replace(TINY, bias=False), batch_tokens=300, accumulate=2)
 
     plain, computed = run(make(tmp_path / "plain")), run(recording(make, tmp_path / "recorded"))
-    for a, b in zip(plain.model.parameters(), computed.model.parameters(), strict=True):
-        torch.testing.assert_close(a, b)
+    require_close(plain.model, computed.model)
     assert capsys.readouterr().err.count("steps are not recorded, and so slower: operation not permitted") == 1
 
 
@@ -159,5 +166,4 @@ def test_compiled_rows_are_the_same(data: TrainingData, tmp_path: Path, monkeypa
     plain = run(new_trainer(data, tmp_path / "plain", model, **settings))
     fast = run(new_trainer(data, tmp_path / "compiled", model, compile=True, **settings))
     assert [len(stack.compiled) for stack in fast.model.stacks()] == [1, 1]
-    for a, b in zip(plain.model.parameters(), fast.model.parameters(), strict=True):
-        torch.testing.assert_close(a, b)
+    require_close(plain.model, fast.model)
