@@ -91,19 +91,15 @@ def test_a_process_can_wait_for_a_lock(tmp_path: Path) -> None:
         (b"a\r\n\rb\n", ["a", "\rb"]),
         ("a\x0bb\x0cc\x1cd\x85e\u2028f\n".encode(), ["a\x0bb\x0cc\x1cd\x85e\u2028f"]),
         (b"\xff\xe2\x82\n", ["\ufffd\ufffd"]),
+        ("\ufeffa\n\ufeffb\n".encode(), ["a", "\ufeffb"]),
     ],
 )
 @pytest.mark.parametrize("name", ["text", "text.gz"])
-def test_only_lf_ends_a_line_and_other_bytes_than_utf8_are_replaced(
+def test_only_lf_ends_a_line_bytes_that_are_not_utf8_are_replaced_and_a_byte_order_mark_is_left_out(
     tmp_path: Path, name: str, content: bytes, lines: list[str]
 ) -> None:
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     assert read_lines(tmp_path / name) == lines
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("a\n\ufeffb\n", "utf-8-sig")
-    assert read_lines(tmp_path / "text") == ["a", "\ufeffb"]
 
 
 def test_bytes_that_are_not_utf8_are_told_with_their_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

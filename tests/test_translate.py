@@ -295,6 +295,16 @@ def test_search_options_go_before_the_model_s_own(auto: str, model_folder: Path,
         (["--force-decode", "--repetition-penalty", "2"], "--repetition-penalty is for lines to translate"),
         (["--batch-size", "1000000000"], "search.batch_size is 1000000000: it must be at least 1 and at most 10000"),
         (["--output", "no/such"], "--output no/such: there is no folder no"),
+        (["a.json"], "line 1 is not valid JSON"),
+        (["a.csv"], "--columns (in the service: the field columns) is missing: it says which columns are translated"),
+        (["a.csv", "--columns", ""], "--columns (in the service: the field columns) is missing"),
+        (["a.json", "a.csv"], "2 files: only one document"),
+        (["a.json", "--document", "pdf"], "--document pdf: known are android, csv,"),
+        (["a.pdf"], "a.pdf: PDF says where letters stand"),
+        (["a.rst"], "a.rst: reStructuredText isn't read: make PO files of it"),
+        (["a"], "a is a zip file, as office files and books are"),
+        (["a.json", "--document", "json", "--n-best", "3"], "--n-best: for lines"),
+        (["a.de", "--encoding", "cp1252"], "--encoding: for documents; add --document"),
     ],
 )
 def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
@@ -306,12 +316,16 @@ def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
     stderr_of: Stderr,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "in").write_text("Hund\n")
-    said = stderr_of(main, ["in", "--model", str(model_folder), *arguments])
+    texts = {"in": "Hund\n", "a.json": "{]", "a.csv": "{}", "a.de": "{}", "a": "PK\3\4\n", "a.pdf": "1", "a.rst": "1"}
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    files = [] if arguments[0] in texts else ["in"]
+    output = [] if "--output" in arguments else ["--output", "out"]
+    said = stderr_of(main, [*files, *arguments, *output, "--model", str(model_folder)])
     assert said.startswith("nmt.translate: ")
     assert message in said
     assert said.count("\n") == 1
-    assert (tmp_path / "in").read_text() == "Hund\n"
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == texts
 
 
 def test_a_process_answers_every_line_of_the_worst_bytes(model_folder: Path, translator: Translator) -> None:
@@ -445,38 +459,3 @@ def test_a_terminal_shows_how_far_a_translation_is_if_the_results_go_elsewhere(
     Path(name).write_text("Der Hund\n" * 3)
     assert main([name, "--model", str(model_folder), "--beam-size", "1", *output]) == 0
     assert (shown in terminal.getvalue()) == bool(output)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["a.json"], "line 1 is not valid JSON"),
-        (["a.csv"], "--columns (in the service: the field columns) is missing: it says which columns are translated"),
-        (["a.csv", "--columns", ""], "--columns (in the service: the field columns) is missing"),
-        (["a.json", "a.csv"], "2 files: only one document"),
-        (["a.json", "--document", "pdf"], "--document pdf: known are android, csv,"),
-        (["a.pdf"], "a.pdf: PDF says where letters stand"),
-        (["a.rst"], "a.rst: reStructuredText isn't read: make PO files of it"),
-        (["a"], "a is a zip file, as office files and books are"),
-        (["a.json", "--document", "json", "--n-best", "3"], "--n-best: for lines"),
-        (["a.de", "--encoding", "cp1252"], "--encoding: for documents; add --document"),
-    ],
-)
-def test_what_is_no_document_is_refused_with_a_sentence(
-    model_folder: Path,
-    tmp_path: Path,
-    arguments: list[str],
-    message: str,
-    stderr_of: Stderr,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.json", "a.csv", "a.de"):
-        Path(name).write_text("{]" if name == "a.json" else "{}")
-    Path("a").write_bytes(b"PK\3\4\n")
-    Path("a.pdf").write_bytes(b"1")
-    Path("a.rst").write_bytes(b"1")
-    error = stderr_of(main, [*arguments, "--model", str(model_folder), "--output", "out"])
-    assert error.startswith("nmt.translate: ")
-    assert message in error
-    assert not Path("out").exists()
