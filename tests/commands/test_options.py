@@ -273,15 +273,6 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     assert all("CONFIG" not in text.replace("CONFIGURATION", "") for text in texts.values())
 
 
-def test_a_setting_that_help_does_not_show_is_accepted(tmp_path: Path) -> None:
-    """The same arguments and the same recipe prepare a run and train it."""
-    parser = PARSERS["nmt.prepare"]()
-    (tmp_path / "recipe.yaml").write_text("model: {d_model: 64}\nsearch: {beam_size: 2}\n")
-    given = parser.parse(["--training.max_steps", "5", "--beam-size", "3"])
-    config = make_config(given, tmp_path / "recipe.yaml")
-    assert (config.training.max_steps, config.model.d_model, config.search.beam_size) == (5, 64, 3)
-
-
 def test_metavars_name_the_kind_of_a_value_and_help_says_that_the_model_decides() -> None:
     shown = {action.dest: action.metavar for action in PARSERS["nmt.train"]()._actions}
     assert shown["data.corpus"] == "CORPUS"
