@@ -5,8 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.data import batches as module
-from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches, repeated_rows, window_starts
+from nmt.data.batches import Pairs, Sequences, make_batch, plan_batches, repeated_rows
 from nmt.vocabulary import BOS, EOS, PAD
 
 ids = st.lists(st.integers(4, 99), max_size=12)
@@ -66,14 +65,6 @@ def test_a_plan_is_a_pure_function_of_seed_and_epoch() -> None:
     for seed, epoch in ((1, 4), (2, 3)):
         other = plan_batches(pairs.lengths, 200, seed, epoch)
         assert [b.tolist() for b in other] != [b.tolist() for b in one]
-
-
-def test_windows_hold_every_pair_once_and_come_in_another_order_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WINDOW", 128)
-    orders = [window_starts(1000, seed=1, epoch=epoch) for epoch in range(5)]
-    assert all(sorted(order) == [*range(0, 1000, 128)] for order in orders)
-    assert len({*map(tuple, orders)}) == 5
-    assert orders[3] == window_starts(1000, seed=1, epoch=3)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=20).filter(any), st.integers(0, 99), st.integers(0, 99))

@@ -180,14 +180,6 @@ def test_a_pair_beyond_the_first_million_takes_at_most_16_bytes_of_memory(tmp_pa
     assert many - few < 16 * (32 << 17)
 
 
-def test_a_store_of_one_window_is_in_memory(tmp_path: Path) -> None:
-    train = stored(numbered_pairs(), tmp_path)
-    assert isinstance(train, Pairs)
-    for ours, given in zip(next(train.columns()), next(numbered_pairs().columns()), strict=True):
-        assert ours is not None
-        assert torch.equal(ours, given)  # type: ignore[arg-type]
-
-
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     """The training batches that are made: whether in a thread, the epoch, and the number."""
@@ -248,14 +240,6 @@ def test_a_thread_changes_nothing_where_a_batch_is_skipped(
     plain = run(new_trainer(data, tmp_path / "plain", **skipping))
     request.getfixturevalue("threads")
     require_equal(plain.model, run(new_trainer(data, tmp_path / "ahead", **skipping)).model)
-
-
-@pytest.mark.usefixtures("threads")
-@pytest.mark.parametrize("denoise_steps", [0, 5, 7])
-def test_a_stopped_run_goes_on_with_the_batch_after_its_last_step(
-    data: TrainingData, tmp_path: Path, denoise_steps: int
-) -> None:
-    require_same_end(lambda folder: new_trainer(data, folder, denoise_steps=denoise_steps), tmp_path, 5)
 
 
 @pytest.mark.parametrize("ahead", [False, True])

@@ -34,19 +34,6 @@ def without_masks(ids: list[int]) -> list[int]:
     return [i for i in ids if i != UNK]
 
 
-@given(batches, shares, seeds)
-def test_masking_changes_only_the_share_that_it_hides(texts: list[list[int]], share: float | None, seed: int) -> None:
-    noise = NoiseConfig(share=share)
-    ids, lengths, generator = padded(texts, seed)
-    noised, hidden = mask_pieces(ids, lengths, noise, VOCAB, generator)
-    assert noised[~hidden].equal(ids[~hidden]), "with padding"
-    for text, chosen in zip(texts, hidden, strict=True):
-        n, wanted = int(chosen.sum()), noise.share_of("mlm") * len(text)
-        assert not chosen[len(text) :].any()
-        assert abs(n - wanted) <= 0.5 + 1e-4 or n == 1
-        assert (n > 0) == (len(text) > 0)
-
-
 def test_hidden_pieces_are_masked_random_or_kept_in_the_shares_of_the_settings() -> None:
     ids, lengths, generator = padded([[7] * 2000] * 10, 1)
     noise = NoiseConfig(share=0.5, masked=0.6, random=0.3)
