@@ -10,8 +10,8 @@ from PIL import Image
 from nmt.data.tokenizer import Tokenizer
 from nmt.inspect import main
 from nmt.model.build import build_model
-from nmt.translation.model_folder import Facts, ModelInfo, save_model
-from tests.tiny import SHORT, TINY, Stderr
+from nmt.translation.model_folder import Facts
+from tests.tiny import TINY, Stderr, save_tiny
 
 ROOT = Path(__file__).parent.parent
 SENTENCE = "Der kleine Hund läuft."
@@ -22,10 +22,7 @@ def encoder_only(tokenizer: Tokenizer, tmp_path: Path) -> Path:
     """A folder of a model that can't translate."""
     config = replace(TINY, family="encoder-only")
     size = tokenizer.src_vocab_size
-    info = ModelInfo("de", "en", "pairs", config, SHORT, objective="mlm")
-    weights = dict(build_model(config, size, size).named_parameters())
-    save_model(tmp_path / "reader", weights, tokenizer, info, "A test.\n")
-    return tmp_path / "reader"
+    return save_tiny(tmp_path / "reader", build_model(config, size, size), tokenizer, objective="mlm")
 
 
 def test_a_folder_is_shown_as_tables(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from nmt.config import DataConfig
+from nmt.config.data import Text
 from nmt.data.cleaning.cleaner import Pair
-from nmt.data.corpora import Corpus
+from nmt.data.corpora import Corpus, load_corpus
 
 
 def pairs_of(name: str, count: int = 3) -> list[Pair]:
@@ -20,6 +22,10 @@ def write_corpus(folder: Path, *languages: str, **splits: Sequence[Sequence[str]
             lines = "".join(f"{row[side]}\n" for row in rows)
             (folder / f"{split}.{language}").write_text(lines, encoding="utf-8")
     return folder
+
+
+def load(path: Path | str, source: str = "de", target: str = "en", text: Text = "auto") -> Corpus:
+    return load_corpus(DataConfig(corpus=str(path), source=source, target=target, text=text))
 
 
 def kept_in(corpus: Corpus, split: str = "train") -> dict[str, int]:

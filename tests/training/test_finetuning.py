@@ -9,17 +9,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import Config, ModelConfig, SearchConfig, TokenizerConfig, TrainingConfig
+from nmt.config import Config, ModelConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Pairs, Sequences, hide_pieces, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model.build import build_model
-from nmt.model.contract import GenerativeModel, Model
+from nmt.model.contract import GenerativeModel
 from nmt.training.distributed import Processes
 from nmt.training.finetuning import freeze, start_from
 from nmt.training.run import Run
-from nmt.translation.model_folder import ModelInfo, save_model
 from nmt.vocabulary import BOS, EOS, PAD, UNK
-from tests.tiny import build_generative_model
+from tests.tiny import build_generative_model, save_tiny
 
 PAIRS = [
     (f"der {adjective} {noun}", f"the {word} {thing}")
@@ -43,18 +42,12 @@ def new_model(config: ModelConfig, words: Tokenizer, seed: int) -> GenerativeMod
     return build_generative_model(config, words.src_vocab_size, words.tgt_vocab_size).eval()
 
 
-def folder_of(model: Model, words: Tokenizer, folder: Path) -> Path:
-    info = ModelInfo("de", "en", "test", model.config, SearchConfig())
-    save_model(folder, dict(model.named_parameters()), words, info, "A test.\n")
-    return folder
-
-
 @pytest.mark.parametrize("tied", ["three-way", "decoder", "none"])
 def test_with_the_same_vocabulary_the_new_model_is_the_old(tmp_path: Path, tied: str) -> None:
     words = tokenizer(tmp_path / "words", PAIRS, joint=tied == "three-way")
     config = replace(CONFIG, tied_embeddings=tied)  # type: ignore[arg-type]
     old = new_model(config, words, 1)
-    folder = folder_of(old, words, tmp_path / "model")
+    folder = save_tiny(tmp_path / "model", old, words)
     model = new_model(replace(config, dropout=0.3), words, 2)
     start_from(model, words, folder)
     batch = make_batch(Pairs(Sequences.of([[5, 6]]), Sequences.of([[7, 8, 9]])), torch.tensor([0]))
@@ -67,7 +60,7 @@ def test_with_a_new_vocabulary_shared_pieces_keep_their_embedding(tmp_path: Path
     words = tokenizer(tmp_path / "new", [*PAIRS[:8], *((f"das Pferd {n}", f"the zebra {n}") for n in range(9))])
     old, model = new_model(CONFIG, old_words, 1), new_model(CONFIG, words, 2)
     first = model.get_parameter("tgt_embedding.weight").detach().clone()
-    said = start_from(model, words, folder_of(old, old_words, tmp_path / "model"))
+    said = start_from(model, words, save_tiny(tmp_path / "model", old, old_words))
     kept = 0
     for i in range(words.tgt_vocab_size):
         there = old_words.target.piece_to_id(piece := words.target.id_to_piece(i))
@@ -87,7 +80,7 @@ def test_with_a_new_vocabulary_shared_pieces_keep_their_embedding(tmp_path: Path
 
 
 def test_another_architecture_is_refused_by_its_settings(words: Tokenizer, tmp_path: Path) -> None:
-    folder = folder_of(new_model(CONFIG, words, 1), words, tmp_path / "model")
+    folder = save_tiny(tmp_path / "model", new_model(CONFIG, words, 1), words)
     with pytest.raises(ValueError, match=r"model\.d_ff is 32, there 16; model\.norm is 'rms', there 'layer'"):
         start_from(new_model(replace(CONFIG, d_ff=32, norm="rms"), words, 2), words, folder)
 
@@ -95,7 +88,7 @@ def test_another_architecture_is_refused_by_its_settings(words: Tokenizer, tmp_p
 def test_a_shallower_model_starts_with_the_first_layers(words: Tokenizer, tmp_path: Path) -> None:
     old = new_model(replace(CONFIG, encoder_layers=2, decoder_layers=3), words, 1)
     model = new_model(replace(CONFIG, encoder_layers=2), words, 2)
-    said = start_from(model, words, folder_of(old, words, tmp_path / "model"))
+    said = start_from(model, words, save_tiny(tmp_path / "model", old, words))
     assert "(the first 1 of 3 decoder layers): embeddings 100.0%, encoder 100.0%, decoder 100.0%" in said
     kept = dict(old.named_parameters())
     for name, parameter in model.named_parameters():
@@ -107,7 +100,7 @@ def test_a_shallower_model_starts_with_the_first_layers(words: Tokenizer, tmp_pa
 def test_a_run_folder_will_do_and_a_wrong_one_is_noticed_before_anything_is_prepared(
     words: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder_of(new_model(CONFIG, words, 1), words, tmp_path / "run" / "model")
+    save_tiny(tmp_path / "run" / "model", new_model(CONFIG, words, 1), words)
     assert "encoder 100.0%" in start_from(new_model(CONFIG, words, 2), words, tmp_path / "run")
     monkeypatch.chdir(tmp_path)
     for start, message in (("nowhere", "no such folder"), ("run", "trained with other settings")):
@@ -125,7 +118,7 @@ def test_a_translator_starts_with_the_parts_that_another_family_has(
     torch.manual_seed(1)
     sizes = words.src_vocab_size, words.tgt_vocab_size
     old = build_model(replace(CONFIG, family=family, encoder_layers=2, decoder_layers=1), *sizes)  # type: ignore[arg-type]
-    folder = folder_of(old, words, tmp_path / "model")
+    folder = save_tiny(tmp_path / "model", old, words)
     model = new_model(replace(CONFIG, encoder_layers=2, tied_embeddings=tied), words, 2)  # type: ignore[arg-type]
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     said = start_from(model, words, folder)

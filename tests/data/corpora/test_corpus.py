@@ -4,13 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt.config import DataConfig
-from nmt.data.corpora import Corpus, load_corpus
-from tests.data.corpus_files import pairs_of, write_corpus
-
-
-def load(folder: Path) -> Corpus:
-    return load_corpus(DataConfig(corpus=str(folder)))
+from tests.data.corpus_files import load, pairs_of, write_corpus
 
 
 def test_val_and_test_are_held_out_without_overlap_and_it_is_said(tmp_path: Path) -> None:
@@ -49,7 +43,7 @@ def test_held_out_sentences_do_not_depend_on_the_order_of_lines_nor_on_a_few_mor
 
 def test_texts_without_translations_are_held_out_by_themselves(tmp_path: Path) -> None:
     write_corpus(tmp_path / "mine", train=pairs_of("wort", 200))
-    corpus = load_corpus(DataConfig(corpus=str(tmp_path / "mine"), text="both"))
+    corpus = load(tmp_path / "mine", text="both")
     assert len(corpus.val) == len(corpus.tests["test"]) == 20  # 5% of 400 different texts
     everything = [*corpus.train, *corpus.val, *corpus.tests["test"]]
     assert sorted(everything) == sorted(("", text) for pair in pairs_of("wort", 200) for text in pair)
@@ -57,7 +51,7 @@ def test_texts_without_translations_are_held_out_by_themselves(tmp_path: Path) -
     assert {ledger.unit for ledger in corpus.ledgers.values()} == {"text"}
     write_corpus(tmp_path / "few", train=pairs_of("wort", 2))
     with pytest.raises(ValueError, match="2 different texts and no val or test text: too few"):
-        load_corpus(DataConfig(corpus=str(tmp_path / "few"), text="target"))
+        load(tmp_path / "few", text="target")
 
 
 def test_too_small_a_corpus_is_told_that_it_is(tmp_path: Path) -> None:

@@ -10,20 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt.config import DataConfig
 from nmt.config.data import Text
-from nmt.data.corpora import Corpus, load_corpus
-from tests.data.corpus_files import pairs_of, write_corpus
+from tests.data.corpus_files import load, pairs_of, write_corpus
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A corpus of plain files with two test sets."""
     return write_corpus(tmp_path / "mine", **{name: pairs_of(name) for name in ("train", "val", "test", "test_2018")})
-
-
-def load(path: Path | str, source: str = "de", target: str = "en", text: Text = "auto") -> Corpus:
-    return load_corpus(DataConfig(corpus=str(path), source=source, target=target, text=text))
 
 
 def with_train_in(folder: Path, name: str, content: str | bytes) -> Path:

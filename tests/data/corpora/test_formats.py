@@ -13,6 +13,7 @@ from nmt.data.corpora import corpus_files, load_corpus
 from nmt.data.corpora.bilingual_xml import entries_of, in_languages
 from nmt.data.corpora.catalogues import mo_messages, po_messages
 from nmt.data.corpora.corpus import Corpus
+from tests.data.corpus_files import load
 
 GERMAN, ENGLISH = [f"Satz {n}" for n in range(40)], [f"sentence {n}" for n in range(40)]
 PAIRS = list(zip(GERMAN, ENGLISH, strict=True))
@@ -22,10 +23,6 @@ UNIT = "<trans-unit id='{0}'><source>{1}</source><target>{2}</target><note>not r
 XLIFF_2 = """<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="de" trgLang="en">
 <x:file id="f">{}</x:file></x:xliff>"""
 SEGMENT = "<x:unit id='{0}'><x:segment><x:source>{1}</x:source><x:target>{2}</x:target></x:segment></x:unit>"
-
-
-def load(path: Path, **changes: object) -> Corpus:
-    return load_corpus(DataConfig(corpus=str(path), **changes))  # type: ignore[arg-type]
 
 
 def all_pairs(corpus: Corpus) -> list[tuple[str, str]]:

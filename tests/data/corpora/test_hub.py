@@ -17,12 +17,8 @@ import pytest
 
 from nmt.config import DataConfig
 from nmt.config.data import Text
-from nmt.data.corpora import Corpus, corpus_files, hub, load_corpus
-from tests.data.corpus_files import pairs_of
-
-
-def load(path: Path | str, source: str = "de", target: str = "en") -> Corpus:
-    return load_corpus(DataConfig(corpus=str(path), source=source, target=target))
+from nmt.data.corpora import corpus_files, hub
+from tests.data.corpus_files import load, pairs_of
 
 
 @pytest.mark.parametrize("column", ["own", "translation"])
@@ -49,12 +45,12 @@ def test_a_local_data_set_is_read_by_columns(tmp_path: Path, column: str, form: 
 def test_a_data_set_of_one_language_is_read(tmp_path: Path, column: str, text: Text) -> None:
     rows = [json.dumps({"id": n, column: f"sentence {n}"}) for n in range(40)]
     (tmp_path / "train.jsonl").write_text("\n".join([*rows, json.dumps({"id": 40, column: None})]))
-    corpus = load_corpus(DataConfig(corpus=f"hub:{tmp_path}", text=text))
+    corpus = load(f"hub:{tmp_path}", text=text)
     texts = [*corpus.train, *corpus.val, *corpus.tests["test"]]
     assert sorted(texts) == sorted(("", f"sentence {n}") for n in range(40))
     assert corpus.ledgers["train"].dropped[f"no text in {'de' if text == 'source' else 'en'}"] == 1
     with pytest.raises(ValueError, match="no columns for de and en"):
-        load_corpus(DataConfig(corpus=f"hub:{tmp_path}", text="both"))
+        load(f"hub:{tmp_path}", text="both")
 
 
 def test_a_data_set_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -> None:

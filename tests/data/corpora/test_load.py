@@ -7,11 +7,8 @@ import pytest
 
 from nmt.config import DataConfig
 from nmt.config.data import Text
-from nmt.data.corpora import Corpus, corpus_name, corpus_path, load_corpus
-
-
-def load(path: Path | str, source: str = "de", target: str = "en") -> Corpus:
-    return load_corpus(DataConfig(corpus=str(path), source=source, target=target))
+from nmt.data.corpora import corpus_name, corpus_path
+from tests.data.corpus_files import load
 
 
 def test_the_phrasebook_is_german_and_english_in_both_directions(small_phrasebook: SimpleNamespace) -> None:
@@ -25,8 +22,7 @@ def test_the_phrasebook_is_german_and_english_in_both_directions(small_phraseboo
 @pytest.mark.usefixtures("small_phrasebook")
 def test_the_phrasebook_is_text_in_one_language_or_in_both() -> None:
     def train(source: str, target: str, text: Text) -> list[str]:
-        corpus = load_corpus(DataConfig(corpus="phrasebook", source=source, target=target, text=text))
-        return [text for _, text in corpus.train]
+        return [text for _, text in load("phrasebook", source, target, text).train]
 
     assert train("de", "en", "source") == train("de", "de", "target") == ["eins", "zwei"]
     assert train("de", "en", "target") == ["one", "two"]
