@@ -24,7 +24,7 @@ from nmt.data.corpora import read_sentences
 from nmt.data.store import engines
 from nmt.data.store.engines import Engine, Task
 from nmt.data.store.prepared import Prepared
-from nmt.files import check_sums, mark
+from nmt.files import check_sums, mark, read_lines
 from nmt.reading.request import Translation
 from nmt.train import main as train
 from nmt.translation.translator import Translator
@@ -53,8 +53,8 @@ def write(path: Path, lines: list[str]) -> str:
     return str(path)
 
 
-def read(path: Path) -> list[str]:
-    return path.read_text("utf-8").split("\n")[:-1]
+def train_pairs(folder: Path) -> list[tuple[str, str]]:
+    return list(zip(read_lines(folder / "train.de"), read_lines(folder / "train.en"), strict=True))
 
 
 def save_model(folder: Path, source: str, target: str, seed: int) -> None:
@@ -85,7 +85,7 @@ def test_each_sentence_goes_with_its_translation(auto: str, home: Path, tmp_path
     more = write(tmp_path / "more.en", ["", " A cat sleeps. ", "Two men drink coffee."])
     options = arguments(home, tmp_path / "out", *both(home), "--more-target", more)
     assert main([option for option in options if option not in ("--precision", "fp32")]) == 0
-    pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
+    pairs = train_pairs(tmp_path / "out")
     assert pairs[:4] == PAIRS
     forth, back = (Translator.load(home / name / "model", "cpu") for name in ("forth", "back"))
     assert forth.precision == back.precision == auto
@@ -98,8 +98,8 @@ def test_each_sentence_goes_with_its_translation(auto: str, home: Path, tmp_path
     assert pairs[4:] == [pair for pair in expected if all(pair)]
     assert len(pairs) > 8
     for split in ("val", "val-news", "test_a"):
-        assert read(tmp_path / f"out/{split}.de") == [source for source, _ in SPLITS[split]]
-        assert read(tmp_path / f"out/{split}.en") == [target for _, target in SPLITS[split]]
+        assert read_lines(tmp_path / f"out/{split}.de") == [source for source, _ in SPLITS[split]]
+        assert read_lines(tmp_path / f"out/{split}.en") == [target for _, target in SPLITS[split]]
     assert not list(tmp_path.glob("out.*"))
     check_sums(tmp_path / "out", "train.de", "val.en")
 
@@ -266,7 +266,7 @@ def test_made_pairs_alone_are_a_corpus_for_data_more(home: Path, tmp_path: Path,
     options = ["--backward", str(home / "back"), "--more-target", more, "--only-new"]
     assert "with 13 training pairs\n" in stderr_of(main, arguments(home, tmp_path / "made", *options), status=0)
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["SHA256SUMS", "train.de", "train.en"]
-    assert read(tmp_path / "made" / "train.en") == ["A cat sleeps.", *(f"Dog {n}." for n in range(12))]
+    assert read_lines(tmp_path / "made" / "train.en") == ["A cat sleeps.", *(f"Dog {n}." for n in range(12))]
     given = f"[{{corpus: {tmp_path / 'made'}, tag: bt, weight: 0.5}}]"
     sizes = {"d_model": 16, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 32}
     settings = [word for name, size in sizes.items() for word in (f"--model.{name}", str(size))]
@@ -299,7 +299,7 @@ def test_each_sample_is_a_pair_and_none_is_too_unsure(home: Path, tmp_path: Path
     n_best = forth.translate_n_best(sources, replace(SEARCH, samples=3, n_best=3))
     expected = [(source, best.text) for source, samples in zip(sources, n_best, strict=True) for best in samples]
     assert main(arguments(home, tmp_path / "out", "--forward", str(home / "forth"), "--samples", "3")) == 0
-    pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
+    pairs = train_pairs(tmp_path / "out")
     assert pairs[4:] == [pair for pair in dict.fromkeys(expected) if all(pair)]
 
 
@@ -324,9 +324,9 @@ def test_distilled_pairs_replace_those_of_the_corpus(home: Path, tmp_path: Path)
     assert expected != [beam[0] for beam in beams]
     options = ["--forward", str(home / "forth"), "--beam-size", "4", "--distil"]
     assert main(arguments(home, tmp_path / "out", *options)) == 0
-    assert read(tmp_path / "out" / "train.de") == sources
-    assert read(tmp_path / "out" / "train.en") == expected
-    assert read(tmp_path / "out" / "val.en") == ["A child laughs."]
+    assert read_lines(tmp_path / "out" / "train.de") == sources
+    assert read_lines(tmp_path / "out" / "train.en") == expected
+    assert read_lines(tmp_path / "out" / "val.en") == ["A child laughs."]
 
 
 def test_a_pair_without_a_usable_translation_stays() -> None:
@@ -355,7 +355,7 @@ def test_text_in_one_language_is_read_as_training_text_is(
     more.write_bytes(gzip.compress("\n".join(lines).encode("utf8", "surrogateescape")))
     options = [*both(home), "--more-target", str(more), "--data.max_characters", "20"]
     assert main(arguments(home, tmp_path / "out", *options)) == 0
-    found = set(read(tmp_path / "out/train.en")) & {line.strip("\ufeff") for line in lines}
+    found = set(read_lines(tmp_path / "out/train.en")) & {line.strip("\ufeff") for line in lines}
     assert found == {"A cat sleeps.", "A dog barks."}
     sentences, ledger = read_sentences(more, DataConfig(max_characters=20, text="target"), {"A bird sings."})
     assert list(sentences) == ["A cat sleeps.", "A dog barks."]
@@ -385,7 +385,7 @@ def test_pairs_that_are_repeated_on_purpose_stay_so(home: Path, tmp_path: Path) 
     write_corpus(tmp_path / "corpus", **SPLITS | {"train": repeated})
     options = ["--forward", str(home / "forth"), "--data.drop_duplicates", "false"]
     assert main(arguments(tmp_path, tmp_path / "out", *options)) == 0
-    assert list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))[:6] == repeated
+    assert train_pairs(tmp_path / "out")[:6] == repeated
 
 
 def test_folders_beside_the_output_are_left_alone(home: Path, tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ def test_folders_beside_the_output_are_left_alone(home: Path, tmp_path: Path) ->
     assert main(arguments(home, tmp_path / "out", *both(home))) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.old", "out.partial"]
     for name in ("out.old", "out.partial"):
-        assert read(tmp_path / name / "mine") == ["precious"]
+        assert read_lines(tmp_path / name / "mine") == ["precious"]
 
 
 def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_flagged_translations_are_left_out(home: Path, tmp_path: Path) -> None:
     sources = [source for source, _ in PAIRS[:3]]
     n_best = forth.translate_n_best(sources, SearchConfig(beam_size=2, max_length=2, batch_size=8))
     kept = [(source, best.text) for source, (best, *_) in zip(sources, n_best, strict=True) if not best.flags]
-    pairs = list(zip(read(tmp_path / "out/train.de"), read(tmp_path / "out/train.en"), strict=True))
+    pairs = train_pairs(tmp_path / "out")
     assert len(kept) < 3
     assert pairs == [*PAIRS, *kept]
 
@@ -439,5 +439,5 @@ def test_an_output_that_is_there_stays(home: Path, tmp_path: Path, stderr_of: St
     write(tmp_path / "out" / "mine", ["precious"])
     told = stderr_of(main, arguments(home, tmp_path / "out", *both(home)))
     assert "exists already: give another name, or delete it" in told
-    assert read(tmp_path / "out/mine") == ["precious"]
+    assert read_lines(tmp_path / "out/mine") == ["precious"]
     assert "--output DIR is missing" in stderr_of(main, ["--data.corpus", str(home / "corpus"), *both(home)])

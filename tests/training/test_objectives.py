@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt.config import OBJECTIVES, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
-from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences
+from nmt.data.batches import Batch, Pairs, PlannedBatch
 from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.extras import typed
@@ -27,6 +27,7 @@ from nmt.training.objectives import Denoising, LanguageModel, MaskedPieces, Obje
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, FIRST_PIECE, PAD, UNK
+from tests.data.test_batches import as_pairs
 from tests.training.reversal import NO_DROPOUT, SHORT, corpus, losses, records, require_equal, run
 
 VOCAB = 60
@@ -42,10 +43,6 @@ KINDS_OF_BATCHES: list[Objective] = [
     Denoising(NoiseConfig(deletion=0.2, permutation=2)),
     TruePairs(NoiseConfig(), KINDS),
 ]
-
-
-def as_pairs(rows: list[tuple[list[int], list[int]]]) -> Pairs:
-    return Pairs(Sequences.of(s for s, _ in rows), Sequences.of(t for _, t in rows))
 
 
 def texts(rows: list[tuple[list[int], list[int]]]) -> Pairs:
