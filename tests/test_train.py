@@ -212,8 +212,6 @@ def test_an_adapter_gives_the_translations_of_the_model_that_it_was_trained_into
         assert evaluate_main(["--model", *options, *texts, "--save", str(tmp_path / name)]) == 0
         outputs += [next((tmp_path / name).iterdir()).read_text(encoding="utf8")]
     assert outputs[0] == outputs[1] != outputs[2]
-    twice = ["--model", adapted, "--adapter", adapted, str(corpus / "train.de")]
-    assert "was trained on another model" in stderr_of(translate_main, twice)
 
 
 def test_a_run_whose_corpus_failed_begins_anew(corpus: Path, stderr_of: Stderr) -> None:

@@ -162,20 +162,13 @@ def test_no_value_of_a_setting_is_imported(value: str, tmp_path: Path, monkeypat
         assert not (tmp_path / "imported").exists(), name
 
 
-def test_numbers_of_entries_are_written_as_those_of_settings(tmp_path: Path) -> None:
-    """YAML 1.1 reads 1e-1 as a text."""
-    (tmp_path / "recipe.yaml").write_text(
-        "data: {corpus: main, more: [{corpus: x, weight: 1e-1, cleaning: {letters: 2e-1}}]}\n"
-    )
-    config = load_config(tmp_path / "recipe.yaml")
-    assert config.data.more == (CorpusConfig(corpus="x", weight=0.1, cleaning=CleaningConfig(letters=0.2)),)
-
-
 def test_settings_are_yaml_1_2(tmp_path: Path) -> None:
-    """YAML 1.1 reads `no`, the code of Norwegian, as false, 010 as 8, and a date as no text."""
-    (tmp_path / "recipe.yaml").write_text("name: 2026-11-26\ndata: {source: no}\ntraining: {max_steps: 010}\n")
+    """YAML 1.1 reads `no`, the code of Norwegian, as false, 010 as 8, a date as no text, and 1e-1 as a text."""
+    data = "{source: no, corpus: main, more: [{corpus: x, weight: 1e-1, cleaning: {letters: 2e-1}}]}"
+    (tmp_path / "recipe.yaml").write_text(f"name: 2026-11-26\ndata: {data}\ntraining: {{max_steps: 010}}\n")
     config = load_config(tmp_path / "recipe.yaml")
     assert (config.name, config.data.source, config.training.max_steps) == ("2026-11-26", "no", 10)
+    assert config.data.more == (CorpusConfig(corpus="x", weight=0.1, cleaning=CleaningConfig(letters=0.2)),)
     assert settings("--training.max_steps=010").training.max_steps == 10
 
 
