@@ -131,8 +131,9 @@ def test_what_users_store_without_keys_is_not_for_pages_of_other_sites(model_fol
         assert client.get("/v1/glossaries/mine").status_code == 200
 
 
-def test_with_keys_any_page_that_has_one_may_ask(guarded: TestClient, keys: Path) -> None:
-    head = {"authorization": f"Bearer {make_key(keys, 'me')}", "origin": "https://cat.example"}
+@pytest.mark.parametrize("origin", ["https://cat.example", "http://[::1"])
+def test_with_keys_any_page_that_has_one_may_ask(guarded: TestClient, keys: Path, origin: str) -> None:
+    head = {"authorization": f"Bearer {make_key(keys, 'me')}", "origin": origin}
     assert guarded.get("/v1/glossaries", headers=head).status_code == 200
 
 

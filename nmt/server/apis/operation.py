@@ -90,6 +90,8 @@ class Call:
     def refuse_other_sites(self) -> None:
         """Refused, in a service without keys, if a page of another site asks: by its origin, or by a name of its own
         for this machine."""
+        if self.service.keys.file:
+            return
         config, headers = self.service.config, self.request.headers
         host, origin = headers.get("host", "").lower(), headers.get("origin", "")
         name = re.sub(r":\d+$", "", host)
@@ -97,7 +99,7 @@ class Call:
         is_ours = name != "" and (bool(LOCAL.fullmatch(name)) or name in names)
         is_same = not origin or urlsplit(origin).netloc.lower() == host
         is_fine = is_ours and is_same and headers.get("sec-fetch-site") != "cross-site"
-        if not is_fine and not self.service.keys.file:
+        if not is_fine:
             problem = "glossaries and documents of a service without keys are not for pages of other sites"
             advice = "its operator can make keys, or allow its name with --names"
             raise Refused(f"{problem}: {advice}", status=403, code="other_site")
