@@ -6,6 +6,8 @@ A task writes what it makes to the disk, so that nothing is lost if a process en
 import contextlib
 import gc
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -89,6 +91,8 @@ class Engine:
             problem = f"{name}: a worker process was killed, perhaps because memory ran out"
             advice = "the same command goes on with what is missing. Fewer --workers need less memory"
             raise ValueError(f"{problem}. What is finished is kept: {advice}") from None
+        except SystemExit:  # of a worker at Ctrl-C, which all processes get
+            raise KeyboardInterrupt from None
 
 
 def usable_cores() -> int:
@@ -109,7 +113,8 @@ def collecting_seldom() -> Iterator[None]:
 
 
 def start_worker() -> None:
-    """Let this worker process end when the one that started it is killed: it may hold much memory."""
+    """Let this worker process end when the one that started it is killed: it may hold much memory. And at Ctrl-C,
+    without a traceback."""
     gc.set_threshold(*SELDOM)
 
     def wait(parent: BaseProcess) -> None:
@@ -118,3 +123,4 @@ def start_worker() -> None:
 
     if parent := parent_process():
         Thread(target=wait, args=[parent], daemon=True).start()
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))

@@ -152,6 +152,27 @@ def test_processes_stay_for_the_next_tasks_and_end_with_the_engine(
     assert not any(is_running(int(process)) for process in ids)
 
 
+def test_processes_say_nothing_when_ctrl_c_ends_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """They wait while the corpus is read and the tokenizer trained: the message of the command would scroll away."""
+    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
+    with Engine(workers=2) as engine:
+        engine.run(partial(note_id, tmp_path / "ids"), range(4), "Noting")
+        os.kill(int((tmp_path / "ids").read_text().split()[0]), signal.SIGINT)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def stop(n: int) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_in_a_process_stops_this_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
+    with pytest.raises(KeyboardInterrupt), Engine(workers=2) as engine:
+        engine.run(stop, [0, 1], "Stopping")
+
+
 def write_id(folder: Path, n: int) -> None:
     (folder / str(n)).write_text(str(os.getpid()))
     time.sleep(100)
