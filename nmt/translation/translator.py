@@ -7,6 +7,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import get_args
 
@@ -301,12 +302,13 @@ class Translator:
         self, requests: Sequence[Request], n_best: Lists, search: SearchConfig, markup: Mode = "auto"
     ) -> Lists:
         """The translations with the scores that `scorer` gives them. Scores that the search knows are not computed."""
-        pairs = zip(requests, n_best, strict=True)
-        asked = [(request, t) for request, found in pairs for t in found if t.parts and t.text]
-        texts = [(Request(request.text, user_items=request.user_items), t.text) for request, t in asked]
-        forced = self.scorer(search, markup).score(texts, known=known_of([t for _, t in asked], search))
-        scores = {id(t): found.score for (_, t), found in zip(asked, forced, strict=True) if found}
-        return [[replace(t, score=scores.get(id(t), t.score)) for t in found] for found in n_best]
+        pairs = [(request, t) for request, found in zip(requests, n_best, strict=True) for t in found]
+        asked = {n: (request, t) for n, (request, t) in enumerate(pairs) if t.parts and t.text}
+        texts = [(Request(request.text, user_items=request.user_items), t.text) for request, t in asked.values()]
+        known = known_of([t for _, t in asked.values()], search)
+        scores = dict(zip(asked, self.scorer(search, markup).score(texts, known=known), strict=True))
+        new = (replace(t, score=forced.score) if (forced := scores.get(n)) else t for n, (_, t) in enumerate(pairs))
+        return [list(islice(new, len(found))) for found in n_best]
 
 
 def load_own(

@@ -391,3 +391,11 @@ def test_each_line_is_in_one_portion_and_no_portion_is_long(
     assert read == sorted(read) if ordered else lengths == sorted(lengths, reverse=True)
     most = max(batch_size, min(PORTION * batch_size, -(-len(texts) // workers)))
     assert all(1 <= len(portion) <= most for portion in numbers)
+
+
+def test_a_translation_of_two_lines_has_a_score_for_each(translator: Translator) -> None:
+    lines = ["Hund", "Kaffee"]
+    [[best, *_]] = translator.translate_n_best(lines[:1])
+    rescored = translator.with_forced_scores([Request(line) for line in lines], [[best], [best]], SHORT)
+    scored = translator.scorer(SHORT).score([(line, best.text) for line in lines])
+    assert [found.score for (found,) in rescored] == pytest.approx([found.score for found in scored if found])
