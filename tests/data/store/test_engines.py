@@ -159,7 +159,9 @@ def test_processes_say_nothing_when_ctrl_c_ends_them(
     monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
     with Engine(workers=2) as engine:
         engine.run(partial(note_id, tmp_path / "ids"), range(4), "Noting")
-        os.kill(int((tmp_path / "ids").read_text().split()[0]), signal.SIGINT)
+        assert engine.pool
+        for process in [*engine.pool._processes]:
+            os.kill(process, signal.SIGINT)
     assert "Traceback" not in capfd.readouterr().err
 
 
