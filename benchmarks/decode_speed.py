@@ -103,7 +103,7 @@ def write_test_set(args: argparse.Namespace, folder: Path) -> Path:
     corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
     pairs = corpus.train if args.part == "train" else next(iter(corpus.tests.values()))
     for i, name in enumerate(("source", "reference")):
-        lines = [tidy(pair[i])[0] for pair in pairs[: args.sentences or len(pairs)]]
+        lines = [tidy(pair[i]) for pair in pairs[: args.sentences or len(pairs)]]
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
     return folder
 

@@ -1,5 +1,6 @@
 """From a corpus to a report through the command; what a second call, an interruption and changed settings do."""
 
+import fcntl
 import importlib
 import json
 import random
@@ -270,9 +271,12 @@ def test_a_rank_that_torchrun_did_not_set_silences_nothing(
 
 
 def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also while nobody reads what the command writes, so that it waits in the middle of a line."""
     checkpoints = corpus.parent / "runs" / "de-en-houses" / "checkpoints"
     process = start(corpus, "--training.max_steps", "100000", "--training.validate_every", "100000")
     assert process.stderr is not None
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 4096)  # bytes that are kept until they are read
     for line in process.stderr:
         if line.startswith("step 10:"):
             break
@@ -281,7 +285,7 @@ def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFi
     assert "another process" in capsys.readouterr().err
     process.send_signal(signal.SIGINT)
     rest = process.stderr.read()
-    assert process.wait(60) == 130
+    assert process.wait(60) == 130, rest
     assert "all is saved" in rest
     assert "Traceback" not in rest
     [saved] = checkpoints.iterdir()

@@ -1,5 +1,5 @@
-"""Decoding steps as CUDA graphs: a step is recorded once for each shape, and then replayed as a whole: what the model
-computes and, in a beam search without rules, which hypotheses go on.
+"""Decoding steps as CUDA graphs. A step is recorded once for each shape, and then replayed: what the model computes
+and, in a beam search without rules, which hypotheses go on.
 
 A step of a few sentences consists of hundreds of small kernels, and a GPU ends each one sooner than Python can start
 the next. A replay starts all of them at once. It needs tensors that keep their shape and place in memory:

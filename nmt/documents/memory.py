@@ -74,7 +74,7 @@ class Memory:
 
 def tidied(text: str) -> str:
     """The text as the model reads it, such as in NFC, with one blank in place of several."""
-    return " ".join(tidy(text)[0].split())
+    return " ".join(tidy(text).split())
 
 
 def words(text: str) -> set[str]:

@@ -186,7 +186,7 @@ def real_lines(folder: Path, info: ModelInfo, file: Path | None = None) -> list[
     """Lines, none of them blank, to compare an export with: the first of a file or, without one, of the test sets of
     the run that the model folder is in, or else of the phrasebook. Raises ValueError if there is none."""
     files = [file] if file else sorted((run_of(folder) / "data").glob("test*.src"))
-    lines = [line for path in files for line in read_lines(path) if tidy(line)[0]]
+    lines = [line for path in files for line in read_lines(path) if tidy(line)]
     if not files and info.source in ("de", "en"):
         lines = [pair[info.source == "en"] for pair in phrasebook(1, 1000, 50).test]
     there = f"there are none in {info.source} beside the model: give --check FILE"

@@ -180,7 +180,7 @@ def check(export: Export, folder: Path, lines: Sequence[str]) -> Parity:
     exported, template = TransformersModel.load(folder, layout), TEMPLATES[layout.family, export.info.objective]
     before, after = (list(map(SPECIAL_PIECES.index, names.split())) for names in template.split(CONTENT))
     before = [*before, *export.tokenizer.starts()[0]]
-    texts = export.tokenizer.encode_source([tidy(line)[0] for line in lines])
+    texts = export.tokenizer.encode_source([tidy(line) for line in lines])
     longest = exported.tokenizer.model_max_length - len(before) - len(after) - MOST_PIECES
     kept = [(line, ids) for line, ids in zip(lines, texts, strict=True) if 0 < len(ids) <= longest]
     require(bool(kept), f"none of the {len(lines)} lines fits into the {longest} pieces that can be compared")

@@ -154,7 +154,7 @@ def cut_text(reading: Reading, context: Context) -> Lines | None:
         return None
     starts, ends = [start, *(stop for _, stop in breaks)], [*(begin for begin, _ in breaks), end]
     spans = [inner(reading.text, *span) for span in zip(starts, ends, strict=True)]
-    texts = [context.tokenizer.readable(tidy(reading.text[first:last])[0]) for first, last in spans]
+    texts = [context.tokenizer.readable(tidy(reading.text[first:last])) for first, last in spans]
     shared = share(reading.constraints, texts)
     parts = [reading.part(*span, constraints) for span, constraints in zip(spans, shared, strict=True)]
     edges = [start, *chain.from_iterable(spans), end]
@@ -211,7 +211,7 @@ Span = tuple[Reading, str, bool]
 
 def sentences_of(reading: Reading, spans: Sequence[Span], context: Context) -> Sentences:
     parts, blanks, amid = zip(*spans, strict=True)
-    shared = share(reading.constraints, [tidy(part.text)[0] for part in parts])
+    shared = share(reading.constraints, [tidy(part.text) for part in parts])
     pairs = enumerate(zip(parts, shared, strict=True))
     readings = tuple(replace(part, constraints=constraints, number=n) for n, (part, constraints) in pairs)
     return Sentences(readings, blanks, amid, context)

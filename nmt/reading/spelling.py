@@ -79,10 +79,10 @@ def inside(reading: Reading, context: Context) -> Inside | None:
 
 def tidied(reading: Reading, context: Context) -> Taken | None:
     """The line as training text was normalised."""
-    text = tidy(reading.text)[0]
+    text = tidy(reading.text)
     if text == reading.text:
         return None
-    return Taken((reading.respelled(text, lambda word: tidy(word)[0]),), written=lambda text: tidy(text)[0])
+    return Taken((reading.respelled(text, lambda word: tidy(word)),), written=lambda text: tidy(text))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ These rules don't depend on a vocabulary; `nmt.text.characters` has those that d
 
 import re
 import unicodedata
-from collections.abc import Sequence
 
 INVALID = "invalid UTF-8 made U+FFFD"
 
@@ -45,12 +44,13 @@ def require_string(text: object) -> None:
         raise TypeError(f"{str(text)[:40]!r} is of type {type(text).__name__}, but a text must be a string (str)")
 
 
-def tidy(text: str) -> tuple[str, Sequence[str]]:
-    """The normalised text, and the names of the rules that changed it. `text` is decoded with `surrogateescape`."""
+def tidy(text: str, causes: list[str] | None = None) -> str:
+    """The normalised text, which was decoded with `surrogateescape`. The names of the rules that changed it are added
+    to `causes`."""
     require_string(text)
     if text.isascii() and text.isprintable() and text[:1] != " " != text[-1:]:
-        return text, ()
-    causes: list[str] = []
+        return text
+    causes = [] if causes is None else causes
     if ODD.search(text):
         for pattern, replacement, cause in REPLACEMENTS:
             text, count = pattern.subn(replacement, text)
@@ -61,7 +61,7 @@ def tidy(text: str) -> tuple[str, Sequence[str]]:
         causes.append("composed to NFC")
     if text != text.strip():
         causes.append("blanks at the ends removed")
-    return text.strip(), causes
+    return text.strip()
 
 
 def with_blanks(source: str, translation: str) -> str:

@@ -128,4 +128,4 @@ class Phrase:
 
 def phrase_text(written: str) -> str:
     """What to search for, given a phrase as written: without * at its ends, tidied, with single spaces."""
-    return " ".join(tidy(written.strip().strip("*"))[0].split())
+    return " ".join(tidy(written.strip().strip("*")).split())

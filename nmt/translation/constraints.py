@@ -59,7 +59,7 @@ class ConstraintCompiler:
         require(not search.samples, "prefixes and phrases need beam search: they don't go with search.samples")
         possible = self.engine.takes_phrases or not (constraints.must or constraints.must_not)
         require(possible, "CTranslate2 can't follow phrases of must and must_not, only a prefix")
-        prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)[0]])[0])
+        prefix = tuple(self.tokenizer.encode_target([tidy(constraints.prefix)])[0])
         require(UNK not in prefix, "the prefix has characters that the vocabulary has no pieces for")
         phrases = self.automata.find(constraints)
         ended = constraints.prefix[-1:].isspace()
@@ -73,7 +73,7 @@ class ConstraintCompiler:
                 state = int(phrases.row(state)[piece])
                 require(state >= 0, f"{problem}, or allows no end without one")
             # A prefix may end inside a word, but a whole word that is forbidden is no beginning of another.
-            require(not any(occurs(p, tidy(constraints.prefix)[0]) for p in constraints.must_not), problem)
+            require(not any(occurs(p, tidy(constraints.prefix)) for p in constraints.must_not), problem)
         longest_output(n_source, search, self.engine.longest_target(n_source), compiled)
         return compiled
 
@@ -106,7 +106,7 @@ class ConstraintCompiler:
 
     def are_met(self, constraints: Constraints, text: str) -> bool:
         """Whether a whole translation (joined from spans, with its items put back) meets the constraints."""
-        texts = [" ".join(written.split()) for written in (text, tidy(constraints.prefix)[0])]
+        texts = [" ".join(written.split()) for written in (text, tidy(constraints.prefix))]
         met = all(any(occurs(target, text) for target in term.targets) for term in constraints.must)
         return met and texts[0].startswith(texts[1]) and not any(occurs(p, text) for p in constraints.must_not)
 

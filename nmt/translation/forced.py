@@ -68,10 +68,10 @@ class ForcedScorer:
         found = self.with_lost(force(given, (mark_up, cut_text), self.context, self.score_lines), given)
         for n, (reading, target) in enumerate(given):
             # A text without letters outside of its items is its own translation, which needs no model.
-            text = tidy(reading.text)[0]
-            if text == tidy(target)[0] and not any(map(str.isalpha, prose(text, reading.user_items))):
+            text = tidy(reading.text)
+            if text == tidy(target) and not any(map(str.isalpha, prose(text, reading.user_items))):
                 found[n] = Translation(text, 0.0, ())
-        return [t and replace(t, text=tidy(target)[0]) for t, (_, target) in zip(found, given, strict=True)]
+        return [t and replace(t, text=tidy(target)) for t, (_, target) in zip(found, given, strict=True)]
 
     def score_lines(self, lines: Given) -> Scored:
         """The best score of each line by any plan."""
@@ -90,7 +90,7 @@ class ForcedScorer:
         """The scores found; pairs without, which no plan can have made, are scored as they are."""
         lost = [n for n, translation in enumerate(found) if translation is None]
         texts = [[shown(given[n][0], text) for text in (given[n][0].text, given[n][1])] for n in lost]
-        ids = self.context.tokenizer.encode_source([tidy(text)[0] for text, _ in texts])
+        ids = self.context.tokenizer.encode_source([tidy(text) for text, _ in texts])
         leaves = [
             (replace(given[n][0], text=text, ids=tuple(source)), target)
             for n, (text, target), source in zip(lost, texts, ids, strict=True)
@@ -100,7 +100,7 @@ class ForcedScorer:
 
     def score_leaves(self, leaves: Given) -> Scored:
         """The scores of what the model reads and writes."""
-        targets = self.context.tokenizer.encode_target([tidy(target)[0] for _, target in leaves])
+        targets = self.context.tokenizer.encode_target([tidy(target) for _, target in leaves])
         pairs = [(reading.ids or (), tuple(ids)) for (reading, _), ids in zip(leaves, targets, strict=True)]
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
         self.known.update(zip(new, self.score_ids(new), strict=True))

@@ -126,7 +126,7 @@ class Json(Format):
             return self.refuse(Record([], value), f"no request: {error}")
         lines = [value["text"]] if self.whole else value["text"].split("\n")
         requests = [Request(text, Constraints(must_not=must_not)) for text in lines]
-        first = next((i for i, text in enumerate(lines) if tidy(text)[0]), 0)
+        first = next((i for i, text in enumerate(lines) if tidy(text)), 0)
         requests[first] = Request(lines[first], Constraints(prefix, must, must_not))
         return Record(requests, value)
 

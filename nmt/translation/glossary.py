@@ -116,7 +116,7 @@ class Glossary:
 
 def make_entry(source: str, target: str) -> Entry | None:
     """An entry, as it is written on a line of a file; None if a side is empty, has a tab, or is no valid text."""
-    source, targets = tidy(source)[0], tuple(filter(None, (tidy(phrase)[0] for phrase in target.split("|"))))
+    source, targets = tidy(source), tuple(filter(None, (tidy(phrase) for phrase in target.split("|"))))
     is_valid = targets and "\t" not in target and "\ufffd" not in source + target
     return Entry(source, targets) if is_valid and all(map(phrase_text, (source, *targets))) else None
 
@@ -128,7 +128,7 @@ def read_text(text: str, translator: Translator, markup: Mode) -> str:
 
 def tidied(text: str) -> str:
     """The text as training text was normalised, line by line: no term goes over the end of a line."""
-    return "\n".join(tidy(line)[0] for line in text.split("\n"))
+    return "\n".join(tidy(line) for line in text.split("\n"))
 
 
 def index_run(phrase: Phrase) -> str:

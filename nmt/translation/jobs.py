@@ -234,7 +234,7 @@ class Scoring:
 
     def score(self, pairs: list[tuple[str, str]]) -> list[Scored]:
         """The translation of each pair with its scores, and the pair's quality; None where it is too long."""
-        known = {n: pair for n, pair in enumerate(pairs) if any(tidy(side)[0] for side in pair)}
+        known = {n: pair for n, pair in enumerate(pairs) if any(tidy(side) for side in pair)}
         given, unknown = [*known.values()], [None] * len(known)
         scored = self.translator.scorer(self.search, self.markup).score(given) if self.translator else unknown
         rated = self.scorer.score(given) if self.scorer else unknown

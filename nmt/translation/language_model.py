@@ -154,7 +154,7 @@ class LanguageModel:
     def encode(self, texts: Sequence[str], *, prompts: bool = False) -> list[list[int]]:
         """The ids of each text. In prompts, characters without a piece take their nearest form; texts to score keep
         theirs."""
-        tidied = [tidy(text)[0] for text in texts_of(texts, "texts")]
+        tidied = [tidy(text) for text in texts_of(texts, "texts")]
         return self.tokenizer.encode_target(
             [self.tokenizer.characters[1].nearest(text) for text in tidied] if prompts else tidied
         )
@@ -239,7 +239,7 @@ class LanguageModel:
         found = map_items(lambda batch: self.engine.score_texts([ids[i] for i in batch], stop), batches, self.device)
         scores: list[TextScore | None] = [None] * len(ids)
         for i, log_probs in found:
-            scores[i] = TextScore(tidy(texts[i])[0], ids[i], log_probs)
+            scores[i] = TextScore(tidy(texts[i]), ids[i], log_probs)
         return scores
 
 

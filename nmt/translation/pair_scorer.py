@@ -65,7 +65,7 @@ class PairScorer:
     def score(self, pairs: Sequence[Pair], stop: Stop | None = None) -> list[float | None]:
         """The probability that each pair (source, target) is true; None if the pair is too long. Raises Stopped as
         `stop` says."""
-        whole = as_read(encode_pairs(self.tokenizer, [(tidy(source)[0], tidy(target)[0]) for source, target in pairs]))
+        whole = as_read(encode_pairs(self.tokenizer, [(tidy(source), tidy(target)) for source, target in pairs]))
         lengths = (whole.lengths_N + 1).tolist()
         fitting = [i for i, length in enumerate(lengths) if length <= self.longest]
         scores: list[float | None] = [None] * len(pairs)

@@ -63,7 +63,7 @@ def write_attention(translator: Translator, sentence: str, translation: str | No
         require(n_parts < 2, f"the sentence is translated in {n_parts} parts: take a shorter one for a picture")
         pairs += [(part.source, part.hypothesis.ids) for part in best.parts]
     else:
-        texts = tidy(sentence)[0], tidy(translation)[0]
+        texts = tidy(sentence), tidy(translation)
         pairs += zip(tokenizer.encode_source(texts[:1]), tokenizer.encode_target(texts[1:]), strict=True)
     require(bool(pairs) and all(pairs[0]), "the sentence or its translation is empty: there is nothing to draw")
     [weights_TS] = translator.engine.attention(pairs)

@@ -141,7 +141,7 @@ class Call:
             retry("lower case", LOWERED, [line for line in free if in_capitals(line.text, line.reading)])
         for line in free:
             if line.flags and not any(map(str.isalpha, line.text)):
-                copy = Translation(tidy(line.reading.text)[0], 0.0, ())
+                copy = Translation(tidy(line.reading.text), 0.0, ())
                 line.consider([copy] * len(line.translations), "copy")
         retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
         wrong = [line for line in lines if line.flags - line.bearable]
@@ -203,10 +203,10 @@ class Call:
         tokenizer, found = self.context.tokenizer, list[Translation]()
         texts = tokenizer.decode_target([hypothesis.ids for hypothesis in hypotheses])
         for hypothesis, decoded in zip(hypotheses, texts, strict=True):
-            text = tidy(decoded)[0]
+            text = tidy(decoded)
             others = {*PLACEHOLDER.findall(text)}.difference(leaf.text) if tokenizer.has_placeholders else ()
             if others:  # placeholders that the line doesn't have: a model may invent some
-                text = tidy(re.sub(f" ?[{''.join(others)}]", "", text))[0]
+                text = tidy(re.sub(f" ?[{''.join(others)}]", "", text))
             part = Part(span.ids, hypothesis, leaf.text, text, leaf.places, range(len(text)))
             found.append(Translation(text, hypothesis.score, (part,)))
         return found
@@ -221,7 +221,7 @@ class Line:
         bearable: set[Flag] = {"items", "too_long"} if len(reading.constraints.must) > MOST_TERMS else {"items"}
         self.bearable = ADVICE | bearable
         # As a reader sees it, in characters that the vocabulary has.
-        self.text = call.context.tokenizer.readable(tidy(shown(reading, reading.text))[0], reading.user_items)
+        self.text = call.context.tokenizer.readable(tidy(shown(reading, reading.text)), reading.user_items)
         self.translations = [*map(self.flagged, n_best)]
 
     def flagged(self, translation: Translation) -> Translation:

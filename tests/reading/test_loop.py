@@ -37,7 +37,7 @@ def known(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Iterator[Toke
 
 def plain(text: str) -> str:
     """The text in its words, without blanks; quotes and dashes may be others."""
-    return re.sub('["„“”«»]', '"', "".join(tidy(text)[0].replace("…", "...").split()))
+    return re.sub('["„“”«»]', '"', "".join(tidy(text).replace("…", "...").split()))
 
 
 @many

@@ -233,7 +233,7 @@ class Cleaner:
         another one."""
         if not self.repair or all(map(str.isascii, pair)):
             return pair
-        source, target = (tidy(self.repair(text))[0] if text else text for text in pair)
+        source, target = (tidy(self.repair(text)) if text else text for text in pair)
         if (source, target) == pair or not target or (pair[0] and not source):
             return pair
         repaired["wrong decoding undone"] += 1

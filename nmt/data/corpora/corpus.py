@@ -51,26 +51,27 @@ class Split:
 
     def keep(self, texts: Sequence[object], line: int, languages: str = "", raw: str = "") -> None:
         """Keep a pair, or one text, or drop it and count the cause. In JSON a text may be None or not a string."""
-        tidied = [tidy(text) for text in texts if isinstance(text, str)]
+        causes: list[str] = []
+        tidied = [tidy(text, causes) for text in texts if isinstance(text, str)]
         if len(tidied) < len(texts):
             self.drop(f"no text in {languages}", line, *([raw] if raw else texts))
             return
-        (source, causes), (target, more) = tidied if self.paired else (("", ()), tidied[0])
-        if self.training and (INVALID in causes or INVALID in more):
+        source, target = tidied if self.paired else ("", tidied[0])
+        if self.training and INVALID in causes:
             self.drop("invalid UTF-8", line, *texts)
         elif not target or (self.paired and not source):
             self.drop(self.blank, line, *texts)
         else:
             self.ledger.read += 1
             self.pairs.append(Row(source, target, line=line))
-            for cause in (*causes, *more):
+            for cause in causes:
                 self.ledger.repair(cause, line)
 
     def drop(self, cause: str, line: int, *texts: object) -> None:
         """Count a row that is dropped. `texts`: its text, or both sides, of which a few are kept as examples."""
         self.ledger.read += 1
         self.ledger.drop(cause, line=line)
-        source, target, *_ = *("" if text is None else tidy(str(text)[:SHOWN])[0] for text in texts), "", ""
+        source, target, *_ = *("" if text is None else tidy(str(text)[:SHOWN]) for text in texts), "", ""
         self.examples.add(cause, (f"train:{line}: {source}", target))
 
 

@@ -213,7 +213,7 @@ class LineCodec:
 
     def encode(self, lines: Sequence[bytes]) -> list[str]:
         """Divide lines of text, tidied like training text."""
-        texts = [tidy(line.decode("utf-8", "surrogateescape"))[0] for line in lines]
+        texts = [tidy(line.decode("utf-8", "surrogateescape")) for line in lines]
         return [" ".join(self.words[i] for i in ids) for ids in encode(self.model, texts)]
 
     def decode(self, lines: Sequence[bytes], file: str = "-", before: int = 0) -> list[str]:
@@ -225,7 +225,7 @@ class LineCodec:
                 place = f"{'standard input' if file == '-' else file}, line {before + n + 1}"
                 require(word in self.known or word == "", f"{place} has {word!r}, which is not {self.kind}")
                 ids[n] += [self.known[word]] if word else []
-        return [tidy(str(text))[0] for text in self.model.decode(ids)]
+        return [tidy(str(text)) for text in self.model.decode(ids)]
 
 
 def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: Sequence[Start]) -> list[list[int]]:

@@ -284,7 +284,7 @@ def test_decoding_encoded_lines_gives_the_normalised_text(tokenizer: Tokenizer, 
     encoded = codec.encode(lines)
     assert len(encoded) == len(lines)
     assert "\n" not in "".join(encoded)
-    tidied = [normal(tidy(line.decode("utf-8", "surrogateescape"))[0]) for line in lines]
+    tidied = [normal(tidy(line.decode("utf-8", "surrogateescape"))) for line in lines]
     assert codec.decode([line.encode() for line in encoded]) == tidied
 
 

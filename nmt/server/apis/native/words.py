@@ -121,7 +121,7 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
     tokenizer, read = translator.tokenizer, Read.of(translator, source, kept)
     if read is None:
         return []
-    ids, begun = read.leaf.ids or (), tidy(read.leaf.constraints.prefix)[0]
+    ids, begun = read.leaf.ids or (), tidy(read.leaf.constraints.prefix)
     prefix = tokenizer.encode_target([begun])[0]
     n_pieces = len(prefix) + sum(len(leaf.ids or ()) for leaf in read.tree.leaves())
     if n_pieces > LONGEST_SENTENCE or not fits(engine, ids, [*prefix, *range(LONGEST_WORD)]):
@@ -149,9 +149,9 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
             ends = piece == EOS or pieces[piece].startswith(SPACE)
             (done if ends else open_rows).append((score, row) if ends else (score + gain, [*row, piece]))
     texts = tokenizer.decode_target([[*prefix, *row] for _, row in done])
-    n, best = len(tidy(kept)[0].split()), dict[str, float]()
+    n, best = len(tidy(kept).split()), dict[str, float]()
     for text, (score, _) in zip(texts, done, strict=True):
-        if len((text := tidy(text)[0]).split()) == len(begun.split()) + 1:
+        if len((text := tidy(text)).split()) == len(begun.split()) + 1:
             for word in read.put_back(text).split()[n : n + 1]:
                 best[word] = best.get(word, 0.0) + math.exp(score)
     return sorted(best.items(), key=lambda item: -item[1])[:WORDS]
