@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -271,7 +272,7 @@ def test_a_rank_that_torchrun_did_not_set_silences_nothing(
 
 
 def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also while nobody reads what the command writes, so that it waits in the middle of a line."""
+    """Also while nobody reads what the command writes: it waits in the middle of a line."""
     checkpoints = corpus.parent / "runs" / "de-en-houses" / "checkpoints"
     process = start(corpus, "--training.max_steps", "100000", "--training.validate_every", "100000")
     assert process.stderr is not None
@@ -283,6 +284,9 @@ def test_ctrl_c_saves_and_the_run_goes_on(corpus: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     assert train(corpus, "--resume") == 2, "two processes must not train one run"
     assert "another process" in capsys.readouterr().err
+    unread = -1
+    while unread < (unread := int.from_bytes(fcntl.ioctl(process.stderr, termios.FIONREAD, bytes(4)), sys.byteorder)):
+        time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     rest = process.stderr.read()
     assert process.wait(60) == 130, rest

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Thread
 from types import FrameType
 from typing import NoReturn
 
@@ -418,11 +419,15 @@ class Trainer:
     @contextlib.contextmanager
     def catching_signals(self) -> Iterator[None]:
         """Let the current step or validation end after Ctrl-C or SIGTERM; a second Ctrl-C stops at once."""
+        # In a thread: the signal may come while this one waits in the middle of a line.
+        message = "Stopping after this step or validation; Ctrl-C stops at once"
+        saying = Thread(target=say, args=[message])
 
         def handle(number: int, frame: FrameType | None) -> None:
             self.interrupted = True
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            say("Stopping after this step or validation; Ctrl-C stops at once")
+            if not saying.ident:
+                saying.start()
 
         before = {s: signal.signal(s, handle) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
@@ -430,3 +435,5 @@ class Trainer:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            if saying.ident:
+                saying.join()
