@@ -7,9 +7,8 @@ import contextlib
 import gc
 import os
 import signal
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
@@ -53,8 +52,10 @@ class Engine:
     def __enter__(self) -> "Engine":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self.pool:
+            for process in [*self.pool._processes.values()] if kind is KeyboardInterrupt else ():
+                process.terminate()
             self.pool.shutdown(cancel_futures=True)
             self.pool = None
 
@@ -65,9 +66,7 @@ class Engine:
     def start(self, task: Callable[[int], Any]) -> None:
         """Let processes start and import the module of a task, which is done for 1, while this process goes on."""
         if self.most > 1:
-            self.pool = ProcessPoolExecutor(self.most, get_context("spawn"), start_worker)
-            for _ in range(self.most):
-                self.pool.submit(task, 1)
+            self.submit(task, [1] * self.most)
 
     def share(self, numbers: Sequence[int]) -> list[int]:
         """Those of the numbers that belong to this part."""
@@ -81,9 +80,8 @@ class Engine:
             for number in numbers:
                 task(number)
             return
-        self.pool = pool = self.pool or ProcessPoolExecutor(self.most, get_context("spawn"), start_worker)
         try:
-            for done, future in enumerate(as_completed([pool.submit(task, number) for number in numbers]), start=1):
+            for done, future in enumerate(as_completed(self.submit(task, numbers)), start=1):
                 future.result()
                 if done % max(1, len(numbers) // 10) == 0:
                     say(f"{name}: {done:,} of {len(numbers):,}")
@@ -91,8 +89,17 @@ class Engine:
             problem = f"{name}: a worker process was killed, perhaps because memory ran out"
             advice = "the same command goes on with what is missing. Fewer --workers need less memory"
             raise ValueError(f"{problem}. What is finished is kept: {advice}") from None
-        except SystemExit:  # of a worker at Ctrl-C, which all processes get
-            raise KeyboardInterrupt from None
+
+    def submit(self, task: Callable[[int], Any], numbers: Iterable[int]) -> list[Future[Any]]:
+        """Let processes of the pool do the task. They never get the signal of Ctrl-C: each would print a traceback."""
+        self.pool = self.pool or ProcessPoolExecutor(self.most, get_context("spawn"), start_worker)
+        has_masks = hasattr(signal, "pthread_sigmask")  # not on Windows
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if has_masks else set()
+        try:
+            return [self.pool.submit(task, number) for number in numbers]
+        finally:
+            if has_masks:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def usable_cores() -> int:
@@ -113,8 +120,7 @@ def collecting_seldom() -> Iterator[None]:
 
 
 def start_worker() -> None:
-    """Let this worker process end when the one that started it is killed: it may hold much memory. And at Ctrl-C,
-    without a traceback."""
+    """Let this worker process end when the one that started it is killed: it may hold much memory."""
     gc.set_threshold(*SELDOM)
 
     def wait(parent: BaseProcess) -> None:
@@ -123,4 +129,3 @@ def start_worker() -> None:
 
     if parent := parent_process():
         Thread(target=wait, args=[parent], daemon=True).start()
-    signal.signal(signal.SIGINT, lambda *_: sys.exit(130))

@@ -152,29 +152,6 @@ def test_processes_stay_for_the_next_tasks_and_end_with_the_engine(
     assert not any(is_running(int(process)) for process in ids)
 
 
-def test_processes_say_nothing_when_ctrl_c_ends_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """They wait while the corpus is read and the tokenizer trained: the message of the command would scroll away."""
-    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
-    with Engine(workers=2) as engine:
-        engine.run(partial(note_id, tmp_path / "ids"), range(4), "Noting")
-        assert engine.pool
-        for process in [*engine.pool._processes]:
-            os.kill(process, signal.SIGINT)
-    assert "Traceback" not in capfd.readouterr().err
-
-
-def stop(n: int) -> None:
-    os.kill(os.getpid(), signal.SIGINT)
-
-
-def test_ctrl_c_in_a_process_stops_this_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
-    with pytest.raises(KeyboardInterrupt), Engine(workers=2) as engine:
-        engine.run(stop, [0, 1], "Stopping")
-
-
 def write_id(folder: Path, n: int) -> None:
     (folder / str(n)).write_text(str(os.getpid()))
     time.sleep(100)
@@ -184,6 +161,31 @@ def is_running(process: int) -> bool:
     """Whether a process is there, and no zombie that nobody has waited for."""
     status = Path(f"/proc/{process}/stat")
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_ctrl_c_ends_all_processes_at_once_and_they_say_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A terminal sends it to all of them; those that wait or start would print tracebacks above the message."""
+    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
+    started, processes = time.monotonic(), list[int]()
+
+    def wait_and_stop() -> None:
+        with Engine(workers=2) as engine:
+            engine.start(partial(write_id, tmp_path))
+            assert engine.pool
+            processes.extend(engine.pool._processes)
+            for process in processes:
+                os.kill(process, signal.SIGINT)
+            wait_for(lambda: (tmp_path / "1").exists())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        wait_and_stop()
+    assert time.monotonic() < started + 50, "a task takes longer"
+    assert not any(map(is_running, processes))
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
