@@ -150,6 +150,9 @@ def test_processes_stay_for_the_next_tasks_and_end_with_the_engine(
         assert len(ids) == 2 + 3 * 4
     assert len({*ids}) <= 2
     assert not any(is_running(int(process)) for process in ids)
+    with engine:  # again, as for another corpus
+        engine.run(partial(note_id, tmp_path / "others"), range(4), "Noting")
+    assert not {*ids}.intersection((tmp_path / "others").read_text().split())
 
 
 def write_id(folder: Path, n: int) -> None:
