@@ -303,8 +303,8 @@ class TokenizerConfig:
         require(fits, f"tokenizer.vocab_size is {size}: the special pieces alone need {floor}")
         check_bounds("tokenizer", self)
         for symbol in symbols:
-            is_word = re.fullmatch(r"[^\s\u2581]+", symbol) is not None
-            require(is_word, f"{setting} has {symbol!r}: a symbol must have no blanks in it, and no \u2581")
+            is_word = re.fullmatch(r"[^\s\u2581\ud800-\udfff]+", symbol) is not None
+            require(is_word, f"{setting} has {symbol!r}: a symbol is valid text without blanks, and without \u2581")
             is_new = symbol not in SPECIAL_PIECES and not re.fullmatch("<0x[0-9A-F]{2}>", symbol)
             require(is_new, f"{setting} has {symbol}, which is a special piece already")
         require(len(set(symbols)) == len(symbols), f"{setting} are {', '.join(symbols)}: name each symbol once")

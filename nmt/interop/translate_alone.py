@@ -84,6 +84,10 @@ if __name__ == "__main__":
         main()
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:
+        # Who reads the output left, as `| head` does; the rest of the buffer would fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(141)
     except ImportError as error:
         sys.exit(f"{error}: pip install ctranslate2 sentencepiece")
     except (OSError, RuntimeError, ValueError) as error:

@@ -176,6 +176,8 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
         [*program[:1], "translate.py", "--beam-size", "0"], cwd=folder, capture_output=True, text=True
     )
     assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
+    left = ["sh", "-c", f"{sys.executable} translate.py | true"]
+    assert subprocess.run(left, cwd=folder, input=LINES[0], capture_output=True, text=True).stderr == ""
     assert main(command) == 2, "the file exists"
 
 

@@ -343,7 +343,7 @@ def test_a_model_with_other_special_ids_is_refused(tmp_path: Path) -> None:
 # Settings
 
 
-@pytest.mark.parametrize("symbols", [("",), ("a b",), ("▁x",), ("<s>",), ("<0x41>",), ("<br>", "<br>")])
+@pytest.mark.parametrize("symbols", [("",), ("a b",), ("▁x",), ("\ud800",), ("<s>",), ("<0x41>",), ("<br>", "<br>")])
 def test_symbols_that_sentencepiece_cannot_keep_are_refused(symbols: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match=r"tokenizer\.user_defined_symbols"):
         TokenizerConfig(user_defined_symbols=symbols)
