@@ -198,11 +198,16 @@ def spoil(monkeypatch: pytest.MonkeyPatch, *places: tuple[int, int]) -> None:
     monkeypatch.setattr(Trainer, "backward", spoiled)
 
 
+@pytest.mark.parametrize("accumulate", [1, 2])
 def test_batches_that_are_not_finite_can_be_skipped(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    data: TrainingData,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    accumulate: int,
 ) -> None:
     spoil(monkeypatch, (0, 2), (1, 0), (1, 1))
-    skipping = new_trainer(data, tmp_path / "skipping", skip_nonfinite=2)
+    skipping = new_trainer(data, tmp_path / "skipping", skip_nonfinite=1 + accumulate, accumulate=accumulate)
     take = skipping.feed.take
     drawn: list[PlannedBatch] = []
 
@@ -212,13 +217,13 @@ def test_batches_that_are_not_finite_can_be_skipped(
 
     monkeypatch.setattr(skipping.feed, "take", noted)
     run(skipping)
-    assert (skipping.progress.step, len(drawn)) == (12, 15)
+    assert (skipping.progress.step, len(drawn)) == (12, 15 * accumulate)
     said = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
     places = ["batch 3 of epoch 1", "batch 1 of epoch 2", "batch 2 of epoch 2"]
     assert all(place in line for place, line in zip(places, said, strict=True))
     assert all(bool(p.isfinite().all()) for p in skipping.model.parameters())
     with pytest.raises(FloatingPointError, match="of batch 2 of epoch 2"):
-        run(new_trainer(data, tmp_path / "strict", skip_nonfinite=1))
+        run(new_trainer(data, tmp_path / "strict", skip_nonfinite=accumulate, accumulate=accumulate))
 
 
 def test_the_state_before_batches_that_are_not_finite_is_saved(
