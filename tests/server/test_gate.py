@@ -229,6 +229,7 @@ async def test_a_request_that_was_refused_is_kept_nowhere(model_folder: Path, sl
     """An error that is made once and raised again keeps what the calls before it had in memory, such as bodies."""
     async with serving(model_folder, slow) as (server, port):
         assert await status(await send(port, http("GET", "/v2/glossaries/none"))) == 404
+        assert await status(await send(port, file("a.docx", b"no zip file", "/translate_file"))) == 400
         _, gone = await send(port, file("a.txt", b"a" * 50_000)[:-10])
         await until(lambda: server.service.bodies.used)
         gone.close()

@@ -225,7 +225,7 @@ async def translate_file(call: Call) -> Response:
     finally:
         file.task.cancel()
     if file.problem:
-        raise file.problem
+        return show(file.problem)  # raised, it would keep the call, which has the file in memory
     path = DOWNLOAD.format(id=file.id, token=token, name=quote(file.name, safe=""))
     return JSONResponse({"translatedFileUrl": f"{str(call.request.base_url).rstrip('/')}{path}"})
 
