@@ -1,5 +1,6 @@
 """DeepL's API: its own client works unchanged, and so do the requests that Weblate sends."""
 
+import gc
 import io
 import time
 from pathlib import Path, PurePosixPath
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 
 from nmt.server import codes
 from nmt.server.apis import libretranslate
+from nmt.server.apis.bodies import Upload
 from nmt.server.apis.deepl import texts as texts_of_deepl
 from nmt.server.app import make_app
 from nmt.server.service import Service
@@ -181,6 +183,8 @@ def test_the_language_of_a_document_is_guessed_by_its_text(
         assert state_of("Bonjour") == ("done", "Hello")
         assert state_of("Guten Tag") == ("done", "Hello")
         assert state_of("Hello") == ("error", "Source and target language are equal.")
+        gc.collect()
+        assert not [found for found in gc.get_objects() if type(found) is Upload]  # not even in the error
         form = {"source": "auto", "target": "en"}
         address = client.post("/translate_file", data=form, files={"file": ("a.txt", b"Bonjour")}).json()
         assert client.get(address["translatedFileUrl"]).text == "Hello"

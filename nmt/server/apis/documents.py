@@ -35,6 +35,7 @@ ByText = Callable[[str], Awaitable[Asked]]
 def upload_of(call: Call) -> Upload:
     """The file of a request. Refused if there is none, if there are several, or if it or its form is too large."""
     files, most = call.fields.listed("file"), call.service.config.file_bytes
+    call.fields.pop("file", None)  # what needs the call while the file is translated has only its other fields
     upload = next((file for file in files if isinstance(file, Upload)), None)
     if upload is None:
         raise Refused("file is missing: send a multipart form with the file in the field file", code="no_file")
@@ -55,7 +56,7 @@ async def begin(call: Call, asked: Asked, name: str, data: bytes, by_text: ByTex
 
     The fields of the call may have `columns`, those of a table that are translated, with commas between them, and
     `encoding`, that of a text file. `by_text`: takes the place of `asked` when the file was read."""
-    service, config = call.service, call.service.config  # without the call, which has the file in memory
+    service, config = call.service, call.service.config
     path = PurePath(PurePath(name.replace("\\", "/")).name[-200:] or "document")
     form = format_of(path.name)
     source, target = asked.direction if by_text is None else ("", asked.direction[1])
