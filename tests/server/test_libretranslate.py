@@ -54,6 +54,7 @@ ANY_FORM: list[Sent] = [
     {"params": ASKED, "data": {"q": GERMAN[0]}},
     {"content": json.dumps(ASKED | {"q": GERMAN[0]}).encode("utf-16"), "headers": JSON},
     {"content": urlencode(ASKED | {"q": GERMAN[0]}).encode()},
+    {"content": f"q={GERMAN[0]}&source=de&target=en", "headers": FORM},  # as `curl -d` sends it, without escapes
     {"content": json.dumps(ASKED | {"q": GERMAN[0]}), "headers": FORM},  # as `curl -d` sends JSON without a header
 ]
 

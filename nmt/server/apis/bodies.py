@@ -165,7 +165,8 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_form(data: bytes, charset: str) -> list[tuple[str, str]]:
-    text, encoding = data.decode("latin-1"), known(charset or "utf-8")
+    encoding = known(charset or "utf-8")
+    text = data.decode(encoding, "replace")  # not all clients escape letters
     try:
         return parse_qsl(text, keep_blank_values=True, encoding=encoding, errors="replace", max_num_fields=MOST_FIELDS)
     except ValueError:
