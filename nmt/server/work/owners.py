@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any, TypeVar
 
 import torch
@@ -38,7 +38,8 @@ class Work:
 def owner_of(address: str) -> str:
     """The owner of an address."""
     try:
-        is_wide = ip_address(address).version == 6
+        known = ip_address(address)
+        is_wide = isinstance(known, IPv6Address) and not known.ipv4_mapped
         return str(ip_network(f"{address}/{OWN_NETWORK}", strict=False)) if is_wide else address
     except ValueError:
         return address
