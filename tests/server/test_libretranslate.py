@@ -21,6 +21,7 @@ from tests.documents.office_samples import docx
 from tests.server.conftest import GERMAN, make_service
 
 JSON = {"content-type": "application/json"}
+NAMED = {"content-type": "application/json; charset=utf-8"}
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 Sent = dict[str, Any]
 
@@ -53,6 +54,7 @@ ANY_FORM: list[Sent] = [
     {"params": ASKED | {"q": GERMAN[0]}},
     {"params": ASKED, "data": {"q": GERMAN[0]}},
     {"content": json.dumps(ASKED | {"q": GERMAN[0]}).encode("utf-16"), "headers": JSON},
+    {"content": json.dumps(ASKED | {"q": GERMAN[0]}).encode("utf-8-sig"), "headers": NAMED},  # as .NET writes a stream
     {"content": urlencode(ASKED | {"q": GERMAN[0]}).encode()},
     {"content": f"q={GERMAN[0]}&source=de&target=en", "headers": FORM},  # as `curl -d` sends it, without escapes
     {"content": json.dumps(ASKED | {"q": GERMAN[0]}), "headers": FORM},  # as `curl -d` sends JSON without a header

@@ -6,6 +6,7 @@ several times. Whatever arrives becomes fields or a `Refused`, never another exc
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 from dataclasses import dataclass
 from encodings import normalize_encoding
@@ -96,6 +97,7 @@ def read_fields(query: Iterable[tuple[str, str]], kind: str, data: bytes) -> Fie
     if media == b"multipart/form-data":
         fields.update(fields_of(read_multipart(data, options.get(b"boundary", b""))))
         return fields
+    data = data.removeprefix(BOM_UTF8)
     charset = options.get(b"charset", b"").decode("latin-1")
     name = media.decode("latin-1")
     # Also if the header says that it is a form, as that of `curl -d` does: no name of a field begins so.
