@@ -16,6 +16,7 @@ from nmt.config import LoraConfig, SearchConfig
 from nmt.model.lora import AdaptedLinear, adapters, add_adapters
 from nmt.reading.request import Constraints, Request, Term
 from nmt.server.apis.native.answers import FLAG_TEXTS
+from nmt.server.apis.native.bodies import Search, make_search
 from nmt.server.app import make_app
 from nmt.server.service import Service
 from nmt.server.store.glossaries import Dictionary
@@ -131,6 +132,7 @@ def test_settings_of_a_search_are_those_of_the_request(client: TestClient, trans
     one, same, other = ([t["text"] for t in found["translations"][0]["alternatives"]] for found in answers)
     assert one == same != other
     assert len(one) == 3
+    assert make_search(Search(n_best=5), SearchConfig(samples=4)).samples == 5  # as the page asks, of any service
 
 
 def test_constraints_and_glossaries_are_kept_to(client: TestClient, translator: Translator) -> None:

@@ -48,6 +48,7 @@ def make_search(given: Any, model: SearchConfig) -> SearchConfig:
     chosen = {f.name: value for f in fields(given) if (value := getattr(given, f.name)) is not None}
     samples, n_best = chosen.get("samples", model.samples), chosen.get("n_best", 0)
     if samples:
+        chosen.setdefault("samples", max(samples, n_best))
         chosen.setdefault("n_best", min(samples, MAX_ALTERNATIVES))
     elif n_best > model.beam_size:
         chosen.setdefault("beam_size", n_best)
