@@ -94,6 +94,7 @@ def test_the_form_around_a_file_is_small(client: TestClient, name: str) -> None:
 OTHERS = [
     {"origin": "https://evil.example"},
     {"origin": "null"},
+    {"origin": "http://[::1"},
     {"host": "evil.example"},
     {"host": "evil.example:5000", "origin": "http://evil.example:5000"},
     {"sec-fetch-site": "cross-site"},
