@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from typing import Any, TypeVar
 
 import torch
@@ -39,8 +39,8 @@ def owner_of(address: str) -> str:
     """The owner of an address."""
     try:
         known = ip_address(address)
-        is_wide = isinstance(known, IPv6Address) and not known.ipv4_mapped
-        return str(ip_network(f"{address}/{OWN_NETWORK}", strict=False)) if is_wide else address
+        known = getattr(known, "ipv4_mapped", None) or known  # some proxies write ::ffff:192.0.2.1
+        return str(ip_network(f"{known}/{OWN_NETWORK}", strict=False)) if known.version == 6 else str(known)
     except ValueError:
         return address
 
