@@ -26,6 +26,7 @@ LINE = re.compile(r"([^\r\n]*)(\r\n?|\n|\Z)")
 TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 TIMES = re.compile(rf"\s*{TIME}[ \t]*-->[ \t]*{TIME}(?:\s|\Z)")
 STAMP = re.compile(r"<(?:\d+:)?\d\d:\d\d\.\d{3}>")  # the time of a word, in WebVTT
+CLASS = re.compile(r"(<[a-z]++)(\.)")  # of a tag, in WebVTT: <c.yellow> … </c>
 OVERRIDE = re.compile(r"\{\\[^{}]{0,200}\}")  # of the position or style, in SRT
 POSITION = re.compile(f"(?:{OVERRIDE.pattern})*")  # before the text
 SPEAKER = re.compile(r"[ \t]*[-–—]")  # each line is somebody else's
@@ -136,6 +137,7 @@ class Writer:
         text = " ".join(part.text for part in parts)
         pattern, numbers = STAMP if self.is_vtt else OVERRIDE, count(1)
         stamps, marked = pattern.findall(text), pattern.sub(lambda stamp: f"<{next(numbers)}/>", text)
+        marked = CLASS.sub(r"\1 \2", marked)  # so that both tags have one name
         has_markup = ("<" in marked or "&" in marked) if self.is_vtt else "<" in marked and is_markup(marked, "auto")
         unit = Unit(marked if has_markup else text, has_markup, place)
         return Slot(start, end, unit, partial(self.write, parts, unit, stamps))
@@ -147,6 +149,7 @@ class Writer:
             answer = same_tags(unit.text, answer)
             written = {f"<{n}/>": stamp for n, stamp in enumerate(stamps, 1)}
             answer = re.sub("<[0-9]{1,9}/>", lambda tag: written.get(tag[0], tag[0]), answer) if stamps else answer
+            answer = re.sub(r"(<[a-z]+) (?=\.)", r"\1", answer)
         elif self.is_vtt:
             answer = html.escape(answer, quote=False)
         if self.is_vtt:

@@ -4,6 +4,7 @@ import pytest
 
 from nmt.documents.base import Answer
 from nmt.documents.subtitles import share, split, wrap
+from nmt.text.markup import parse
 from nmt.text.scripts import is_combining
 from tests.documents.samples import SAMPLES, read, texts, translated
 
@@ -93,3 +94,11 @@ def test_marks_of_styles_in_srt_stay_beside_their_words() -> None:
     found, joined = translated(text, "srt", "The dog<1/>", r"A {\b1}hat{\b0} & <dog>")
     assert found == ["Der Hund<1/>", r"Ein {\b1}Hut{\b0} & <Hund>"]
     assert joined == cue.format(r"{\i1}The dog{\i0}") + cue.format(r"A {\b1}hat{\b0} & <dog>")
+
+
+def test_a_tag_with_classes_in_vtt_ends_where_its_partner_is() -> None:
+    cue = "WEBVTT\n\n00:01.000 --> 00:02.000\n{}\n"
+    found, joined = translated(cue.format("Da <c.a.b>sitzt <i>er</i></c>"), "vtt", "<c .a.b><i>He</i> sits</c> there")
+    [segment] = parse(found[0])
+    assert len(segment.lifted.nodes) == 2
+    assert joined == cue.format("<c.a.b><i>He</i> sits</c> there")
