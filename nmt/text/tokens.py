@@ -145,6 +145,10 @@ class Placing:
 
     def around_words(self, node: Node, around: Range, taken: list[Range]) -> Range:
         """The range that agrees best with the links of a pair of tags; an empty one if it has no links there."""
+        first, last = self.tokens_around(node)
+        has_all = node.start == first and self.source_words[node.end] == self.source_words[last]
+        if has_all and not taken and not self.is_open(node):  # all words are in the pair, linked or not
+            return around[0], max(around[0], around[1] - min(self.signs[around[1]], last - node.end))
         linked = {j for i in range(node.start, node.end) for j in self.targets[i] if around[0] <= j < around[1]}
         places = [j for j in sorted(linked) if is_free(j, taken)]
         if not places:
@@ -176,8 +180,7 @@ class Placing:
 
     def beside(self, node: Node, around: Range, taken: list[Range]) -> int:
         """The number of target tokens before a single mark."""
-        parent = self.nodes[node.parent] if node.parent >= 0 else None
-        first, last = (parent.start, parent.end) if parent else (0, self.n_source)
+        first, last = self.tokens_around(node)
         n = bisect_left(self.linked_sources, node.start)  # the nearest ones before, and from here on
         before, after = self.linked_sources[n - 1 : n + 1]
         if self.is_open(node) or (node.start == first and not node.follows):
@@ -198,6 +201,11 @@ class Placing:
         if n >= 0 and place < taken[n][1]:
             return taken[n][1] if node.follows else taken[n][0]
         return place
+
+    def tokens_around(self, node: Node) -> Range:
+        """The source tokens in the pair around a node, or in the text."""
+        parent = self.nodes[node.parent] if node.parent >= 0 else None
+        return (parent.start, parent.end) if parent else (0, self.n_source)
 
     def is_open(self, node: Node) -> bool:
         """Whether a pair begins before the text, or ends after it."""
