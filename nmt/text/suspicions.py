@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
+from unicodedata import normalize
 
 import numpy as np
 
@@ -45,7 +46,6 @@ LETTERS_OF_WORD = 2  # count as a word in scripts without spaces; a name seldom 
 WIDE = re.compile(f"[{EAST_ASIAN}]")
 UNSPACED_LETTER = re.compile(rf"(?=[{ASIAN}])[^\W\d_]")
 UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
-LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 GLUED = re.compile(rf"(?![{ASIAN}])[^\W\d_]\d+(?!\w)")  # a letter of a script with spaces, and a number
@@ -75,7 +75,7 @@ def suspicions(
       nested in another way, or an item has lost the brackets or quotes right beside it. `user_items`: of the user.
     - sentences: see `loses_sentences`.
     - numbers: a number of two or more digits is missing (clock times don't count), or one is written right after a
-      letter, as in "at2".
+      letter, as in "at2"; without letters in both texts, any other digits.
     - unknown: outside of its items the source has letters or signs that the vocabulary lacks, also in a similar form,
       or words that training lacked: one that is spelled strangely, or unusually many, as in text in another language;
       constraints: not all are met. Both are added by `nmt.translation.repair`.
@@ -86,6 +86,7 @@ def suspicions(
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
     of_source, of_translation = list(scan(source, user_items)), list(scan(translation, user_items))
     has_items = bool(of_source or of_translation)
+    has_letters = [any(map(str.isalpha, text)) for text in (source, translation)]
     lost = lost_numbers(source, of_source, of_translation, translation) if has_items else []
     raised: dict[Flag, bool] = {
         "loop": any(repeat(source, translation) for repeat in (loops, repeats_name, repeats_word)),
@@ -93,19 +94,24 @@ def suspicions(
         "too_short": source_length > LENGTH_FACTOR * length + LENGTH_ALLOWANCE and not empty,
         "copy": is_copy(source, translation, user_items),
         "empty": empty,
-        "invented": bool(LETTER.search(translation)) and not LETTER.search(source),
+        "invented": has_letters == [False, True],
         "unfinished": not finished,
         "items": has_items and loses_items((source, of_source), (translation, of_translation)),
         "sentences": not empty and loses_sentences(source, translation, length / max(1, source_length)),
         "numbers": (any(is_wanted(number, translation) for number in lost) and not empty)
-        or (has_items and is_glued(of_source, source, translation)),
+        or (has_items and is_glued(of_source, source, translation))
+        or (not any(has_letters) and not empty and digits(source) != digits(translation)),
         "unsure": not sure,
     }
     flags = [flag for flag, is_raised in raised.items() if is_raised]
     if flags == ["invented"] and not lost:  # a source of digits may be spelled out, but gets no more numbers
-        n_source, n_translation = (len(re.findall(r"\d+", text)) for text in (source, translation))
-        return [] if n_source >= max(1, n_translation) else flags
+        return [] if len(digits(source)) >= max(1, len(digits(translation))) else flags
     return flags
+
+
+def digits(text: str) -> list[str]:
+    """The digits of a text that stand together, also those of ½ or ٣."""
+    return [canonical_number(run) for run in re.findall(r"\d+", normalize("NFKC", text))]
 
 
 def loses_items(source: tuple[str, list[Item]], translation: tuple[str, list[Item]]) -> bool:
