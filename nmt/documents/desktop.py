@@ -45,8 +45,9 @@ def read_qt(data: bytes, options: Options) -> Document:
             else:
                 element = forms[n] if forms else target
                 slots.append(Slot(element.start, unit, partial(put, xml, element, found)))
+    is_stated = not options.target or same_language(stated, options.target)  # as pt_BR by a model into pt
     values: dict[str, str | None] = {"language": options.target.replace("-", "_")}
-    return xml_document(xml, slots, [xml.attributes(xml.root, values)] if options.target else ())
+    return xml_document(xml, slots, () if is_stated else [xml.attributes(xml.root, values)])
 
 
 def is_filled(message: Element) -> bool:

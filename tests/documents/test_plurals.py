@@ -166,7 +166,9 @@ def test_messages_of_qt_are_filled_and_finished() -> None:
     written = answered(read_document(QT.encode(), "qt", Options(target="en")))
     assert "<translation>x Die Datei &amp;öffnen</translation>" in written
     assert "<numerusform>x %n Hunde</numerusform><numerusform>x %n Hunde</numerusform>" in written
-    assert 'language="en">' in written
+    assert 'language="en_GB">' in written
+    french = read_document(QT.encode(), "qt", Options(target="fr", all_entries=True))
+    assert 'language="fr">' in answered(french)
     assert '<translation type="vanished">Old</translation>' in written
     document = read_document(QT.encode(), "qt", Options(target="en"))
     lost = document.join([Answer(unit.text.replace("2 Hunde", "dogs")) for unit in document.units]).decode()
