@@ -194,6 +194,13 @@ def text_unit(text: str, place: str) -> Unit:
     return Unit(text, "<" in text and is_markup(text, "auto"), place)
 
 
+def require_keys(columns: Sequence[str], keys: Iterable[str]) -> None:
+    """ValueError if a key that users name is none of the texts' keys; a file without texts lacks none."""
+    known = dict.fromkeys(keys)
+    missing = ",".join(name for name in columns if known and name not in known)
+    require(not missing, f"--columns {missing}: no text has this key; there are {', '.join([*known][:20])}")
+
+
 DATE = re.compile(r"(?:([aAdDEhHmMsSyY])\1{0,3}(?![^\W\d_])|[\W\d_]){1,40}")  # such as dd.MM.yyyy
 
 

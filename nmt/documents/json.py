@@ -13,7 +13,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from nmt.documents.base import Answer, Document, Options, Slot, decode, has_words, splice, text_document, text_unit
+from nmt.documents.base import (
+    Answer,
+    Document,
+    Options,
+    Slot,
+    decode,
+    has_words,
+    require_keys,
+    splice,
+    text_document,
+    text_unit,
+)
 from nmt.documents.plurals import has_text, new_keys, new_member, with_forms
 from nmt.fields import require
 from nmt.text.edits import Edit
@@ -47,9 +58,7 @@ def read_json(data: bytes, options: Options) -> Document:
     locale = root.members.get("@@locale") if options.target else None  # of ARB
     changes = [(locale.start, locale.end, json.dumps(options.target.replace("-", "_")))] if locale else []
     found = strings(root)
-    missing = ",".join(name for name in options.columns if found and all(node.key != name for node in found))
-    names = ", ".join([*dict.fromkeys(node.key for node in found)][:20])
-    require(not missing, f"--columns {missing}: no text has this key; there are {names}")
+    require_keys(options.columns, (node.key for node in found))
     chosen = [node for node in found if not options.columns or node.key in options.columns]
     texts = [node for node in chosen if has_text(node.text or "")]
     slots = [Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write) for node in texts]

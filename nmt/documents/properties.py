@@ -8,7 +8,17 @@ import json
 import re
 from functools import partial
 
-from nmt.documents.base import Document, Options, Slot, decode, has_words, paired, text_document, text_unit
+from nmt.documents.base import (
+    Document,
+    Options,
+    Slot,
+    decode,
+    has_words,
+    paired,
+    require_keys,
+    text_document,
+    text_unit,
+)
 from nmt.documents.plurals import has_text, with_forms
 from nmt.text.po import ESCAPES
 
@@ -33,7 +43,9 @@ STRINGS_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\
 def read_properties(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
     slots, encoding = list[Slot](), "ascii" if source.text.isascii() else source.encoding
-    for match in LINE.finditer(source.text):
+    matches = [*LINE.finditer(source.text)]
+    require_keys(options.columns, (match["key"] for match in matches if match["value"]))
+    for match in matches:
         text = PROPERTY_ESCAPE.sub(lambda code: "" if code[1][0] in "\r\n" else meaning(code), match["value"] or "")
         text = paired(text).replace("''", "'") if ARGUMENT.search(text) else paired(text)
         if match["key"] and has_text(text) and (not options.columns or match["key"] in options.columns):

@@ -13,7 +13,17 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from nmt.documents.base import Document, Options, Slot, decode, has_words, paired, text_document, text_unit
+from nmt.documents.base import (
+    Document,
+    Options,
+    Slot,
+    decode,
+    has_words,
+    paired,
+    require_keys,
+    text_document,
+    text_unit,
+)
 from nmt.documents.plurals import new_keys, new_member
 from nmt.fields import require
 from nmt.text.edits import Edit
@@ -58,6 +68,7 @@ class Value(NamedTuple):
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     values = parse(source.text)
+    require_keys(options.columns, (value.key for value in values if text_of(value.event)))
     roots = [value.key_event for value in values if value.depth == 1 and value.key_event]
     changes = [*root_edits(roots[0], options)] if len(roots) == 1 else ()
     return text_document(source, slots_of(source.text, values, options), changes)

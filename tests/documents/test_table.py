@@ -56,6 +56,8 @@ def test_a_first_line_states_the_separator(line: str) -> None:
         ("csv", 'a,b\n1,"c', ("b",), "line 2: a quote has no end"),
         ("csv", 'a,b\n1,"c"d', ("b",), "line 2: text after a closing quote: 'd'"),
         ("json", '{"a": "x", "c": {"d": ["y"]}}', ("a", "b"), "--columns b: no text has this key; there are a, d"),
+        ("yaml", "a: x\nc: 5\n", ("a", "b"), "--columns b: no text has this key; there are a"),
+        ("properties", "a=x\nc=\n", ("b",), "--columns b: no text has this key; there are a"),
     ],
 )
 def test_what_is_no_table_gets_a_sentence(name: str, text: str, columns: tuple[str, ...], message: str) -> None:
