@@ -194,6 +194,12 @@ def text_unit(text: str, place: str) -> Unit:
     return Unit(text, "<" in text and is_markup(text, "auto"), place)
 
 
+def require_text(unit: Unit, answer: str) -> None:
+    """ValueError if an answer has no text, perhaps tags alone, but its unit has."""
+    before, after = (re.sub("<[^<>]*>", "", text) if unit.markup else text for text in (unit.text, answer))
+    require(bool(after.strip()) or not before.strip(), "the translation is empty")
+
+
 def require_keys(columns: Sequence[str], keys: Iterable[str]) -> None:
     """ValueError if a key that users name is none of the texts' keys; a file without texts lacks none."""
     known = dict.fromkeys(keys)
@@ -332,7 +338,7 @@ def text_document(
         for slot, answer in zip(slots, answers, strict=True):
             if answer.text != slot.unit.text:
                 try:
-                    require(bool(answer.text.strip()), "the translation is empty")
+                    require_text(slot.unit, answer.text)
                     edits.append((slot.start, slot.end, slot.write(with_blanks(slot.unit.text, answer.text))))
                 except ValueError as error:
                     notes.append(f"{slot.unit.place}: {error}, so the text stays as it is")

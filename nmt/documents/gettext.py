@@ -68,9 +68,11 @@ def accelerator(text: str) -> tuple[str, str] | None:
 
 
 def translations(messages: Sequence[Message], answers: Sequence[Answer], n_forms: int) -> list[str]:
-    """The forms of a translation: the last answer stands for those without one. None if no answer changes anything."""
+    """The forms of a translation: the last answer stands for those without one. None if no answer changes anything, or
+    one is empty."""
     pairs = [*zip(messages, answers, strict=True)]
-    if all(answer.text in (message.core, "") for message, answer in pairs):
+    is_empty = not all(answer.text.strip() for answer in answers)
+    if is_empty or all(answer.text == message.core for message, answer in pairs):
         return []
     try:
         forms = [message.restore(answer.text) for message, answer in pairs]

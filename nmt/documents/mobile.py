@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from nmt.documents.base import Answer, Document, Options, Unit, has_words, paired
+from nmt.documents.base import Answer, Document, Options, Unit, has_words, paired, require_text
 from nmt.documents.office import Slot, read_xml, xml_document
 from nmt.documents.paragraphs import BLANKS, Paragraph, Piece, content, lines
 from nmt.documents.plurals import CLASSES, added_forms
@@ -63,6 +63,7 @@ def slot_of(xml: Xml, element: Element, place: str) -> Slot | Paragraph:
 
 
 def put_cdata(xml: Xml, section: Text, answer: Answer) -> None:
+    require_text(Unit(decode(section.value), markup=True), answer.text)
     if answer.text != decode(section.value):
         xml.replace(section.start, section.end, xml.encode(f"<![CDATA[{escape_cdata(encode(answer.text))}]]>"))
 

@@ -43,18 +43,18 @@ def xml_document(xml: Xml, slots: Iterable[Slot | Paragraph], changes: Iterable[
     """An XML file: a document, or a part of one. `changes`: edits that don't depend on answers, as of the language."""
     slots, changes, notes = [slot for slot in slots if slot.unit], list(changes), list[str]()
 
-    def put(slot: Slot | Paragraph, answer: Answer) -> None:
+    def put(slot: Slot | Paragraph, answer: Answer, n: int) -> None:
         try:
             slot.put(answer)
         except ValueError as error:
-            place = slot.unit.place if slot.unit else ""
+            place = (slot.unit and slot.unit.place) or f"text {n}"
             notes.append(f"{place}: {error}, so the text stays as it is")
 
     def write(answers: Sequence[Answer]) -> bytes:
         xml.edits.clear()
-        pairs = zip(slots, answers, strict=True)
+        numbered = enumerate(zip(slots, answers, strict=True), 1)
         # Of edits at one place, that of the text is first: others may put something before it.
-        edits = [(slot.start, partial(put, slot, answer)) for slot, answer in pairs]
+        edits = [(slot.start, partial(put, slot, answer, n)) for n, (slot, answer) in numbered]
         edits += ((edit[0], partial(xml.replace, *edit)) for edit in changes)
         for _, edit in sorted(edits, key=lambda edit: edit[0], reverse=True):
             edit()

@@ -14,7 +14,7 @@ from html import unescape
 from itertools import accumulate, islice
 from typing import Literal
 
-from nmt.documents.base import Answer, Unit
+from nmt.documents.base import Answer, Unit, require_text
 from nmt.documents.xml_splice import Element, Text, Xml, escape
 
 TAG = re.compile(r"<(?P<end>/?)(?P<number>[0-9]{1,7})(?P<empty>/?)>|<br\s*/?>")
@@ -116,8 +116,9 @@ class Paragraph:
                     yield f"<{number}>"
 
     def render(self, text: str) -> bytes:
-        """The bytes of the paragraph with this text of an answer."""
+        """The bytes of the paragraph with this text of an answer; ValueError if it has no text."""
         assert self.unit
+        require_text(self.unit, text)
         text = f"{self.lead}{text}{self.tail}"
         pieces = self.repaired(text) if self.unit.markup else [Piece("words", (), text)]
         before, after = (map(self.copied, pieces) for pieces in (self.before, self.after))

@@ -55,6 +55,15 @@ def test_an_unchanged_translation_leaves_every_byte(name: str) -> None:
         assert document.write(identity(document.units)) == sample.data
 
 
+@CASES
+def test_a_text_whose_translation_is_empty_stays(name: str) -> None:
+    sample = SAMPLES[name]
+    document = read_document(sample.data, sample.format, sample.options)
+    tags = [Answer("".join(re.findall("<[^>]*>", unit.text)) if unit.markup else "") for unit in document.units]
+    written = document.join(tags)
+    assert [unit.text for unit in read_document(written, sample.format, sample.options).units] == sample.texts
+
+
 def plain(units: list[Unit]) -> str:
     """The texts without tags and entities, and without blanks, since some formats have their own."""
     texts = [html.unescape(re.sub("<[^>]*>", "", u.text)) if u.markup else u.text for u in units]

@@ -152,9 +152,14 @@ def test_comments_of_new_workbooks_are_translated_unless_they_name_persons() -> 
 
 
 def test_texts_have_places() -> None:
-    places = [unit.place for unit in read_document(FILES["pptx", "slide"][0], "pptx", Options()).units]
+    document = read_document(FILES["pptx", "slide"][0], "pptx", Options())
+    places = [unit.place for unit in document.units]
     assert places[0] == "s.xml, text 1"
     assert len({*places}) == len(places)
+    document.join([Answer("") for _ in places])
+    assert sorted(document.notes) == sorted(
+        f"{place}: the translation is empty, so the text stays as it is" for place in places
+    )
 
 
 def test_open_document() -> None:

@@ -33,7 +33,7 @@ def test_flags_of_a_segment_that_was_there_are_those_of_its_new_translation() ->
     text = TMX.encode()
     for flags in (("numbers",), ("items", "terms"), ()):
         document = read(text, "tmx", target="en", all_entries=True)
-        text = document.join([Answer("x"), Answer("".join(flags), flags)])
+        text = document.join([Answer("x"), Answer("".join(flags) or "y", flags)])
         assert text.decode().count(f">{' '.join(flags)}</prop><seg>{''.join(flags)}</seg>") == bool(flags)
     assert b"prop" not in text
 

@@ -65,7 +65,7 @@ def test_a_unit_with_a_new_target_is_not_approved(target: str) -> None:
 
 
 def test_lost_and_doubled_codes_come_back_once() -> None:
-    text = joined(XLIFF_1.encode(), Answer("<1>a</1><1>b</1></2>"), *[Answer("")] * 3)
+    text = joined(XLIFF_1.encode(), Answer("<1>a</1><1>b</1></2>"), *[Answer("c")] * 3)
     assert '<g id="1">a</g>b<x id="2"/></target>' in text
     assert '<bpt id="1">&lt;b></bpt><ept id="1">&lt;/b></ept><mrk mtype="protected">fest</mrk></target>' in text
 
