@@ -185,7 +185,8 @@ def packed(
 def real_lines(folder: Path, info: ModelInfo, file: Path | None = None) -> list[str]:
     """Lines, none of them blank, to compare an export with: the first of a file or, without one, of the test sets of
     the run that the model folder is in, or else of the phrasebook. Raises ValueError if there is none."""
-    files = [file] if file else sorted((run_of(folder) / "data").glob("test*.src"))
+    end = "src" if info.objective == "translation" else "tgt"  # texts without translations have empty sources
+    files = [file] if file else sorted((run_of(folder) / "data").glob(f"test*.{end}"))
     lines = [line for path in files for line in read_lines(path) if tidy(line)]
     if not files and info.source in ("de", "en"):
         lines = [pair[info.source == "en"] for pair in phrasebook(1, 1000, 50).test]

@@ -137,7 +137,9 @@ def test_lines_to_check_come_from_the_file_or_the_run_or_the_phrasebook(
     assert german != english
     for name in ("test", "test_b"):
         (tmp_path / "data" / f"{name}.src").write_text(f"of {name}\n\n \u00a0\n", encoding="utf8")
+        (tmp_path / "data" / f"{name}.tgt").write_text(f"text of {name}\n\n \n", encoding="utf8")
     assert real_lines(folder, INFO) == ["of test", "of test_b"]
+    assert real_lines(folder, replace(INFO, objective="lm")) == ["text of test", "text of test_b"]
     folder.mkdir()
     monkeypatch.chdir(folder)
     assert real_lines(Path(), INFO) == ["of test", "of test_b"]
