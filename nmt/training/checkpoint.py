@@ -216,6 +216,6 @@ def choose_weights(folder: Path, progress: Progress, validator: Validator) -> tu
     value = validator.measure()[0][f"validation/{config.best_metric}"]
     best_value = value_at(progress, step_of(best))
     better = not math.isfinite(best_value) or signed(config.best_metric, value) > best_value
-    verdict = "kept" if better else f"the best alone is better: {signed(config.best_metric, best_value):.3f}"
+    verdict = "kept" if better else f"not kept: the best alone has {signed(config.best_metric, best_value):.3f}"
     say(f"average of {len(averaged)} checkpoints: validation {config.best_metric} {value:.3f} ({verdict})")
     return (list(map(step_of, averaged)), average) if better else ([step_of(best)], validated_weights(best))
