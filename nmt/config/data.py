@@ -120,8 +120,8 @@ class CorpusConfig:
         check_bounds("data.more", self)
         require(self.corpus not in ("", "auto"), "an entry of data.more has no corpus: name one, such as a folder")
         is_tag = re.fullmatch(r"[a-z][a-z_-]+|", self.tag) and f"<{self.tag}>" not in SPECIAL_PIECES
-        problem = f"an entry of data.more has the tag {self.tag!r}: it must be a word of small letters, such as bt,"
-        problem += " and not pad or unk"
+        problem = f"an entry of data.more has the tag {self.tag!r}: it must be a word of two or more small letters, "
+        problem += "such as bt, and not pad or unk"
         require(bool(is_tag), problem)
         for name in ("tag", "validate"):
             fits = self.text == "pairs" or not getattr(self, name)
