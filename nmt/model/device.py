@@ -33,7 +33,8 @@ class Numerics:
 
 def describe(precision: str, device: torch.device) -> str:
     """Precision, device and threads, for the user."""
-    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
+    n = torch.get_num_threads()
+    threads = f", {n} thread{'s' * (n > 1)}" if device.type == "cpu" else ""
     return f"{precision} on {device}{threads}"
 
 
