@@ -20,8 +20,8 @@ from nmt.config.choice import (
     choose_steps,
     is_fast_enough,
     passes_over,
+    row_for,
     usual_minutes,
-    vocabulary_for,
 )
 from nmt.config.recipes import load_config, make_config
 from nmt.train import main
@@ -58,7 +58,6 @@ def settings_of(corpus: Path, run: str = "de-en-houses") -> Config:
 def test_every_corpus_has_settings(pairs: int) -> None:
     config = make_config(next(choose_models(pairs, {})))
     assert config.model.d_head % 2 == 0
-    assert 4000 <= vocabulary_for(pairs) <= 32_000
     assert choose_steps(pairs, steps_a_pass=1, fitting=1e9) >= 20
     assert choose_steps(pairs, steps_a_pass=1e6, fitting=777) == 770, "no more than fit, in two figures"
     assert is_fast_enough(pairs, steps_a_pass=1e6, fitting=1e6 * passes_over(pairs)), "all passes that suit the corpus"
@@ -73,7 +72,7 @@ def test_a_width_that_the_user_gives_has_fitting_heads(width: int) -> None:
 
 def test_larger_corpora_get_larger_models() -> None:
     numbers = (1_000, 10_000, 100_000, 10**6, 10**7)
-    sizes = [(vocabulary_for(n), next(choose_models(n, {}))["model.d_model"]) for n in numbers]
+    sizes = [(row_for(n).pieces, next(choose_models(n, {}))["model.d_model"]) for n in numbers]
     assert sizes == sorted(sizes)
     small, large = (next(choose_models(n, {}))["model.dropout"] for n in (3_000, 300_000))
     assert small > large
@@ -86,7 +85,9 @@ def test_without_time_for_four_passes_over_the_text_a_narrower_model_is_chosen(
     """A pass has 1,000 steps: 40 minutes have room for 2 with the widest model, and for 8 with the narrowest."""
     monkeypatch.setattr(module, "time_steps", lambda config, data: (config.model.d_model / 512, 1000.0))
     monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 10.0)
-    monkeypatch.setattr("nmt.config.choice.ROWS", (Row(1, 128, 4, 0.3), Row(2, 256, 4, 0.2), Row(9e9, 512, 6, 0.1)))
+    monkeypatch.setattr(
+        "nmt.config.choice.ROWS", (Row(1, 60, 128, 4, 0.3), Row(2, 60, 256, 4, 0.2), Row(9e9, 60, 512, 6, 0.1))
+    )
     usual = ["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), "--tokenizer.vocab_size", "60"]
     usual += ["--tokenizer.byte_fallback", "false"]
     for minutes, width in ((40, 128), (50, 256), (100, 512), (120, 512)):
@@ -226,7 +227,7 @@ def test_the_page_shows_what_is_chosen() -> None:
         chosen = next(choose_models(pairs, {}))
         found = [chosen["model.encoder_layers"], chosen["model.d_model"], chosen["model.dropout"]]
         assert [float(value.replace(",", "")) for value in shown] == [
-            vocabulary_for(pairs),
+            row_for(pairs).pieces,
             *found,
             round(passes_over(pairs)),
         ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import TokenizerConfig
-from nmt.config.choice import vocabulary_for
+from nmt.config.choice import row_for
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.tokenizer.tokenizer import SPECIAL_IDS, STAND_IN, Tokenizer
 from nmt.fields import require
@@ -42,7 +42,7 @@ def train_tokenizer(
     notes: list[str] = []
     chosen = sample(pairs, config, notes)
     n_pairs = sum(source != "" for source, _ in chosen)
-    usual, is_paired = vocabulary_for(n_pairs or len(chosen)), n_pairs > 0
+    usual, is_paired = row_for(n_pairs or len(chosen)).pieces, n_pairs > 0
     problem = "tokenizer.joint is false, which needs a corpus with two languages: set it to true"
     require(config.joint or is_paired, problem)
     if config.joint:
