@@ -46,6 +46,7 @@ LETTERS_OF_WORD = 2  # count as a word in scripts without spaces; a name seldom 
 WIDE = re.compile(f"[{EAST_ASIAN}]")
 UNSPACED_LETTER = re.compile(rf"(?=[{ASIAN}])[^\W\d_]")
 UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
+LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 GLUED = re.compile(rf"(?![{ASIAN}])[^\W\d_]\d+(?!\w)")  # a letter of a script with spaces, and a number
@@ -86,7 +87,7 @@ def suspicions(
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
     of_source, of_translation = list(scan(source, user_items)), list(scan(translation, user_items))
     has_items = bool(of_source or of_translation)
-    has_letters = [any(map(str.isalpha, text)) for text in (source, translation)]
+    has_letters = [LETTER.search(normalize("NFKC", text)) is not None for text in (source, translation)]
     lost = lost_numbers(source, of_source, of_translation, translation) if has_items else []
     raised: dict[Flag, bool] = {
         "loop": any(repeat(source, translation) for repeat in (loops, repeats_name, repeats_word)),

@@ -56,6 +56,7 @@ texts = st.text() | st.lists(pieces, max_size=40).map("".join)
         ("1/2", "½"),
         ("3", "٣"),
         ("1.000,50", "1,000.50"),
+        ("Ⅳ.", "IV."),
         ("Nimm ({x}) und „%s“", 'Take ({x}) and "%s"'),
         ("", ""),
     ],
