@@ -76,7 +76,7 @@ def suspicions(
       nested in another way, or an item has lost the brackets or quotes right beside it. `user_items`: of the user.
     - sentences: see `loses_sentences`.
     - numbers: a number of two or more digits is missing (clock times don't count), or one is written right after a
-      letter, as in "at2"; without letters in both texts, any other digits.
+      letter, as in "at2"; without letters in both texts, any other numbers.
     - unknown: outside of its items the source has letters or signs that the vocabulary lacks, also in a similar form,
       or words that training lacked: one that is spelled strangely, or unusually many, as in text in another language;
       constraints: not all are met. Both are added by `nmt.translation.repair`.
@@ -101,7 +101,7 @@ def suspicions(
         "sentences": not empty and loses_sentences(source, translation, length / max(1, source_length)),
         "numbers": (any(is_wanted(number, translation) for number in lost) and not empty)
         or (has_items and is_glued(of_source, source, translation))
-        or (not any(has_letters) and not empty and digits(source) != digits(translation)),
+        or (not any(has_letters) and not empty and numbers(source, of_source) != numbers(translation, of_translation)),
         "unsure": not sure,
     }
     flags = [flag for flag, is_raised in raised.items() if is_raised]
@@ -113,6 +113,15 @@ def suspicions(
 def digits(text: str) -> list[str]:
     """The digits of a text that stand together, also those of ½ or ٣."""
     return [canonical_number(run) for run in re.findall(r"\d+", normalize("NFKC", text))]
+
+
+def numbers(text: str, items: list[Item]) -> list[str]:
+    """The numbers of a text: 1,000 is 1000, dates have one order; and its other digits, as those of ½."""
+    found, position = list[str](), 0
+    for item in (item for item in items if item.kind == "number"):
+        found += [*digits(text[position : item.start]), item.canonical]
+        position = item.end
+    return [*found, *digits(text[position:])]
 
 
 def loses_items(source: tuple[str, list[Item]], translation: tuple[str, list[Item]]) -> bool:
