@@ -111,8 +111,9 @@ class Placing:
         """`source_words`: for each token of the source whether it is a word; the others are signs."""
         self.nodes, self.n_source, self.n_target = nodes, len(source_words), len(target_words)
         self.source_words = [0, *accumulate(map(int, source_words))]
-        # The number of signs in a row before each place in the target.
-        self.signs = [0, *accumulate(target_words, lambda row, word: 0 if word else row + 1, initial=0)][1:]
+        # The number of signs in a row before each place in the target; and after each.
+        self.signs, signs_after = map(signs_before, (target_words, target_words[::-1]))
+        self.signs_after = signs_after[::-1]
         self.targets: list[list[int]] = [[] for _ in range(self.n_source)]
         for i, j in links:
             if i < self.n_source and j < self.n_target:
@@ -146,9 +147,11 @@ class Placing:
     def around_words(self, node: Node, around: Range, taken: list[Range]) -> Range:
         """The range that agrees best with the links of a pair of tags; an empty one if it has no links there."""
         first, last = self.tokens_around(node)
-        has_all = node.start == first and self.source_words[node.end] == self.source_words[last]
+        n_words = self.source_words[node.end] - self.source_words[node.start]
+        has_all = n_words == self.source_words[last] - self.source_words[first]
         if has_all and not taken and not self.is_open(node):  # all words are in the pair, linked or not
-            return around[0], max(around[0], around[1] - min(self.signs[around[1]], last - node.end))
+            start = around[0] + min(self.signs_after[around[0]], node.start - first, around[1] - around[0])
+            return start, max(start, around[1] - min(self.signs[around[1]], last - node.end))
         linked = {j for i in range(node.start, node.end) for j in self.targets[i] if around[0] <= j < around[1]}
         places = [j for j in sorted(linked) if is_free(j, taken)]
         if not places:
@@ -210,6 +213,10 @@ class Placing:
     def is_open(self, node: Node) -> bool:
         """Whether a pair begins before the text, or ends after it."""
         return node.closing is not None and not (node.core and node.closing)
+
+
+def signs_before(is_word: Sequence[bool]) -> list[int]:
+    return [*accumulate(is_word, lambda row, word: 0 if word else row + 1, initial=0)]
 
 
 def is_free(j: int, taken: list[Range]) -> bool:

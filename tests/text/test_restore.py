@@ -66,6 +66,7 @@ def put_back(line: str, translation: str, links: str) -> Restored:
         ("Da (mit {x}) geht", "Da (mit) geht", "There (with) goes", "0-0 1-1 2-2", "There (with {x}) goes"),
         ("<p>Eins.</p><p>Zwei.</p>", "Eins. Zwei.", "One. Two.", "0-0 1-1", "<p>One.</p> <p>Two.</p>"),
         ("<b>Er geht da</b>!", "Er geht da!", "There he goes!", "1-2", "<b>There he goes</b>!"),
+        ("– „<b>Er geht da</b>“!", "– „Er geht da“!", "– “There he goes”!", "3-3", "– “<b>There he goes</b>”!"),
         ("Er <b>geht {x} weg</b>.", "Er geht weg.", "Away he goes.", "2-0 0-1 1-2", "<b>Away he goes {x}</b>."),
         # Scripts without spaces.
         ("Click {x} to see.", "Click to see.", "点击查看。", "", "{x}点击查看。"),
