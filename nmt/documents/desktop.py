@@ -45,9 +45,10 @@ def read_qt(data: bytes, options: Options) -> Document:
             else:
                 element = forms[n] if forms else target
                 slots.append(Slot(element.start, unit, partial(put, xml, element, found)))
-    is_stated = not options.target or same_language(stated, options.target)  # as pt_BR by a model into pt
-    values: dict[str, str | None] = {"language": options.target.replace("-", "_")}
-    return xml_document(xml, slots, () if is_stated else [xml.attributes(xml.root, values)])
+    # It may say more than the target, as pt_BR by a model into pt, but no less: zh is no zh_Hant.
+    is_stated = same_language(stated, options.target) and len(stated) >= len(options.target)
+    changes = {"language": options.target.replace("-", "_")} if options.target and not is_stated else {}
+    return xml_document(xml, slots, [xml.attributes(xml.root, changes)] if changes else ())
 
 
 def is_filled(message: Element) -> bool:

@@ -169,6 +169,9 @@ def test_messages_of_qt_are_filled_and_finished() -> None:
     assert 'language="en_GB">' in written
     french = read_document(QT.encode(), "qt", Options(target="fr", all_entries=True))
     assert 'language="fr">' in answered(french)
+    assert 'language="en_GB">' in answered(
+        read_document(QT.replace("en_GB", "en").encode(), "qt", Options(target="en-GB"))
+    )
     assert '<translation type="vanished">Old</translation>' in written
     document = read_document(QT.encode(), "qt", Options(target="en"))
     lost = document.join([Answer(unit.text.replace("2 Hunde", "dogs")) for unit in document.units]).decode()
