@@ -202,6 +202,7 @@ def test_an_owner_leaves_room_for_others_and_has_one_network() -> None:
     assert owner_of("2001:db8::1") == owner_of("2001:db8::2:3") != owner_of("2001:db8:0:1::1")
     for network in ("", "::ffff:"):  # as some proxies write IPv4
         assert owner_of(f"{network}127.0.0.1") != owner_of(f"{network}127.0.0.2")
+    assert owner_of("::ffff:7f00:1") == owner_of("::FFFF:127.0.0.1") == owner_of("127.0.0.1")
     assert owner_of("testclient") == "testclient"
 
 
