@@ -78,6 +78,11 @@ def model_in(folder: Path) -> Path:
     return folder / "model" if (folder / "model").is_dir() else folder
 
 
+def tokenizer_in(folder: Path) -> Path:
+    """The folder of the tokenizer in a run folder, also before it has a model; any other folder as it is."""
+    return next((path for name in ("model", "tokenizer") if (path := folder / name).is_dir()), folder)
+
+
 def run_of(folder: Path) -> Path:
     """The run folder that a model folder is in, if it is in one; also that of "." in the model folder."""
     return folder.absolute().parent

@@ -12,7 +12,7 @@ from nmt.commands.streams import open_input, open_output, read_chunks
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import setting_types
 from nmt.fields import require
-from nmt.files import model_in
+from nmt.files import tokenizer_in
 
 CHUNK = 1 << 16  # bytes read at once
 SHOWN = {n for n in setting_types() if n.startswith(("data.", "tokenizer."))} - {*ONLY_OF_RUNS, "tokenizer.folder"}
@@ -75,7 +75,7 @@ def convert(action: str, options: Options, folder: Path) -> None:
     with ExitStack() as stack:
         names = options.files or ["-"]
         inputs = [stack.enter_context(open_input(name)) for name in names]
-        codec = LineCodec(Tokenizer.load(model_in(folder)).side(options.get("side")), ids=options.ids)
+        codec = LineCodec(Tokenizer.load(tokenizer_in(folder)).side(options.get("side")), ids=options.ids)
         output = stack.enter_context(open_output(options.get("output"), inputs))
         for name, file in zip(names, inputs, strict=True):
             done = 0

@@ -56,10 +56,12 @@ def test_a_named_tokenizer_is_the_one_that_prepare_trains_and_takes(capfd: pytes
     corpus = ["--data.corpus", "corpus"]
     assert prepare.main([*corpus, *SMALL, "--data.placeholders", "0", "--name", "own"]) == 0
     assert prepare.main([*corpus, "--tokenizer.folder", "tokenizers/mine", "--name", "taken"]) == 0
+    assert prepare.main([*corpus, "--tokenizer.folder", "runs/own", "--name", "again"]) == 0, "it has no model yet"
     named = Tokenizer.load(Path("tokenizers/mine"))
-    own, taken = (Tokenizer.load(Path("runs", name, "tokenizer")) for name in ("own", "taken"))
+    own, taken, again = (Tokenizer.load(Path("runs", name, "tokenizer")) for name in ("own", "taken", "again"))
     assert named.same_as(own)
     assert named.same_as(taken)
+    assert named.same_as(again)
     capfd.readouterr()
     assert main(["encode", "mine", "--ids", "text.de"]) == 0
     ids = [[int(word) for word in line.split()] for line in capfd.readouterr().out.splitlines()]

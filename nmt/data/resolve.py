@@ -12,7 +12,7 @@ from nmt.config.recipes import RECIPES, find_recipe, make_config, read_settings
 from nmt.data.corpora import Corpus, corpus_name, load_corpus
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
-from nmt.files import model_in
+from nmt.files import tokenizer_in
 from nmt.messages import say
 
 
@@ -89,6 +89,6 @@ def takes_placeholders(config: Config) -> bool:
 def has_placeholders(folder: Path) -> bool:
     """Whether the tokenizer in a folder has pieces for placeholders; False if there is no whole tokenizer."""
     try:
-        return Tokenizer.load(model_in(folder)).has_placeholders
+        return Tokenizer.load(tokenizer_in(folder)).has_placeholders
     except (OSError, ValueError):  # preparing says what is wrong with it
         return False

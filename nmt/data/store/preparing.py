@@ -33,10 +33,10 @@ from nmt.files import (
     flush_to_disk,
     locked,
     mark,
-    model_in,
     naming,
     quick_hash,
     remove_ours,
+    tokenizer_in,
     write_json,
     write_lines,
     write_sums,
@@ -239,7 +239,7 @@ def make_tokenizer(draft: Draft, n: int) -> None:
 
 def take_tokenizer(config: Config) -> Tokenizer:
     folder = Path(config.tokenizer.folder)
-    tokenizer = Tokenizer.load(model_in(folder))
+    tokenizer = Tokenizer.load(tokenizer_in(folder))
     several = config.data.many_to_many
     missing = [code for code in several if code not in tokenizer.languages.before_target]
     problem = f"the tokenizer in {folder} doesn't know {', '.join(missing)}, languages of data.many_to_many"
