@@ -111,7 +111,7 @@ def test_the_output_can_be_a_file(folder: Path, tmp_path: Path, capfd: pytest.Ca
     assert run(folder, "--prompt", "The", "--output", str(tmp_path / "out"), "--verbose") == 0
     captured = capfd.readouterr()
     assert (tmp_path / "out").read_text("utf-8") == captured.out
-    assert captured.err == f"{folder}: fp32 on cpu, 1 threads\n"
+    assert captured.err == f"{folder}: fp32 on cpu, 1 thread\n"
 
 
 def test_scores_are_lines_of_figures_and_a_summary(
