@@ -29,7 +29,8 @@ ROWS = (
     Row(5_000, 4_000, 128, 4, 0.3),
     Row(60_000, 12_000, 128, 4, 0.2),
     Row(400_000, 12_000, 256, 4, 0.1),
-    Row(math.inf, 16_000, 512, 6, 0.1),
+    Row(5_000_000, 16_000, 512, 6, 0.1),
+    Row(math.inf, 32_000, 512, 6, 0.1),
 )
 # Over the text. Where fewer fit into the time, a narrower model is taken: of 268,000 pairs, 3 passes of width 128 gave
 # 52 chrF, and 0.8 passes of width 256 in the same time 40 (small_corpora.jsonl); 4 is estimated from both curves.
