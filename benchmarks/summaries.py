@@ -231,17 +231,19 @@ def results_of_runs(results: Path) -> str:
 
 
 def named_runs(results: Path) -> dict[str, list[Row]]:
-    """The rows of finished runs by what the tables call them."""
+    """The newest row of each seed of finished runs, by what the tables call them."""
+    newest = {(row["name"], row.get("seed")): row for row in all_rows(results / "runs.jsonl")}
     named: dict[str, list[Row]] = {}
-    for row in all_rows(results / "runs.jsonl"):
+    for row in newest.values():
         named.setdefault(row["name"], []).append(row)
     return named
 
 
 def seeds_and_together(results: Path, name: str) -> tuple[list[Row], Row]:
-    """The rows of the seeds of a training, and the newest one of their models together."""
+    """The rows of the seeds of a training, and the one of their models together."""
     rows = named_runs(results)[name]
-    return [row for row in rows if "models" not in row], [row for row in rows if "models" in row][-1]
+    [together] = (row for row in rows if "models" in row)
+    return [row for row in rows if "models" not in row], together
 
 
 def mean_of(seeds: Sequence[Row]) -> Row:
