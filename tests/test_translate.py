@@ -370,15 +370,22 @@ def test_a_reader_that_leaves_early_ends_it_without_a_word(model_folder: Path, t
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [(0, "standard input can't be read"), (1, "standard output can't be written to")]
+    ("number", "files", "told"),
+    [
+        (0, [], "standard input can't be read"),
+        (0, ["CITATION.cff", "-"], "standard input can't be read"),
+        (1, ["CITATION.cff"], "standard output can't be written to"),
+    ],
 )
-def test_what_is_closed_is_named(model_folder: Path, number: int, told: str) -> None:
+def test_what_is_closed_is_named(model_folder: Path, number: int, files: list[str], told: str) -> None:
+    """Also if a file has taken its number."""
+
     def run(arguments: list[str]) -> int:
         os.close(number)
         setattr(sys, ("stdin", "stdout")[number], None)  # as Python begins then
         return main(arguments)
 
-    process = forks.start(run, [*PLAIN, "--model", str(model_folder)], stderr=subprocess.PIPE, text=True)
+    process = forks.start(run, [*PLAIN, "--model", str(model_folder), *files], stderr=subprocess.PIPE, text=True)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert told in errors

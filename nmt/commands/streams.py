@@ -25,13 +25,12 @@ def open_input(name: str) -> IO[bytes]:
         return cast(IO[bytes], gzip.open(name))
     if name != "-":
         return open(name, "rb", buffering=0)
-    try:
-        # A parent may have left it non-blocking: an empty read would then look like the end.
-        if sys.platform != "win32":
-            os.set_blocking(0, True)
-        return open(0, "rb", buffering=0, closefd=False)
-    except OSError as error:
-        raise ValueError(f"standard input can't be read ({error.strerror}): name a FILE, or pipe text in") from error
+    # If it is closed, its number may have become that of a file.
+    require(sys.stdin is not None, "standard input can't be read: name a FILE, or pipe text in")
+    # A parent may have left it non-blocking: an empty read would then look like the end.
+    if sys.platform != "win32":
+        os.set_blocking(0, True)
+    return open(0, "rb", buffering=0, closefd=False)
 
 
 def open_output(
@@ -43,10 +42,9 @@ def open_output(
     ValueError if the output can't be written to, would have the name of a compressed file, or is also an input.
     """
     if name is None or name == "/dev/stdout":  # which may be a file that has other lines already
-        try:  # by its number: Python's own object would try to flush into a closed pipe once more at exit
-            return open(1, "wb", closefd=False)
-        except OSError as error:
-            raise ValueError(f"standard output can't be written to ({error.strerror}): take --output FILE") from error
+        require(sys.stdout is not None, "standard output can't be written to: take --output FILE")
+        # By its number: Python's own object would try to flush into a closed pipe once more at exit.
+        return open(1, "wb", closefd=False)
     require(not name.endswith(".gz"), f"--output {name}: the output is not compressed: leave out .gz")
     if Path(name).exists() and not Path(name).is_file():  # a pipe or a device, which can't be replaced
         return open(name, "wb")
