@@ -15,6 +15,7 @@ import torch
 
 from nmt.config import Backend, DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.data.tokenizer.tokenizer import LANGUAGES
 from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.engine import Engine
 from nmt.decode.pytorch import Once, TorchEngine
@@ -70,9 +71,10 @@ def find_model(folder: str | None, objective: str | None = "translation") -> Pat
     kind = f" with training.objective {objective}" if objective else ""
     require(bool(finished), f"no model is given and runs/ has no finished run{kind}: {hint}")
     newest = max(finished, key=lambda report: report.stat().st_mtime)
-    languages = dict.fromkeys(str(configs[newest].get(side, "?")) for side in ("source", "target"))
-    print_to_stderr(f"Model: {newest.parent / 'model'} ({' to '.join(languages)})")
-    return newest.parent / "model"
+    model, pair = files[newest].parent, (str(configs[newest].get(side, "?")) for side in ("source", "target"))
+    several = read_config(model / LANGUAGES).get("before_target")
+    print_to_stderr(f"Model: {model} ({', '.join(several) if several else ' to '.join(dict.fromkeys(pair))})")
+    return model
 
 
 class Translator:

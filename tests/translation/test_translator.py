@@ -210,6 +210,9 @@ def test_without_a_folder_the_newest_finished_run_is_meant(
     Path("runs/old/model/config.json").write_text('{"source": "de", "target": "en"}')
     assert find_model(None) == Path("runs/old/model")
     assert capsys.readouterr().err == "Model: runs/old/model (de to en)\n"
+    Path("runs/old/model/languages.json").write_text('{"before_target": {"de": "", "en": "", "fr": ""}}')
+    assert find_model(None) == Path("runs/old/model")
+    assert capsys.readouterr().err == "Model: runs/old/model (de, en, fr)\n"
     assert find_model(None, "lm") == find_model(None, None) == Path("runs/new/model")
     assert capsys.readouterr().err == "Model: runs/new/model (en)\n" * 2
     with pytest.raises(ValueError, match=r"no finished run with training\.objective pair"):
