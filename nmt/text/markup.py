@@ -177,6 +177,11 @@ def is_markup(text: str, mode: Mode) -> bool:
     return bool(named) and matches and "<" not in without(text, tags)
 
 
+def mode_of(line: str, mode: Mode) -> Mode:
+    """How a line is read, and so its translation, which may look like mark-up, or not, by the words in it."""
+    return "html" if is_markup(line, mode) else "none"
+
+
 def visible(text: str, mode: Mode) -> str:
     """The text without mark-up, with a line for each segment."""
     if not is_markup(text, mode):

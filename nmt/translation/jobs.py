@@ -15,7 +15,7 @@ from nmt.extras import package
 from nmt.fields import require
 from nmt.messages import print_to_stderr
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term, Translation
-from nmt.text.markup import Mode, visible
+from nmt.text.markup import Mode, mode_of, visible
 from nmt.text.normalise import tidy
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.translation.formats import Columns, Format, Json, Record, Text, as_bytes, as_json, decimal, lowest, read_object
@@ -147,7 +147,8 @@ class Translating:
     def count(self, text: str, translation: str) -> None:
         """Count the terms of a text, and those that its translation meets."""
         if self.glossary:
-            self.glossary.count(read_text(text, self.translator, self.markup), visible(translation, self.markup))
+            mode = mode_of(text, self.markup)
+            self.glossary.count(read_text(text, self.translator, mode), visible(translation, mode))
 
     def draw(self, path: Path, translations: Sequence[Translation]) -> None:
         from PIL import Image  # only now: Pillow is needed for pictures alone

@@ -25,7 +25,7 @@ from nmt.model.contract import Model
 from nmt.model.device import choose_device
 from nmt.model.layers import apply
 from nmt.reading.request import Lists
-from nmt.text.markup import Mode, is_markup, visible
+from nmt.text.markup import Mode, mode_of, visible
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
 from nmt.translation.model_folder import load_model
@@ -89,7 +89,7 @@ class PairScorer:
         are mark-up (`markup`: which are) only the text is read. Raises Stopped as `stop` says."""
         pairs = list[tuple[str, str]]()
         for line, found in zip(lines, n_best, strict=True):
-            mode = markup if is_markup(line, markup) else "none"
+            mode = mode_of(line, markup)
             pairs += [(visible(line, mode), visible(translation.text, mode)) for translation in found]
         scores = iter(self.score(pairs, stop))
         rated = [[(translation, next(scores)) for translation in found] for found in n_best]

@@ -36,7 +36,7 @@ from nmt.reading.request import BLANK, Lists, Part, Request, Translation
 from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
 from nmt.text.items import prose
 from nmt.text.marking import PLACEHOLDER
-from nmt.text.markup import visible
+from nmt.text.markup import mode_of, visible
 from nmt.text.normalise import tidy
 from nmt.text.scripts import is_uncased
 from nmt.text.sentences import find_label, split_clauses, split_sentences
@@ -106,7 +106,7 @@ class Call:
         lists = translate(readings, (mark_up, cut_text), self.context, self.translate_lines)
         for n, (request, found) in enumerate(zip(requests, lists, strict=True)):
             if request.constraints and found[0].parts:
-                seen = visible(found[0].text, self.context.mode)
+                seen = visible(found[0].text, mode_of(request.text, self.context.mode))
                 if not self.spans.compiler.are_met(request.constraints, seen):
                     lists[n] = [translation.flagged("constraints") for translation in found]
         return lists

@@ -85,6 +85,16 @@ def test_lines_with_markup_keep_it_and_terms_are_sought_in_their_text_only(trans
     assert answer(job, "x <3 und <y>") == translator.translate(["x <3 und <y>"])[0]
 
 
+@pytest.mark.parametrize("target", ["dog &amp; cat", "<b>dog</b>"])
+def test_terms_that_look_like_markup_are_met_in_a_line_without_any(translator: Translator, target: str) -> None:
+    glossary = Glossary([Entry("Hund", (target,))])
+    job = Translating(translator, SHORT, Json(translator), glossary=glossary, markup="auto")
+    result = json.loads(answer(job, '"Der Hund"'))
+    assert target in result["translation"]
+    assert "constraints" not in result["flags"]
+    assert glossary.report().startswith("Glossary: 1 of 1 term met")
+
+
 @pytest.mark.parametrize(("markup", "lines"), [("auto", 2), ("html", 1)])
 def test_a_json_text_is_a_document_if_all_texts_are_markup(translator: Translator, markup: Mode, lines: int) -> None:
     job = Translating(translator, SHORT, Json(translator, True, whole=markup == "html"), markup=markup)
