@@ -238,7 +238,7 @@ class Scoring:
         known = {n: pair for n, pair in enumerate(pairs) if any(tidy(side) for side in pair)}
         given, unknown = [*known.values()], [None] * len(known)
         scored = self.translator.scorer(self.search, self.markup).score(given) if self.translator else unknown
-        rated = self.scorer.score(given) if self.scorer else unknown
+        rated = self.scorer.score(given, markup=self.markup) if self.scorer else unknown
         results = dict(zip(known, zip(scored, rated, strict=True), strict=True))
         return [results.get(n, (Translation("", 0.0, (), quality=1.0), 1.0)) for n in range(len(pairs))]
 

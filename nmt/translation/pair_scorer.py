@@ -62,10 +62,12 @@ class PairScorer:
         return cls(model, tokenizer, precision)
 
     @torch.inference_mode()
-    def score(self, pairs: Sequence[Pair], stop: Stop | None = None) -> list[float | None]:
-        """The probability that each pair (source, target) is true; None if the pair is too long. Raises Stopped as
-        `stop` says."""
-        whole = as_read(encode_pairs(self.tokenizer, [(tidy(source), tidy(target)) for source, target in pairs]))
+    def score(self, pairs: Sequence[Pair], stop: Stop | None = None, markup: Mode = "none") -> list[float | None]:
+        """The probability that each pair (source, target) is true; None if the pair is too long. Of pairs whose source
+        is mark-up (`markup`: which are) only the text is read. Raises Stopped as `stop` says."""
+        modes = [mode_of(source, markup) for source, _ in pairs]
+        texts = [(visible(s, mode), visible(t, mode)) for (s, t), mode in zip(pairs, modes, strict=True)]
+        whole = as_read(encode_pairs(self.tokenizer, [(tidy(source), tidy(target)) for source, target in texts]))
         lengths = (whole.lengths_N + 1).tolist()
         fitting = [i for i, length in enumerate(lengths) if length <= self.longest]
         scores: list[float | None] = [None] * len(pairs)
@@ -85,13 +87,10 @@ class PairScorer:
         return scores
 
     def rate(self, lines: Sequence[str], n_best: Lists, markup: Mode = "none", stop: Stop | None = None) -> Lists:
-        """The translations of each line, in their order, with their `quality`; that of a blank line is 1. Of lines that
-        are mark-up (`markup`: which are) only the text is read. Raises Stopped as `stop` says."""
-        pairs = list[tuple[str, str]]()
-        for line, found in zip(lines, n_best, strict=True):
-            mode = mode_of(line, markup)
-            pairs += [(visible(line, mode), visible(translation.text, mode)) for translation in found]
-        scores = iter(self.score(pairs, stop))
+        """The translations of each line, in their order, with their `quality`; that of a blank line is 1. Otherwise as
+        `score`."""
+        pairs = [(line, translation.text) for line, found in zip(lines, n_best, strict=True) for translation in found]
+        scores = iter(self.score(pairs, stop, markup))
         rated = [[(translation, next(scores)) for translation in found] for found in n_best]
         return [[replace(t, quality=quality if t.parts else 1.0) for t, quality in found] for found in rated]
 

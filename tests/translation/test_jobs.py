@@ -212,6 +212,8 @@ def test_given_pairs_get_their_quality_with_a_translator_and_without_one(
     assert told == "line 5: too long to be scored\n"
     blank, _ = run(tmp_path, capfd, "\n\t\n", *alone)
     assert blank == ["1.0000", "1.0000"]
+    marked, _ = run(tmp_path, capfd, f"<b>{PAIRS[0][0]}</b>\t<b>{PAIRS[0][1]}</b>\n", *alone)
+    assert marked == numbers[:1]
     shown, _ = run(tmp_path, capfd, text, *alone, "--format", "tsv")
     assert shown == [f"{line}\t{number}" for line, number in zip(text.splitlines(), numbers, strict=True)]
     objects = "".join(json.dumps({"text": source, "translation": target}) + "\n" for source, target in pairs)
