@@ -6,7 +6,7 @@ An item has one of these kinds. Where several kinds match at one place, the firs
 - url: begins with http://, https://, ftp:// or www., and ends before a blank, a quote, a bracket that isn't opened in
   it, or a character of an East or South-East Asian script, which write no space after it; without final punctuation.
 - email: Latin letters and digits on both sides of the @, and a dot in its domain.
-- tag: `<b>`, `</b>`, `<br/>`, `<a href="x">`, `<1>`, comments, CDATA, and entities such as `&nbsp;` or `&#160;`. An
+- tag: `<b>`, `</b>`, `<br/>`, `<a href="x">`, `<1>`, comments, CDATA, `<?= x ?>`, and entities such as `&nbsp;`. An
   opening tag without attributes must be an element of HTML, or be closed somewhere (`<Your name>` is text).
 - placeholder: `{name}`, `{0}`, `{ x }`, `{{ x }}`, `{% x %}`, `{#x}`, `${NAME}`, `$NAME`, `__NAME__`, `%name%`,
   `@name@`, `[[x]]`, `$t(x)` of i18next, `@:x` and `@.lower:x` of Vue, printf's `%s`, `%1$s`, `%.2f`, `%(name)s`,
@@ -69,7 +69,7 @@ ATTRIBUTE = rf"(?:[a-zA-Z_:@*#(\[][^\s\"'<>/=]*+\s*+=\s*+(?:\"[^<\"]*+\"|'[^<']*
 TAG = (
     rf"</(?:[a-zA-Z][a-zA-Z0-9_:.-]*+|\d++)\s*+>|<(?:[a-zA-Z][a-zA-Z0-9_:.-]*+|\d++)(?:\s++{ATTRIBUTE})*+\s*+/?>"
     r"|<!--(?>(?:[^<-]|-(?!->)|<(?!!--))*)-->|<!\[CDATA\[(?>(?:[^<\]]|\](?!\]>)|<(?!!\[CDATA\[))*)\]\]>"
-    r"|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});"
+    r"|<\?(?>(?:[^<?]|\?(?!>)|<(?!\?))*)\?>|&(?:[a-zA-Z][a-zA-Z0-9]{1,31}|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});"
 )
 # Not after a digit, and not %ig or, after digit and blank, %er: "100%ige Lösung" and "ein 10 %er" are German for
 # percentages.
