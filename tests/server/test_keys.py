@@ -24,8 +24,9 @@ def test_the_command_makes_lists_and_removes_keys(tmp_path: Path, capsys: pytest
     listed = capsys.readouterr().out
     assert listed.startswith("website\t")
     assert listed.endswith("\t5 requests a minute\tno limit of characters\n")
-    assert command.main(["add", str(file), "website"]) == 2
-    assert "choose another name" in capsys.readouterr().err
+    for name, message in (("website", "choose another name"), (" ", "no name for"), ("a\nb", "no name for")):
+        assert command.main(["add", str(file), name]) == 2
+        assert message in capsys.readouterr().err
     (link := tmp_path / "link.json").symlink_to(file)
     assert command.main(["remove", str(link), "website"]) == 0
     assert json.loads(file.read_text()) == []

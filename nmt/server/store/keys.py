@@ -135,7 +135,8 @@ def read_keys(file: Path) -> list[Key]:
 def make_key(file: Path, name: str, requests: int = 0, characters: int = 0) -> str:
     """Add a key to a file, which is made if it is missing. The text of the key is returned, and stored nowhere.
     ValueError if there is a key with this name."""
-    require(bool(name.strip()), "the key has no name: give one, such as the name of who gets it")
+    is_readable = name.isprintable() and bool(name.strip())  # `list` shows names on lines and in columns
+    require(is_readable, f"{name!r} is no name for a key: give one, such as the name of who gets it")
     text = PREFIX + secrets.token_urlsafe(32)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     key = Key(name=name, hash=hash_of(text), created=created, requests=requests, characters=characters)
