@@ -161,7 +161,7 @@ class Placing:
             return self.best_end(places[::-1], around[1]), around[1]
         if not node.core:
             return around[0], self.best_end(places, around[0]) + 1
-        return self.best_run(places, taken)
+        return self.with_first_words(node, self.best_run(places, taken), around, taken)
 
     def best_end(self, places: list[int], border: int) -> int:
         """The end of the range from a border with the most of these places, and the fewest other linked tokens."""
@@ -180,6 +180,19 @@ class Placing:
                 score += 1 - others
             best = max(best, (score, j + 1 - start, -start))
         return -best[2], best[1] - best[2]
+
+    def with_first_words(self, node: Node, found: Range, around: Range, taken: list[Range]) -> Range:
+        """The range, with the words before it that nothing links, such as articles, if the pair begins the text or
+        comes after a sign."""
+        (start, end), (first, _) = found, self.tokens_around(node)
+        earliest = start
+        if self.source_words[node.start] == self.source_words[first]:
+            earliest = around[0] + self.signs_after[around[0]]
+        elif self.source_words[node.start] == self.source_words[node.start - 1]:
+            earliest = max(around[0], 1 + max(self.targets[node.start - 1], default=start))
+        n = bisect_left(taken, found) - 1
+        are_free = earliest < start and self.linked[earliest] == self.linked[start]
+        return (earliest if are_free and (n < 0 or taken[n][1] <= earliest) else start), end
 
     def beside(self, node: Node, around: Range, taken: list[Range]) -> int:
         """The number of target tokens before a single mark."""

@@ -67,6 +67,10 @@ def put_back(line: str, translation: str, links: str) -> Restored:
         ("<p>Eins.</p><p>Zwei.</p>", "Eins. Zwei.", "One. Two.", "0-0 1-1", "<p>One.</p> <p>Two.</p>"),
         ("<b>Er geht da</b>!", "Er geht da!", "There he goes!", "1-2", "<b>There he goes</b>!"),
         ("– „<b>Er geht da</b>“!", "– „Er geht da“!", "– “There he goes”!", "3-3", "– “<b>There he goes</b>”!"),
+        # Words that nothing links, at the start of a sentence, belong to the pair that begins there.
+        ("<b>Er geht</b>, nie.", "Er geht, nie.", "There he goes, no.", "0-1 1-2 2-3", "<b>There he goes</b>, no."),
+        ("Ja. <b>Er geht</b>.", "Ja. Er geht.", "No. There he goes.", "0-0 1-2 2-3", "No. <b>There he goes</b>."),
+        ("Nie <b>Er geht</b>.", "Nie Er geht.", "Never there he goes.", "0-0 1-2 2-3", "Never there <b>he goes</b>."),
         ("Er <b>geht {x} weg</b>.", "Er geht weg.", "Away he goes.", "2-0 0-1 1-2", "<b>Away he goes {x}</b>."),
         # Scripts without spaces.
         ("Click {x} to see.", "Click to see.", "点击查看。", "", "{x}点击查看。"),
