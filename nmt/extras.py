@@ -32,10 +32,9 @@ def typed(command: str) -> str:
 
 def install(extra: str) -> str:
     """The command that installs an extra of nmt here."""
-    if not is_clone():
-        return f"{python()} -m pip install '{DISTRIBUTION}[{extra}]'"
-    place = "." if Path.cwd() == CLONE else str(CLONE)
-    return f"{python()} -m pip install --editable '{place}[{extra}]'"
+    source, option = (CLONE, "--editable ") if is_clone() else (DISTRIBUTION, "")
+    place = "." if Path.cwd() == source else source
+    return f"{python()} -m pip install {option}{shlex.quote(f'{place}[{extra}]')}"
 
 
 class MissingPackageError(ValueError):

@@ -126,7 +126,10 @@ def test_messages_name_commands_as_they_are_typed_here(tmp_path: Path, monkeypat
     assert extras.install("hub") == f"'{scripts}/python' -m pip install --editable '{ROOT}[hub]'"
     monkeypatch.chdir(ROOT)
     assert extras.install("hub") == f"'{scripts}/python' -m pip install --editable '.[hub]'"
-    monkeypatch.setattr(extras, "CLONE", tmp_path)
+    monkeypatch.setattr(extras, "is_clone", lambda: True)
+    monkeypatch.setattr(extras, "CLONE", tmp_path / "it's mine")
+    assert shlex.split(extras.install("hub"))[-1] == f"{tmp_path}/it's mine[hub]"
+    monkeypatch.setattr(extras, "is_clone", lambda: False)
     assert extras.install("hub") == f"'{scripts}/python' -m pip install 'bitext-nmt[hub]'"
     (scripts / "nmt").touch(0o755)
     assert extras.typed("train") != "nmt train", "another nmt, or none, is found"
