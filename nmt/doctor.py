@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from nmt.commands.options import Options, Parser, as_main
-from nmt.extras import install, is_clone, python
+from nmt.extras import install, is_clone
 from nmt.version import __version__
 
 EXAMPLES = "python -m nmt.doctor"
@@ -45,7 +45,7 @@ def main(_: Options) -> int:
         state = f"missing {', '.join(lacking)}: {install(extra)}" if lacking else "installed"
         print(f"  {use}: {state}")
     if missing:
-        print(f"\nnmt can't work without {', '.join(missing)}: {python()} -m pip install {' '.join(missing)}")
+        print(f"\nnmt can't work without {', '.join(missing)}: {install()}")
         return 1
     print("\nThis machine:")
     print("\n".join(f"  {line}" for line in abilities()))

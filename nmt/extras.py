@@ -30,11 +30,11 @@ def typed(command: str) -> str:
     return f"nmt {command}" if ours else f"{python()} -m nmt.{command}"
 
 
-def install(extra: str) -> str:
-    """The command that installs an extra of nmt here."""
+def install(extra: str = "") -> str:
+    """The command that installs an extra of nmt here; without one, what nmt needs, in versions that suit it."""
     source, option = (CLONE, "--editable ") if is_clone() else (DISTRIBUTION, "")
     place = "." if Path.cwd() == source else source
-    return f"{python()} -m pip install {option}{shlex.quote(f'{place}[{extra}]')}"
+    return f"{python()} -m pip install {option}{shlex.quote(f'{place}[{extra}]' if extra else str(place))}"
 
 
 class MissingPackageError(ValueError):

@@ -96,7 +96,7 @@ def test_the_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys
     assert doctor.main([]) == 1
     shown = capsys.readouterr().out
     assert f"ONNX: missing onnx: {extras.install('onnx')}" in shown
-    assert "can't work without torch" in shown
+    assert f"can't work without torch: {extras.install()}\n" in shown, "in a version that suits nmt"
 
 
 def test_nmt_has_every_command(capsys: pytest.CaptureFixture[str]) -> None:
