@@ -322,7 +322,7 @@ def as_main(name: str, make_parser: Callable[[], Parser]) -> Callable[[Callable[
 
 
 def run_command(name: str, command: Callable[[], int | None]) -> int:
-    """Run a command; return its exit status. ValueError and OSError become one line on stderr and 2, Ctrl-C 130.
+    """Run a command; return its exit status. What users can mend becomes a line on stderr and 2, Ctrl-C 130.
 
     If the reader of the output leaves early (`| head`), the command ends without a message.
     """
@@ -338,6 +338,8 @@ def run_command(name: str, command: Callable[[], int | None]) -> int:
         message = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
     except (ValueError, FloatingPointError) as error:
         message = str(error)
+    except ModuleNotFoundError as error:
+        message = f"{error}: {typed('doctor')} shows what is missing"
     except KeyboardInterrupt as interrupt:
         print_to_stderr(f"\n{interrupt}" if interrupt.args else "")
         return 130

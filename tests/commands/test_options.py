@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -446,6 +447,8 @@ def test_a_users_mistake_is_printed_and_ours_is_not_hidden(capsys: pytest.Captur
     assert capsys.readouterr().err == "nmt.train: /no/file: No such file or directory\n"
     assert run_command("train", lambda: len(Path("/no\x1b[2J\x9b").read_bytes())) == 2
     assert capsys.readouterr().err == "nmt.train: /no\ufffd[2J\ufffd: No such file or directory\n", "terminals obey"
+    assert run_command("train", lambda: bool(import_module("nowhere"))) == 2
+    assert capsys.readouterr().err == f"nmt.train: No module named 'nowhere': {typed('doctor')} shows what is missing\n"
     say("a\x07\x1b]0;x")
     assert capsys.readouterr().err == "a\ufffd\ufffd]0;x\n"
     assert run_command("train", interrupt) == 130
