@@ -26,7 +26,8 @@ def python() -> str:
 def typed(command: str) -> str:
     """How a command of nmt is typed here: `nmt train` where the shell finds it, else with the Python that runs."""
     script = shutil.which("nmt")
-    ours = script and Path(script).parent.resolve() == Path(sys.executable).parent.resolve()
+    # pipx and the like make a link to it.
+    ours = script and Path(script).resolve().parent == Path(sys.executable).parent.resolve()
     return f"nmt {command}" if ours else f"{python()} -m nmt.{command}"
 
 

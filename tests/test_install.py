@@ -133,8 +133,11 @@ def test_messages_name_commands_as_they_are_typed_here(tmp_path: Path, monkeypat
     assert extras.install("hub") == f"'{scripts}/python' -m pip install 'bitext-nmt[hub]'"
     (scripts / "nmt").touch(0o755)
     assert extras.typed("train") != "nmt train", "another nmt, or none, is found"
-    monkeypatch.setenv("PATH", str(scripts))
-    assert extras.typed("train") == "nmt train"
+    (linked := tmp_path / "linked").mkdir()
+    (linked / "nmt").symlink_to(scripts / "nmt")
+    for folder in (scripts, linked):
+        monkeypatch.setenv("PATH", str(folder))
+        assert extras.typed("train") == "nmt train"
 
 
 def test_recipes_are_found_by_name_in_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
