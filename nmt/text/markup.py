@@ -178,7 +178,7 @@ def is_markup(text: str, mode: Mode) -> bool:
 
 
 def mode_of(line: str, mode: Mode) -> Mode:
-    """How a line is read, and so its translation, which may look like mark-up, or not, by the words in it."""
+    """How a line is read. Its translation is read in the same way, whatever its words look like."""
     return "html" if is_markup(line, mode) else "none"
 
 
