@@ -137,6 +137,7 @@ pictures: $(CORE)  ## draw docs/pictures: from benchmarks/results, and the famil
 docs: $(DEV)  ## make a site of all pages, with search and API reference: build/docs/index.html
 	$(RUN) -m sphinx --quiet --fail-on-warning --conf-dir docs . build/docs
 
-clean:  ## remove caches and the virtual environment; runs stay
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	find . -name __pycache__ -type d -not -path './runs/*' -prune -exec rm -rf {} +
+clean:  ## remove caches and the virtual environment that make made; runs stay
+	@if [ -e $(VENV)/.by-make ]; then rm -rf $(VENV); elif [ -d $(VENV) ]; then echo '$(VENV) stays: make did not make it'; fi
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './runs/*' -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -162,6 +162,16 @@ def test_make_leaves_an_environment_without_pip_that_it_did_not_make(tmp_path: P
     assert [path.name for path in (tmp_path / "env").iterdir()] == ["theirs"]
 
 
+def test_clean_removes_an_environment_that_make_made_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "env").mkdir()
+    clean = ["make", f"--makefile={ROOT}/Makefile", "VENV=env", "clean"]
+    done = subprocess.run(clean, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "env stays: make did not make it" in done.stdout and (tmp_path / "env").is_dir()
+    (tmp_path / "env" / ".by-make").touch()
+    subprocess.run(clean, cwd=tmp_path, capture_output=True, check=True)
+    assert not (tmp_path / "env").exists()
+
+
 def test_the_container_has_what_the_service_needs() -> None:
     """In the versions that pyproject.toml allows, as far as they say at least."""
     lock = dict(
