@@ -166,7 +166,8 @@ def test_clean_removes_an_environment_that_make_made_and_no_other(tmp_path: Path
     (tmp_path / "env").mkdir()
     clean = ["make", f"--makefile={ROOT}/Makefile", "VENV=env", "clean"]
     done = subprocess.run(clean, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "env stays: make did not make it" in done.stdout and (tmp_path / "env").is_dir()
+    assert "env stays: make did not make it" in done.stdout
+    assert (tmp_path / "env").is_dir()
     (tmp_path / "env" / ".by-make").touch()
     subprocess.run(clean, cwd=tmp_path, capture_output=True, check=True)
     assert not (tmp_path / "env").exists()
