@@ -4,20 +4,18 @@ Codes, paths, fields and errors are those of its interface; what several clients
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
 
-from nmt.config import SearchConfig
 from nmt.documents.base import FORMATS
-from nmt.reading.request import Request as Line
 from nmt.server import codes
 from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
 from nmt.server.apis.documents import UPLOAD, begin, send_file, upload_of
+from nmt.server.apis.native.bodies import Search, make_search
 from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import find_code, likeliest, name_of
 from nmt.server.errors import Refused
@@ -188,9 +186,9 @@ async def translate_texts(
         groups.setdefault(source, []).append(n)
     for source, places in groups.items():
         translator = await models.wait_for((source, target))
-        search = with_alternatives(translator.search, alternatives)
-        lines = [Line(texts[n]) for n in places]
-        lists = await call.service.engine.translate(call.work, translator, lines, search, markup=markup)
+        search = make_search(Search(n_best=1 + alternatives), translator.search)
+        asked = Asked(call.service.engine, call.work, (source, target), translator, search, markup)
+        lists = await asked.translate([texts[n] for n in places])
         for n, translations in zip(places, lists, strict=True):
             different = dict.fromkeys(translation.text for translation in translations)
             results[n] = [*different][: 1 + alternatives]
@@ -232,14 +230,6 @@ async def translate_file(call: Call) -> Response:
 
 async def download_file(call: Call) -> Response:
     return send_file(call.service.files.get(call.path["id"], call.path["token"]))
-
-
-@lru_cache
-def with_alternatives(search: SearchConfig, n: int) -> SearchConfig:
-    """The settings for a translation and so many further ones."""
-    if search.samples:
-        return replace(search, samples=max(search.samples, n + 1), n_best=n + 1)
-    return replace(search, beam_size=max(search.beam_size, n + 1), n_best=n + 1)
 
 
 def shown(guess: tuple[str, float]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Their docstrings are the descriptions in the OpenAPI document (`nmt.server.apis.
 """
 
 from dataclasses import dataclass, field, fields, make_dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from nmt.config import SearchConfig
@@ -43,6 +44,7 @@ Search: Any = make_dataclass("Search", [(name, optional(name), None) for name in
 Search.__doc__ = "Settings of the search, in place of the model's."
 
 
+@lru_cache
 def make_search(given: Any, model: SearchConfig) -> SearchConfig:
     """The settings of a search: those of the request in place of the model's. ValueError if they don't go together."""
     chosen = {f.name: value for f in fields(given) if (value := getattr(given, f.name)) is not None}
