@@ -57,8 +57,8 @@ Translate = Callable[[File], Awaitable[None]]
 class Files:
     """All documents of a service; not shared between processes."""
 
-    def __init__(self, config: ServeConfig, clock: Callable[[], float] = time.monotonic) -> None:
-        self.config, self.clock = config, clock
+    def __init__(self, config: ServeConfig) -> None:
+        self.config = config
         self.known: dict[str, File] = {}
         self.in_work = Room(config.files)
         self.folder: tempfile.TemporaryDirectory[str] | None = None
@@ -76,12 +76,11 @@ class Files:
         if not self.in_work.take(owner.owner, 1):
             folder.rmdir()
             raise Busy(10)
-        self.forget()
         ended = [file for file in self.known.values() if file.ended is not None]
         if len(self.known) >= self.config.files and ended:
             held = Counter(file.work.owner for file in ended)
             of_most = (file for file in ended if file.work.owner == max(held, key=lambda owner: held[owner]))
-            self.remove(min(of_most, key=lambda file: file.ended or 0.0))
+            self.remove(min(of_most, key=lambda file: file.ended or 0.0).id)
         file = File(identity, hash_of(token), name, media_type, folder, Work(identity, owner.owner, owner.key))
         self.known[file.id] = file
         file.task = asyncio.get_running_loop().create_task(self.run(file, translate))
@@ -102,13 +101,12 @@ class Files:
 
     def end(self, file: File) -> None:
         file.work.stop.set()
-        file.ended = self.clock()
+        file.ended = time.monotonic()
         self.in_work.give_back(file.work.owner, 1)
-        asyncio.get_running_loop().call_later(60 * self.config.file_minutes + 1, self.forget)
+        asyncio.get_running_loop().call_later(60 * self.config.file_minutes, self.remove, file.id)
 
     def get(self, identity: str, token: str) -> File:
         """Refused if there is no such document, or for a wrong token: nobody learns which of both."""
-        self.forget()
         file = self.known.get(identity)
         fits = hmac.compare_digest(file.token_hash if file else "", hash_of(token))
         if file is None or not fits:
@@ -117,16 +115,10 @@ class Files:
             raise Refused(f"there is no such document with this token: {kept}", status=404, code="no_document")
         return file
 
-    def forget(self) -> None:
-        """Delete what is too old."""
-        oldest = self.clock() - 60 * self.config.file_minutes
-        for file in [*self.known.values()]:
-            if file.ended is not None and file.ended < oldest:
-                self.remove(file)
-
-    def remove(self, file: File) -> None:
-        del self.known[file.id]
-        shutil.rmtree(file.folder, ignore_errors=True)
+    def remove(self, identity: str) -> None:
+        """Delete a document, unless it had to make room."""
+        if file := self.known.pop(identity, None):
+            shutil.rmtree(file.folder, ignore_errors=True)
 
     def close(self) -> None:
         """End all work, and delete all files."""
