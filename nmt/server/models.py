@@ -16,7 +16,6 @@ from nmt.translation.model_folder import EXPORTED, read_info, require_model, req
 from nmt.translation.translator import Translator
 
 LOG = logging.getLogger("nmt.server")
-LOOK_AGAIN = 1.0  # seconds between looks whether a folder was replaced
 
 Direction = tuple[str, str]
 """Codes of the source and the target language."""
@@ -51,7 +50,6 @@ class Served:
     """The translator with each adapter. All have the same weights in memory."""
     between: dict[tuple[Direction, str], Translator] = field(default_factory=dict)
     loading: asyncio.Task[None] | None = None
-    looked: float = 0.0
     problem: str = ""
     """Why the model could not be loaded; empty if it could."""
 
@@ -168,12 +166,9 @@ class Models:
     def look(self, served: Served) -> None:
         """Load the model anew if its folder, or that of an adapter, was replaced. Requests that run keep the translator
         that they have."""
-        now = time.monotonic()
-        if now - served.looked > LOOK_AGAIN:
-            served.looked = now
-            stamp = served.stamp_now
-            if stamp != served.stamp and stamp[:2] != (0, 0):
-                self.begin(served)
+        stamp = served.stamp_now  # a look takes microseconds
+        if stamp != served.stamp and stamp[:2] != (0, 0):
+            self.begin(served)
 
     async def wait_for(self, direction: Direction, name: str = "") -> Translator:
         """As `translator`. If it is loaded when it is needed, this waits; else Draining until it is."""

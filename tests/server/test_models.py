@@ -10,7 +10,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.serve import read_adapters
 from nmt.server.apis.asking import find_direction
 from nmt.server.errors import Draining, Refused
-from nmt.server.models import LOOK_AGAIN, Models, read_folder
+from nmt.server.models import Models, read_folder
 from nmt.translation.translator import Translator
 from tests.server.conftest import load
 from tests.tiny import make_model, save_tiny
@@ -85,9 +85,8 @@ async def test_requests_are_refused_until_a_model_is_loaded(folder: Path) -> Non
 
 
 async def test_a_replaced_folder_is_loaded_and_the_old_translator_stays_usable(
-    folder: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tokenizer: Tokenizer
 ) -> None:
-    monkeypatch.setattr("nmt.server.models.LOOK_AGAIN", -LOOK_AGAIN)
     models = Models([folder], load, lazy=True)
     old = await models.wait_for(DIRECTION)
     before = old.translate(["Der kleine Hund"])

@@ -88,9 +88,8 @@ def test_requests_choose_an_adapter_by_its_name(model_folder: Path, adapter_fold
 
 
 def test_an_adapter_that_was_replaced_is_loaded_anew(
-    model_folder: Path, adapter_folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model_folder: Path, adapter_folders: dict[str, Path], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("nmt.server.models.LOOK_AGAIN", -1.0)
     folder = Path(shutil.copytree(adapter_folders["law"], tmp_path / "adapter"))
     service = make_service(model_folder, {"mine": folder})
     with TestClient(make_app(service)) as client:
