@@ -6,7 +6,7 @@ texts in memory at once.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, TextIO
@@ -118,14 +118,12 @@ def go_on(texts: TextIO, answers: TextIO, found: Sequence[Answer]) -> list[Unit]
 
 async def translate_units(asked: Asked, units: Sequence[Unit]) -> list[Answer]:
     """The answers of some units; waits while the engine is busy."""
-    found: dict[int, Answer] = {}
+    found: dict[bool, Iterator[list[Translation]]] = {}
     for is_markup in (False, True):
-        places = [n for n, unit in enumerate(units) if unit.markup == is_markup]
+        texts = [unit.text for unit in units if unit.markup == is_markup]
         wanted = replace(asked, markup="html" if is_markup else "none")
-        texts = [units[n].text for n in places]
-        lists = await patiently(wanted, texts) if texts else []
-        found |= {n: Answer(best.text, best.flags) for n, (best, *_) in zip(places, lists, strict=True)}
-    return [found[n] for n in range(len(units))]
+        found[is_markup] = iter(await patiently(wanted, texts) if texts else ())
+    return [Answer(best.text, best.flags) for best, *_ in (next(found[unit.markup]) for unit in units)]
 
 
 async def patiently(asked: Asked, texts: list[str]) -> list[list[Translation]]:

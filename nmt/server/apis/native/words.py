@@ -78,31 +78,25 @@ def narrow(
     return source, start, start + len(target)
 
 
-@dataclass(frozen=True)
-class Read:
-    """A sentence as the model reads it for a translation, with the part whose translation begins with the prefix."""
+def read(translator: Translator, source: str, kept: str) -> tuple[Tree, Reading] | None:
+    """A sentence as the model reads it for a translation, and the part whose translation begins with the prefix. None
+    if there is nothing to read, or if the model reads other words than the user, without tags or quotes."""
+    tokenizer, reading = translator.tokenizer, Reading.of(Request(source, Constraints(kept)))
+    tree = grow(reading, (cut_text, *USUAL), translator.context(translator.search, "none"))
+    leaves = [leaf for leaf in tree.leaves() if leaf.ids]
+    has_items = any(item.kind != "number" for item in find_items(source))
+    is_retried = tokenizer.words is None and in_capitals(source, reading)  # in small letters
+    if not leaves or has_items or is_retried or loses_signs(tree):
+        return None
+    return tree, next((leaf for leaf in leaves if leaf.constraints), leaves[0])
 
-    tree: Tree
-    leaf: Reading
 
-    @classmethod
-    def of(cls, translator: Translator, source: str, kept: str) -> "Read | None":
-        """None if there is nothing to read, or if the model reads other words than the user, without tags or quotes."""
-        tokenizer, reading = translator.tokenizer, Reading.of(Request(source, Constraints(kept)))
-        tree = grow(reading, (cut_text, *USUAL), translator.context(translator.search, "none"))
-        leaves = [leaf for leaf in tree.leaves() if leaf.ids]
-        has_items = any(item.kind != "number" for item in find_items(source))
-        is_retried = tokenizer.words is None and in_capitals(source, reading)  # in small letters
-        if not leaves or has_items or is_retried or loses_signs(tree):
-            return None
-        return cls(tree, next((leaf for leaf in leaves if leaf.constraints), leaves[0]))
-
-    def put_back(self, text: str) -> str:
-        """The translation, as the user reads it, that begins with what the model wrote."""
-        # Another word follows, so that the marks at the end of the line don't go to the last one.
-        going_on = [Translation(f"{text} {NEXT}", 0.0, ())]
-        [whole] = self.tree.back(going_on if leaf is self.leaf else [BLANK] for leaf in self.tree.leaves())
-        return whole.text
+def put_back(tree: Tree, part: Reading, text: str) -> str:
+    """The translation, as the user reads it, that begins with what the model wrote for the part."""
+    # Another word follows, so that the marks at the end of the line don't go to the last one.
+    going_on = [Translation(f"{text} {NEXT}", 0.0, ())]
+    [whole] = tree.back(going_on if leaf is part else [BLANK] for leaf in tree.leaves())
+    return whole.text
 
 
 def loses_signs(tree: Tree) -> bool:
@@ -118,12 +112,13 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
     engine = translator.engine
     if not engine.models:
         raise Refused("CTranslate2 runs this model, which can't tell alternatives of words", code="not_possible")
-    tokenizer, read = translator.tokenizer, Read.of(translator, source, kept)
-    if read is None:
+    tokenizer, found = translator.tokenizer, read(translator, source, kept)
+    if found is None:
         return []
-    ids, begun = read.leaf.ids or (), tidy(read.leaf.constraints.prefix)
+    tree, part = found
+    ids, begun = part.ids or (), tidy(part.constraints.prefix)
     prefix = tokenizer.encode_target([begun])[0]
-    n_pieces = len(prefix) + sum(len(leaf.ids or ()) for leaf in read.tree.leaves())
+    n_pieces = len(prefix) + sum(len(leaf.ids or ()) for leaf in tree.leaves())
     if n_pieces > LONGEST_SENTENCE or not fits(engine, ids, [*prefix, *range(LONGEST_WORD)]):
         raise Refused("the sentence is too long: send a shorter one", status=413, code="too_long")
 
@@ -135,8 +130,8 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
     begins = torch.tensor([piece.startswith(SPACE) or not prefix for piece in pieces], device=translator.device)
     begins[:FIRST_PIECE] = False
     first_V = log_probs([[]])[0].masked_fill(~begins, -math.inf)
-    found = first_V.topk(min(FIRST_PIECES, len(pieces)))
-    scored = zip(found.values.tolist(), found.indices.tolist(), strict=True)
+    begun_with = first_V.topk(min(FIRST_PIECES, len(pieces)))
+    scored = zip(begun_with.values.tolist(), begun_with.indices.tolist(), strict=True)
     open_rows = [(score, [piece]) for score, piece in scored if score > -math.inf]
     done: list[tuple[float, list[int]]] = []
     for _ in range(LONGEST_WORD):
@@ -152,6 +147,6 @@ def likely_words(translator: Translator, source: str, kept: str) -> list[tuple[s
     n, best = len(tidy(kept).split()), dict[str, float]()
     for text, (score, _) in zip(texts, done, strict=True):
         if len((text := tidy(text)).split()) == len(begun.split()) + 1:
-            for word in read.put_back(text).split()[n : n + 1]:
+            for word in put_back(tree, part, text).split()[n : n + 1]:
                 best[word] = best.get(word, 0.0) + math.exp(score)
     return sorted(best.items(), key=lambda item: -item[1])[:WORDS]
