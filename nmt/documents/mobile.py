@@ -22,32 +22,24 @@ ESCAPED = {"n": "\n", "t": "\t"}
 ESCAPES = {"\\": "\\\\", "'": "\\'", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 REFERENCE = re.compile(r"\s*[@?][\w.:+*-]*(?:/[\w.]+)?\s*")
 INNER_BLANKS, OUTER_BLANKS = re.compile(" {2,}"), re.compile("^ +| +$| {2,}")  # that Android would take away
+LISTS = ("string-array", "plurals")
 FORMAT, VARIABLE = "NSStringLocalizedFormatKey", re.compile(r"%(?:\d\$)?#@\w++@")
 
 
 def read_android(data: bytes, options: Options) -> Document:
     xml = read_xml(data, "a file of Android strings", "resources")
-    slots = [slot_of(xml, element, f"string {name}") for name, element in strings(xml.root)]
+    slots, added = list[Slot | Paragraph](), list[Slot]()
     for element in xml.root.elements:
-        if element.name == "plurals" and element.attributes.get("translatable") != "false":
-            place = f"string {element.attributes.get('name', '')}"
-            items = ((item, slot_of(xml, item, place)) for item in element.elements)
-            found = ((item, slot) for item, slot in items if isinstance(slot, Paragraph))
-            forms = {item.attributes.get("quantity", ""): (item, slot) for item, slot in found}
-            slots += added_forms(forms, options.target, '<item quantity="NAME">TEXT</item>')
-    return xml_document(xml, slots)
-
-
-def strings(root: Element) -> Iterator[tuple[str, Element]]:
-    """The elements with texts, and their names."""
-    for element in root.elements:
-        name = element.attributes.get("name", "")
-        if element.attributes.get("translatable") == "false":
+        if element.attributes.get("translatable") == "false" or element.name not in ("string", *LISTS):
             continue
-        if element.name == "string":
-            yield name, element
-        elif element.name in ("string-array", "plurals"):
-            yield from ((name, item) for item in element.elements if item.name == "item")
+        items = [item for item in element.elements if item.name == "item"] if element.name in LISTS else [element]
+        found = [(item, slot_of(xml, item, f"string {element.attributes.get('name', '')}")) for item in items]
+        slots += (slot for _, slot in found)
+        if element.name == "plurals":
+            texts = ((item, slot) for item, slot in found if isinstance(slot, Paragraph))
+            forms = {item.attributes.get("quantity", ""): (item, slot) for item, slot in texts}
+            added += added_forms(forms, options.target, '<item quantity="NAME">TEXT</item>')
+    return xml_document(xml, [*slots, *added])
 
 
 def slot_of(xml: Xml, element: Element, place: str) -> Slot | Paragraph:
