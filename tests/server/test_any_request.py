@@ -4,7 +4,6 @@ import json
 from typing import Any
 from urllib.parse import urlencode
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
@@ -46,8 +45,10 @@ GOOD |= {"translation": "a dog", "word": 1}
 WAYS = ["json", "json", "form", "multipart", "files", "query", "latin-1"]
 
 
-def ask(client: TestClient, route: tuple[str, str], data: st.DataObject) -> None:
-    """Send fields, some of them wrong, in some way."""
+@settings(max_examples=100)
+@given(route=st.sampled_from([*PATHS]), data=st.data())
+def test_no_request_makes_the_service_fail(client: TestClient, route: tuple[str, str], data: st.DataObject) -> None:
+    """Fields, some of them wrong, are sent in some way."""
     method, path = route
     fields = {name: value for name, value in GOOD.items() if name in PATHS[route]}
     fields |= data.draw(st.dictionaries(st.sampled_from([*PATHS[route], "surplus"]), VALUES, max_size=3))
@@ -71,21 +72,6 @@ def ask(client: TestClient, route: tuple[str, str], data: st.DataObject) -> None
     found = answer.json()
     if answer.status_code >= 400:
         assert set(found) == ({"message"} if path.startswith(("/v2", "/v3")) else {"error"})
-
-
-@settings(max_examples=100)
-@given(route=st.sampled_from([*PATHS]), data=st.data())
-def test_no_request_makes_the_service_fail(client: TestClient, route: tuple[str, str], data: st.DataObject) -> None:
-    ask(client, route, data)
-
-
-@pytest.mark.services
-@settings(max_examples=2000)
-@given(route=st.sampled_from([*PATHS]), data=st.data())
-def test_no_request_of_many_makes_the_service_fail(
-    client: TestClient, route: tuple[str, str], data: st.DataObject
-) -> None:
-    ask(client, route, data)
 
 
 @settings(max_examples=10)

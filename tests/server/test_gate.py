@@ -12,7 +12,7 @@ from nmt.server.apis import operation
 from nmt.server.app import make_app, routes
 from nmt.server.service import Service
 from nmt.server.store.keys import make_key
-from nmt.server.work.owners import Room, owner_of
+from nmt.server.work.owners import owner_of
 from tests.server.attacks import file, http
 from tests.server.conftest import Slow, make_service
 from tests.server.test_run import send, serving, status, until
@@ -190,15 +190,7 @@ def test_unknown_paths_are_told_as_each_api_does(client: TestClient) -> None:
         assert not path.startswith("/v1") or answer.json()["error"]["code"] == "no_such_path"
 
 
-def test_an_owner_leaves_room_for_others_and_has_one_network() -> None:
-    room = Room(8)
-    assert room.take("a", 4)
-    assert not room.take("a", 1)
-    assert room.take("b", 2)
-    assert room.take("c", 1)
-    assert not room.take("d", 2)
-    room.give_back("a", 4)
-    assert room.take("d", 2)
+def test_an_owner_has_one_network() -> None:
     assert owner_of("2001:db8::1") == owner_of("2001:db8::2:3") != owner_of("2001:db8:0:1::1")
     for network in ("", "::ffff:"):  # as some proxies write IPv4
         assert owner_of(f"{network}127.0.0.1") != owner_of(f"{network}127.0.0.2")

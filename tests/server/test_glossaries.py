@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt.server.apis.native.glossaries import find_dictionary
-from nmt.server.errors import Refused
 from nmt.server.store import glossaries
 from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, new, read_entries, write_entries
-from nmt.server.work.owners import Work
 
 TERMS = Dictionary("de", "en", {"Hund": "dog|hound"})
 
@@ -133,10 +130,3 @@ def test_an_owner_has_so_many_entries(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(ValueError, match="3 entries: at most 2"):
         store.create("me", "z", [TERMS])
     assert store.change(lambda: first) == first
-
-
-def test_a_missing_direction_is_told(tmp_path: Path) -> None:
-    store = Glossaries(tmp_path)
-    store.create("", "travel", [TERMS])
-    with pytest.raises(Refused, match="the glossary 'travel' has no entries for mul to en"):
-        find_dictionary(store, Work(""), "travel", ("mul", "en"))

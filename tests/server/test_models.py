@@ -117,25 +117,24 @@ async def test_a_folder_that_now_has_other_languages_does_not_take_the_place_of_
     assert models.all[0].problem == f"{folder} no longer translates de to en: start the service again"
 
 
-async def test_a_model_that_can_t_be_loaded_is_said_so(folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(b"broken")
-    models = Models([folder], load, lazy=True)
-    with pytest.raises(Draining, match="could not be loaded, and the log says why"):
-        await models.wait_for(DIRECTION)
-
-
-async def test_an_error_of_a_library_is_told_and_not_repeated(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [(ValueError("it is damaged"), "it is damaged"), (RuntimeError("out of memory"), "RuntimeError: out of memory")],
+)
+async def test_why_a_model_can_t_be_loaded_is_told_and_it_is_not_tried_again(
+    folder: Path, error: Exception, problem: str
+) -> None:
     loads: list[Path] = []
 
     def fail(path: Path) -> Translator:
         loads.append(path)
-        raise RuntimeError("out of memory")
+        raise error
 
     models = Models([folder], fail, lazy=True)
     for _ in range(2):
         with pytest.raises(Draining, match="could not be loaded, and the log says why"):
             await models.wait_for(DIRECTION)
-    assert models.all[0].problem == "RuntimeError: out of memory"
+    assert models.all[0].problem == problem
     assert loads == [folder]
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from nmt.config.serve import ServeConfig
 from nmt.decode.stop import Stop
-from nmt.reading.request import Constraints, Request, Term
-from nmt.server.errors import Busy, Draining, Refused
+from nmt.reading.request import Constraints, Request
+from nmt.server.errors import Busy, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.work.owners import Places, Work
 from nmt.server.work.queue import Cache, Engine, Group, Item
@@ -74,18 +74,6 @@ async def first(ask: Ask, slow: Slow) -> First:
     return await begin(ask("one"))
 
 
-async def test_translations_are_those_of_the_translator(engine: Engine, translator: Translator) -> None:
-    search = replace(SHORT, n_best=2)
-    texts = [*GERMAN, "", f"{GERMAN[0]}\n\n{GERMAN[1]}", "https://a.de"]
-    marked = [f"<p>{GERMAN[0]} <b>{GERMAN[2]}</b></p>"]
-    found = await engine.translate(Work(""), translator, [Request(text) for text in texts], search)
-    assert [[t.text for t in some] for some in found] == [
-        [t.text for t in some] for some in translator.translate_n_best(texts, search)
-    ]
-    [html] = await engine.translate(Work(""), translator, [Request(marked[0])], search, markup="html")
-    assert html[0].text.startswith("<p>")
-
-
 async def test_requests_that_wait_share_a_batch(ask: Ask, first: First, slow: Slow) -> None:
     others = [await begin(ask(text)) for text in ("two", "three")]
     slow.gate.set()
@@ -110,31 +98,12 @@ async def test_a_batch_is_bounded_and_of_similar_lengths(ask: Ask, first: First,
     assert [{text[0] for text in batch} for batch in slow.batches] == [{"o"}, {"a", "c"}, {"b", "d"}, {"e"}]
 
 
-async def test_a_cancelled_call_leaves_the_queue(engine: Engine, ask: Ask, first: First, slow: Slow) -> None:
-    gone = await begin(ask("gone", "gone too"))
-    assert (engine.lines.used, engine.running) == (2, 1)
-    gone.cancel()
-    await settle()
-    assert (engine.lines.used, engine.pieces.used, engine.queues) == (0, 0, {})
-    slow.gate.set()
-    await first
-    assert slow.batches == [["one"]]
-
-
 async def test_a_line_that_fails_takes_no_others_with_it(ask: Ask, first: First, slow: Slow) -> None:
     bad, good = await begin(ask("bad", "fine")), await begin(ask("good"))
     slow.gate.set()
     with pytest.raises(ValueError, match="a bad line"):
         await bad
     assert (await first, await good) == (["ONE"], ["GOOD"])
-
-
-async def test_a_constraint_that_cannot_be_met_is_the_error_of_its_own_call(
-    engine: Engine, translator: Translator
-) -> None:
-    request = Request(GERMAN[0], Constraints(must=(Term(("",)),)))
-    with pytest.raises(ValueError):  # noqa: PT011 - the sentence is the compiler's
-        await engine.translate(Work(""), translator, [request], SHORT)
 
 
 async def test_a_recent_line_is_not_translated_again(engine: Engine, ask: Ask, slow: Slow) -> None:
@@ -307,12 +276,6 @@ async def test_what_may_block_runs_in_turns_and_one_owner_leaves_a_thread_free()
     await asyncio.sleep(0.05)
     assert (places.free, dict(places.held), places.waiting) == (2, {}, {})
     places.close()
-
-
-async def test_no_request_is_taken_while_draining(engine: Engine, ask: Ask) -> None:
-    engine.draining = True
-    with pytest.raises(Draining):
-        await ask("one")
 
 
 async def test_batches_are_small_only_while_several_owners_ask(engine: Engine, slow: Slow) -> None:

@@ -88,6 +88,7 @@ async def test_a_client_that_hangs_up_frees_its_place(model_folder: Path, slow: 
         await until(lambda: engine.lines.used)
         gone.close()
         await until(lambda: not engine.lines.used)
+        assert (engine.pieces.used, engine.queues) == (0, {})
         slow.gate.set()
         assert await status(first) == 200
         first[1].close()

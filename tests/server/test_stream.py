@@ -7,28 +7,12 @@ from typing import Any
 import pytest
 
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.request import Constraints, Request, Term, Translation
+from nmt.reading.request import Request, Translation
 from nmt.server.apis.native.answers import events, pieces_of
 from nmt.server.errors import Busy
-from nmt.server.work.queue import put_back
 from tests.reading.pretended import context_of
 
 pytestmark = pytest.mark.anyio
-
-
-def test_texts_are_cut_into_lines_and_sentences(tokenizer: Tokenizer) -> None:
-    constraints = Constraints("It", (Term(("run",), "Lauf"),))
-    requests = [Request("Ja."), Request(" Wo ist er? Lauf!\r\n\nJa. ", constraints)]
-    trees, [first, *pieces] = pieces_of(requests, context_of(tokenizer), 9)
-    assert first == ((0, 0, 0), requests[0])
-    places = [(*place, request.text) for place, request in pieces]
-    assert places == [(1, 0, 0, "Wo ist er?"), (1, 0, 1, "Lauf!"), (1, 1, 0, ""), (1, 2, 0, "Ja.")]
-    lists = [[Translation(request.text.upper(), 0.0, ())] for _, request in (first, *pieces)]
-    assert [best.text for [best] in put_back(trees, lists)] == ["JA.", "WO IST ER? LAUF!\r\n\nJA."]
-    assert [request.constraints.prefix for _, request in pieces] == ["It", "", "", ""]
-    assert [len(request.constraints.must) for _, request in pieces] == [0, 1, 0, 0]
-    _, [(_, whole)] = pieces_of([Request("<p>A. B.</p>")], context_of(tokenizer, mode="html"), 9)
-    assert whole.text == "<p>A. B.</p>"
 
 
 async def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> None:

@@ -33,11 +33,6 @@ def test_a_word_is_seen_in_its_sentence_or_where_sides_differ_in_the_whole(
     assert focus(TEXT, translation, word) == expected
 
 
-def test_a_word_that_the_translation_lacks_is_refused() -> None:
-    with pytest.raises(Refused, match="8 words"):
-        focus(TEXT, TRANSLATION, 8)
-
-
 class Table:
     """An engine whose next piece depends only on the piece before it."""
 
