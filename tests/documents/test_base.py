@@ -13,17 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.documents import xml_splice
-from nmt.documents.base import (
-    FORMATS,
-    Answer,
-    Options,
-    Unit,
-    decode,
-    format_of,
-    read_document,
-    splice,
-    units_translator,
-)
+from nmt.documents.base import FORMATS, Answer, Options, Unit, decode, format_of, read_document, units_translator
 from nmt.translation.translator import Translator
 from tests.documents.office_samples import FIELD, FILES, W, docx, run
 from tests.documents.samples import SAMPLES, identity
@@ -219,10 +209,6 @@ def test_encodings_come_back_and_wrong_ones_get_a_sentence() -> None:
             decode(b"a", name)
     with pytest.raises(ValueError, match="can't be written"):
         decode("a".encode("utf-16-le"), "utf-16")
-
-
-def test_splice_replaces_parts_and_inserts() -> None:
-    assert splice("abcdef", [(4, 5, "X"), (1, 3, ""), (6, 6, "!")]) == "adXf!"
 
 
 def test_units_are_translated_as_lines_or_as_markup(translator: Translator) -> None:

@@ -37,9 +37,3 @@ def test_languages_are_checked() -> None:
             read_document(SAMPLE.data, "xcstrings", options)
     with pytest.raises(ValueError, match="no string catalogue"):
         read_document(b"[]", "xcstrings", SAMPLE.options)
-
-
-def test_characters_that_the_encoding_lacks_are_named() -> None:
-    document = read_document(SAMPLE.data, "xcstrings", replace(SAMPLE.options, encoding="latin-1"))
-    assert b'"?"' in document.join([Answer("犬"), Answer("%lld file")])
-    assert document.notes == ["the encoding latin-1 has no 犬, which became ?: convert the file to UTF-8 first"]

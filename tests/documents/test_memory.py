@@ -56,14 +56,6 @@ def test_texts_are_compared_as_they_are_read_in_all_scripts(known: str, text: st
     assert Memory([(known, "known")]).find(text, 0.8) == Answer("known", flags)
 
 
-def test_memories_are_loaded_from_files(tmp_path: Path) -> None:
-    path = tmp_path / "a.tmx"
-    path.write_text(TMX, encoding="utf-8")
-    assert Memory.load([path], "de", "en").translations == {"Gut": "Good"}
-    with pytest.raises(ValueError, match="no entry of the memory has both languages, 'de' and 'cs'"):
-        Memory.load([path], "de", "cs")
-
-
 def test_a_side_of_a_memory_is_no_translation_of_itself(tmp_path: Path) -> None:
     sides = "".join(f'<tuv xml:lang="{code}"><seg>{code}</seg></tuv>' for code in ("en-GB", "de"))
     (tmp_path / "a.tmx").write_text(f"<tmx><body><tu>{sides}</tu></body></tmx>")

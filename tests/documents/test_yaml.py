@@ -51,9 +51,5 @@ def test_a_text_that_ends_with_a_line_separator_stays_alone() -> None:
     assert yaml.safe_load(joined) == {"a": "there\n\u2028", "b": 1}
 
 
-def test_pairs_of_escapes_that_spell_one_character_are_read_as_it() -> None:
-    assert texts(read('a: "Hund \\uD83D\\uDE00"\n', "yaml")) == ["Hund \U0001f600"]
-
-
 def test_a_list_that_is_a_key_stays() -> None:
     assert texts(read("? [Hund, Hut]\n: da\n", "yaml")) == ["da"]
