@@ -231,6 +231,28 @@ SAMPLES: dict[str, Sample] = {
         ['Eins; "zwei"\nDrei', "Ja"],
         Options(columns=('te"xt; 2',)),
     ),
+    "json with a number of any length": Sample("json", b'{"n": %s, "a": "b c"}' % (b"1" * 5_000), ["b c"]),
+    "yaml with formats of dates": Sample(
+        "yaml", b'a: "%d.%m.%Y"\nb: ":day"\nc: "um %H Uhr"\nd: D. MMMM YYYY\ne: hh:mm a\n', ["um %H Uhr"]
+    ),
+    "yaml with a list as a key": Sample("yaml", b"? [Hund, Hut]\n: da\n", ["da"]),
+    "properties with a strange blank": Sample(
+        "properties", "a = Ja\n\u00a0b = Nein\nc = Gut\n".encode(), ["Ja", "Nein", "Gut"]
+    ),
+    "md that takes components": Sample(
+        "md",
+        b"import Tabs from '@theme/Tabs';\nimport {a, b} from \"x\"\nimport './y.css'\n\nimport from 'x' is a line\n",
+        ["import from 'x' is a line"],
+    ),
+    "srt in which a speaker has two lines": Sample(
+        "srt",
+        b"1\n00:00:01,000 --> 00:00:02,000\n- Das ist ein Mann\nmit Hund.\n- Ja.\n",
+        ["- Das ist ein Mann mit Hund.", "- Ja."],
+    ),
+    "csv with two columns of a name": Sample(
+        "csv", b"text,id,text\nHund,1,Hut", ["Hund", "Hut"], Options(columns=("text",))
+    ),
+    "tsv with a number as a name": Sample("csv", b"Hund\t1\nHut\t2", ["Hund", "Hut"], Options(columns=("1",))),
     "tsv": Sample("csv", b"1\tEins\tnein\n2\tZwei", ["Eins", "Zwei"], Options(columns=("2",))),
 }
 SAMPLES |= {

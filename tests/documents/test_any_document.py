@@ -1,9 +1,5 @@
 """Any document, with any answers, gives a well-formed file; what its units don't hold is kept."""
 
-import io
-import zipfile
-from xml.parsers import expat
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -188,12 +184,3 @@ def test_a_file_that_would_be_broken_is_refused() -> None:
     with pytest.raises(ValueError, match=r"content\.xml would not be well-formed XML .*mismatched tag.*nothing is"):
         document.write([])
     assert still_xml(b"<a>", b"<b>", "x.html") == b"<b>"  # it was no XML before
-
-
-def test_a_span_that_changes_nothing_goes_with_its_partner() -> None:
-    file = odt('<text:span text:style-name="T1">Der</text:span> Hund')
-    result = read_document(file, "odt", OPTIONS).join([Answer("The dog")])
-    with zipfile.ZipFile(io.BytesIO(result)) as archive:
-        content = archive.read("content.xml")
-    assert b"<text:p>The dog</text:p>" in content
-    expat.ParserCreate().Parse(content, True)

@@ -190,11 +190,6 @@ def test_every_format_has_a_sample_and_is_found_by_its_suffixes() -> None:
         read_document(b"", "pdf", Options())
 
 
-def test_a_number_of_any_length_is_json() -> None:
-    data = b'{"n": %s, "a": "b c"}' % (b"1" * 5_000)
-    assert [unit.text for unit in read_document(data, "json", Options()).units] == ["b c"]
-
-
 def test_encodings_come_back_and_wrong_ones_get_a_sentence() -> None:
     for text in ("Grüße", "\ufeffGrüße"):
         for name in ("utf-8", "utf-16-le", "utf-16-be") if text[0] == "\ufeff" else ("utf-8", "cp1252", "mac-roman"):
@@ -239,8 +234,3 @@ def test_blanks_around_a_text_stay(kind: str, text: str, expected: str) -> None:
     document = read_document(text.encode(), kind, options)
     said = {"Ein Mann:": "A man:", "und": "and"}
     assert document.write([Answer(said[unit.text.strip()]) for unit in document.units]).decode() == expected
-
-
-def test_entries_after_a_strange_blank_are_read_too() -> None:
-    document = read_document("a = Ja\n\u00a0b = Nein\nc = Gut\n".encode(), "properties", Options())
-    assert [unit.text for unit in document.units] == ["Ja", "Nein", "Gut"]

@@ -63,21 +63,6 @@ def test_the_value_of_a_button_may_change_and_that_of_other_fields_may_not() -> 
 
 
 @pytest.mark.parametrize(
-    ("before", "unit", "answer", "after"),
-    [
-        ("![Hund](a.png)", '<img id="1" alt="Hund"/>', '<img id="1" alt="Dog [1]"/>', r"![Dog \[1\]](a.png)"),
-        ("Der ![Hund]\n\n[Hund]: a.png", 'Der <img id="1" alt="Hund"/>', 'The <img id="1" alt="dog"/>',
-         "The ![dog][Hund]\n\n[Hund]: a.png"),
-        ("Der ![*Hund*](a.png)", "Der <1/>", "The <1/>", "The ![*Hund*](a.png)"),
-    ],
-)  # fmt: skip
-def test_texts_of_images_in_markdown(before: str, unit: str, answer: str, after: str) -> None:
-    document = read_document(before.encode(), "md", Options())
-    assert [one.text for one in document.units] == [unit]
-    assert document.join([Answer(answer)]).decode() == after
-
-
-@pytest.mark.parametrize(
     ("language", "encoding", "text"),
     [("de", "cp1252", "Grüße"), ("cs", "cp1250", "Žluťoučký kůň"), ("ru", "cp1251", "Привет, мир"),
      ("ru", "koi8-r", "Привет, мир"), ("ja", "cp932", "日本語です"), ("de", "utf-16-le", "Hallo")],

@@ -46,6 +46,18 @@ def check(text: str, found: list[str], answers: list[str], expected: str) -> Non
         ("$5 oder ${A}/${B}\n\n$$\nx = y\n$$\n", "$5 or ${A}/${B}", "$5 or ${A}/${B}\n\n$$\nx = y\n$$\n"),
         ("Ein Hund\n", "a $x$ dog", "a \\$x\\$ dog\n"),
         ("a <kbd>F1</kbd>\n", "press <kbd>F1</kbd>", "press <kbd>F1</kbd>\n"),
+        ("![Hund](a.png)", '<img id="1" alt="Dog [1]"/>', r"![Dog \[1\]](a.png)"),
+        ("Der ![Hund]\n\n[Hund]: a.png", 'The <img id="1" alt="dog"/>', "The ![dog][Hund]\n\n[Hund]: a.png"),
+        ("Der ![*Hund*](a.png)", "The <1/>", "The ![*Hund*](a.png)"),
+        (
+            "- Ein [blauer\n  Hund][] da\n\n[blauer hund]: x\n",
+            "Da <1>blue</1>",
+            "- Da [blue][blauer Hund]\n\n[blauer hund]: x\n",
+        ),
+        (":::tip[Rat]{#Rat} Rat\n", "Advice", ":::tip[Advice]{#Rat} Rat\n"),
+        ('\\??? note "Hund"  \nbellt\n', '??? note "Dog"<br id="1">barks', '\\??? note "Dog"  \nbarks\n'),
+        ("Hund\n", "??? note\n", "\\??? note\n"),
+        ("Ein Hund\n    {: .x }\n", "A dog", "A dog\n    {: .x }\n"),
     ],
 )
 def test_answers_keep_their_marks_and_mean_what_they_say(text: str, answer: str, expected: str) -> None:
@@ -141,22 +153,7 @@ def test_boxes_and_tabs_have_titles_and_texts() -> None:
     quoted, notes = translated('!!! note "Titel"\n', 'the "title"')
     assert quoted == '!!! note "Titel"\n'
     assert 'no place for "' in notes[0]
-    assert translated("Hund\n", "??? note\n")[0] == "\\??? note\n"
-
-
-def test_the_title_of_a_box_is_found_where_it_stands() -> None:
-    assert translated(":::tip[Rat]{#Rat} Rat\n", "Advice")[0] == ":::tip[Advice]{#Rat} Rat\n"
     assert translated("Hund\n\n/// tip | \0 Rat  \n", "Dog", "Advice")[0] == "Dog\n\n/// tip | Advice  \n"
-
-
-def test_a_line_that_is_no_box_stays_none() -> None:
-    text = '\\??? note "Hund"  \nbellt\n'
-    assert translated(text, '??? note "Dog"<br id="1">barks')[0] == '\\??? note "Dog"  \nbarks\n'
-
-
-def test_the_name_of_a_link_is_written_on_one_line() -> None:
-    text = "- Ein [blauer\n  Hund][] da\n\n[blauer hund]: x\n"
-    assert translated(text, "Da <1>blue</1>")[0] == "- Da [blue][blauer Hund]\n\n[blauer hund]: x\n"
 
 
 def test_attributes_stay() -> None:
@@ -164,12 +161,6 @@ def test_attributes_stay() -> None:
     found = ["Titel", "Ein <1>Link</1><2/> da", "Zelle", "{% raw %} {name} da"]
     expected = text.replace("Titel", "Title").replace("Ein [Link](x){ .b } da", "A [link](x){ .b }")
     check(text, found, ["Title", "A <1>link</1><2/>", "cell", found[-1]], expected.replace("Zelle", "cell"))
-    assert translated("Ein Hund\n    {: .x }\n", "A dog")[0] == "A dog\n    {: .x }\n"
-
-
-def test_lines_that_take_components_are_no_text() -> None:
-    text = "import Tabs from '@theme/Tabs';\nimport {a, b} from \"x\"\nimport './y.css'\n\nimport from 'x' is a line\n"
-    assert texts(read(text, "md")) == ["import from 'x' is a line"]
 
 
 def test_titles_in_front_matter_are_translated() -> None:

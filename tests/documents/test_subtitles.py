@@ -83,11 +83,6 @@ def test_lines_of_srt_after_a_blank_one_are_text_and_notes_of_vtt_are_not() -> N
     assert texts(read(f"WEBVTT\n\n{cues}", "vtt")) == ["Eins Zwei."]
 
 
-def test_a_line_without_a_dash_belongs_to_the_speaker_before_it() -> None:
-    text = "1\n00:00:01,000 --> 00:00:02,000\n- Das ist ein Mann\nmit Hund.\n- Ja.\n"
-    assert texts(read(text, "srt")) == ["- Das ist ein Mann mit Hund.", "- Ja."]
-
-
 def test_marks_of_styles_in_srt_stay_beside_their_words() -> None:
     cue = "1\n00:00:01,000 --> 00:00:02,000\n{}\n\n"
     text = cue.format(r"{\i1}Der Hund{\i0}") + cue.format(r"Ein {\b1}Hut{\b0} & <Hund>")

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from nmt.documents.base import Answer
-from tests.documents.samples import read, texts, translated
+from tests.documents.samples import read, translated
 
 TEXT = 'id,text,"other"\n1,Hund,"Hut"\n2,"Ei ""x""",Tee\n'
 
@@ -25,14 +25,6 @@ def test_columns_have_names_or_numbers(columns: tuple[str, ...], expected: list[
     assert found == expected
     cells = [cell for row in csv.reader(io.StringIO(joined, newline="")) for cell in row]
     assert [cell for cell in cells if "\n" in cell] == answers
-
-
-def test_a_number_is_that_of_a_column_even_if_the_first_line_has_it() -> None:
-    assert texts(read("Hund\t1\nHut\t2", "csv", columns=("1",))) == ["Hund", "Hut"]
-
-
-def test_columns_of_one_name_are_all_translated() -> None:
-    assert texts(read("text,id,text\nHund,1,Hut", "csv", columns=("text",))) == ["Hund", "Hut"]
 
 
 def test_a_table_without_quotes_gets_none() -> None:

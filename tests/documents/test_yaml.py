@@ -4,7 +4,7 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from tests.documents.samples import read, texts, translated
+from tests.documents.samples import translated
 
 TEXT = "a: Der Hund # x\nb: 'ein'\nc: \"zwei\"\nd: |\n  drei\n  vier\ne: >-\n  fünf\n  sechs\nf: [sieben]\n"
 
@@ -36,11 +36,6 @@ def test_a_folded_text_has_as_many_line_breaks_as_its_answer(answer: str) -> Non
     assert yaml.safe_load(translated("a: >-\n  ein\n  Hund\n", "yaml", answer)[1]) == {"a": answer}
 
 
-def test_formats_of_dates_are_no_text() -> None:
-    file = 'a: "%d.%m.%Y"\nb: ":day"\nc: "um %H Uhr"\nd: D. MMMM YYYY\ne: hh:mm a\n'
-    assert texts(read(file, "yaml")) == ["um %H Uhr"]
-
-
 def test_symbols_of_ruby_are_read_in_brackets_and_are_no_text() -> None:
     text = 'order: [ :year, :month, {"a":"Tag", b: :day} ]\nlist:\n- :day\n'
     assert translated(text, "yaml", "day") == (["Tag"], text.replace("Tag", "day"))
@@ -49,7 +44,3 @@ def test_symbols_of_ruby_are_read_in_brackets_and_are_no_text() -> None:
 def test_a_text_that_ends_with_a_line_separator_stays_alone() -> None:
     _, joined = translated("a: |+\n  da\n\u2028b: 1\n", "yaml", "there")
     assert yaml.safe_load(joined) == {"a": "there\n\u2028", "b": 1}
-
-
-def test_a_list_that_is_a_key_stays() -> None:
-    assert texts(read("? [Hund, Hut]\n: da\n", "yaml")) == ["da"]
