@@ -49,7 +49,6 @@ def set_up() -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO)
-    logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # its warnings have parts of bodies
 
 
 class Parser(httptools.HttpRequestParser):

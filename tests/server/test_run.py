@@ -18,7 +18,7 @@ import pytest
 
 from nmt.serve import address
 from nmt.server import run
-from nmt.server.run import MOST_HEADERS, Lines, Server, listen, set_up
+from nmt.server.run import MOST_HEADERS, Lines, Server, listen
 from tests.server.attacks import file
 from tests.server.conftest import Slow, make_service
 from tests.tiny import PAIRS
@@ -243,14 +243,6 @@ def test_the_address_of_the_page_is_one_that_browsers_take() -> None:
 def test_a_port_that_is_taken_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ValueError, match="choose another --port"):
         listen("127.0.0.1", taken.getsockname()[1])
-
-
-def test_parts_of_bodies_are_not_logged(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("nmt.server", "uvicorn.error"):
-        for attribute in ("handlers", "propagate"):
-            monkeypatch.setattr(logging.getLogger(name), attribute, getattr(logging.getLogger(name), attribute))
-    set_up()
-    assert not logging.getLogger("python_multipart.multipart").isEnabledFor(logging.ERROR)
 
 
 def test_the_body_of_an_answer_never_waits_for_the_client_to_confirm_the_head() -> None:
