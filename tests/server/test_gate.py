@@ -53,7 +53,9 @@ def test_a_key_in_a_form_stands_before_the_file(guarded: TestClient, keys: Path)
     small = [("file", ("a.txt", b"Hund")), *parts[1:]]
     assert client.post("/translate_file", files=small).status_code == 200
     assert client.post("/translate", json=GOOD | {"api_key": key}).status_code == 200
-    assert client.post("/translate", json=GOOD).status_code == 400
+    missing = client.post("/translate", json=GOOD | {"api_key": ""})
+    assert (missing.status_code, "contact the server operator" in missing.json()["error"]) == (400, True)
+    assert client.get("/frontend/settings").json()["keyRequired"]
 
 
 def test_a_member_of_json_stands_once(client: TestClient) -> None:
