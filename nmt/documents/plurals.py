@@ -151,11 +151,10 @@ def has_text(text: str) -> bool:
     return has_words(text) or bool(HEAD.search(text))
 
 
-def message(text: str, language: str) -> Choice | None:
-    """The choice in a text; None if there is none that can be translated."""
+def message(text: str, language: str) -> Choice | Leaf | None:
+    """The choice in a text, or the text, if it has none; None if the choice can't be translated."""
     try:
-        tree = read_message(text, language, [MOST]) if HEAD.search(text) else None
-        return tree if isinstance(tree, Choice) else None
+        return read_message(text, language, [MOST])
     except MissingPackageError:
         raise
     except ValueError:
@@ -167,13 +166,13 @@ def with_forms(document: Document, options: Options) -> Document:
     trees = [message(unit.text, options.target) for unit in document.units]
     units = list[Unit]()
     for unit, tree in zip(document.units, trees, strict=True):
-        if tree:
-            units += (replace(unit, text=form.text) for form in leaves(tree) if has_words(form.text))
-        elif not HEAD.search(unit.text):
+        if isinstance(tree, Leaf):
             units.append(unit)
+        elif tree:
+            units += (replace(unit, text=form.text) for form in leaves(tree) if has_words(form.text))
 
-    def joined(unit: Unit, tree: Choice | None, rest: Iterator[Answer]) -> Answer:
-        if not tree and not HEAD.search(unit.text):
+    def joined(unit: Unit, tree: Choice | Leaf | None, rest: Iterator[Answer]) -> Answer:
+        if isinstance(tree, Leaf):
             return next(rest)
         if not tree:
             document.notes.append(f"{unit.place}: a message of ICU that isn't understood, so it stays as it is")
