@@ -41,7 +41,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class Part:
-    """Weights of a part of the model; blocks of equal shapes are one entry."""
+    """Weights of a part of the model; its blocks, which have equal shapes, are one entry."""
 
     name: str
     blocks: tuple[int, ...]
@@ -155,16 +155,11 @@ def list_parts(model: Model) -> Iterable[Part]:
     for part, modules in model.parts().items():
         stacks = (stack for module in modules for stack in module.modules() if isinstance(stack, Stack))
         blocks = [block for stack in stacks for block in stack]
-        inside = {id(p) for block in blocks for p in block.parameters()}
-        groups: dict[Any, list[int]] = {}  # the numbers of blocks of equal shapes
-        for number, block in enumerate(blocks, 1):
-            groups.setdefault(tuple((name, p.shape) for name, p in block.named_parameters()), []).append(number)
-        for numbers in groups.values():
-            same = [blocks[number - 1] for number in numbers]
-            total = sum({id(p): p.numel() for block in same for p in block.parameters()}.values())
-            weights = (Weight(name, tuple(p.shape), p.numel(), None) for name, p in same[0].named_parameters())
-            yield Part(part, tuple(numbers), tuple(weights), total)
-        outside = {id(p) for module in modules for p in module.parameters()} - inside
+        inside = {id(p): p.numel() for block in blocks for p in block.parameters()}
+        if blocks:
+            weights = (Weight(name, tuple(p.shape), p.numel(), None) for name, p in blocks[0].named_parameters())
+            yield Part(part, tuple(range(1, len(blocks) + 1)), tuple(weights), sum(inside.values()))
+        outside = {id(p) for module in modules for p in module.parameters()} - inside.keys()
         others = []
         for name, p in named:
             if id(p) in outside:

@@ -7,15 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from nmt.config import SearchConfig
-from nmt.decode.beam import force_score, search
 from nmt.decode.pytorch import Begun, TorchEngine
-from nmt.decode.sampling import sample
 from nmt.vocabulary import BOS
 from tests.model.settings import config, make, sentences
 
 STARTS = [([7], [8]), ([9, 7], []), ([], [8, 10]), ([5], [6, 8])]
-PLAIN = SearchConfig(beam_size=3, max_length=6, guard=False)
 
 
 def begin(ids_BS: Tensor, mask_BS: Tensor, first: list[int]) -> tuple[Tensor, Tensor]:
@@ -41,19 +37,6 @@ def test_logits_are_those_after_the_pieces(source: list[int], target: list[int],
         logits_NWV = begun.step(tgt[:, t : t + 1].repeat(1, 2 if separate or t else 1), cache)
         torch.testing.assert_close(logits_NWV[:, 0], expected_BTV[:, t], atol=1e-5, rtol=1e-4)
         cache.reorder(torch.zeros(2, 2, dtype=torch.int64))
-
-
-def test_searches_and_scores_go_together() -> None:
-    model = make(config(), 1)
-    begun, (src, mask) = Begun(model, [7], [8]), sentences(1, [5, 3])
-    found = search(begun, src, mask, PLAIN)
-    sampled = sample(begun, src, mask, SearchConfig(samples=4, max_length=6, guard=False))
-    for n, hypotheses in enumerate(zip(found, sampled, strict=True)):
-        for hypothesis in (hypotheses[0][0], *hypotheses[1]):
-            tgt = torch.tensor([[*hypothesis.ids, 2]])
-            length = int(mask[n].sum())
-            scores = force_score(begun, src[n : n + 1, :length], mask[n : n + 1, :length], tgt, tgt > 0)
-            torch.testing.assert_close(scores[0], torch.tensor(hypothesis.token_log_probs), atol=1e-4, rtol=1e-4)
 
 
 def test_attention_is_that_to_the_callers_pieces() -> None:

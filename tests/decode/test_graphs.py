@@ -17,7 +17,7 @@ from torch import Tensor
 
 from nmt.config import SearchConfig
 from nmt.decode.beam import Beams, search
-from nmt.decode.graphs import LEAST_LENGTH, SIZES, Buffers, RecordedBeams, RecordedCache, RecordedModel, rounded
+from nmt.decode.graphs import LEAST_LENGTH, Buffers, RecordedBeams, RecordedCache, RecordedModel
 from nmt.decode.hypothesis import Hypothesis
 from nmt.decode.pytorch import Begun, Ensemble, TorchEngine
 from nmt.decode.stop import Stop
@@ -165,12 +165,6 @@ def test_an_engine_with_other_models_records_these(monkeypatch: pytest.MonkeyPat
     first, adapted = a_model(1), a_model(2)
     engine = TorchEngine.make([first]).with_models([adapted])
     assert [recorded.model for recorded in engine.begun([5], [6]).recorded] == [adapted]
-
-
-def test_sizes_are_near_and_few() -> None:
-    assert SIZES[:8] == [1, 2, 3, 4, 6, 8, 12, 16]
-    assert [rounded(size) for size in (1, 5, 64, 65, 10_000)] == [1, 6, 64, 96, 12_288]
-    assert rounded(3, LEAST_LENGTH) == LEAST_LENGTH
 
 
 @pytest.mark.parametrize("kind", [Beams, RecordedBeams])

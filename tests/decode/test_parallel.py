@@ -33,12 +33,6 @@ def test_two_batches_run_at_once_each_with_its_share_of_the_threads() -> None:
     assert torch.get_num_threads() == 4
 
 
-def test_results_come_in_the_order_of_the_batches() -> None:
-    assert map_batches(lambda n: n * n, list(range(50)), CPU) == [n * n for n in range(50)]
-    assert map_batches(str, [], CPU) == []
-    assert map_batches(str, [1], CPU) == ["1"]
-
-
 def test_an_error_is_raised_and_the_threads_are_restored() -> None:
     def work(batch: int) -> int:
         if batch == 3:

@@ -51,12 +51,6 @@ def test_many_long_samples_are_taken_in_parts_and_stay_the_same(monkeypatch: pyt
     assert set(rows) == {3, 1}
 
 
-def test_another_seed_samples_others() -> None:
-    model = random_model(1, all_weights=1.0)
-    one, two = (sample(model, *batch(SOURCES), SearchConfig(samples=4, seed=seed)) for seed in (1, 2))
-    assert [[h.ids for h in found] for found in one] != [[h.ids for h in found] for found in two]
-
-
 @many
 @given(seed=seeds, top_k=st.sampled_from([0, 3]), top_p=st.sampled_from([1.0, 0.7]))
 @torch.no_grad()
@@ -115,3 +109,9 @@ def test_broken_weights_are_named() -> None:
         model.output.weight.fill_(torch.nan)
     with pytest.raises(ValueError, match="not numbers"):
         sample(model, *batch([[4]]), SearchConfig(samples=2))
+
+
+def test_another_seed_samples_others() -> None:
+    model = random_model(1, all_weights=1.0)
+    one, two = (sample(model, *batch(SOURCES), SearchConfig(samples=4, seed=seed)) for seed in (1, 2))
+    assert [[h.ids for h in found] for found in one] != [[h.ids for h in found] for found in two]

@@ -9,9 +9,8 @@ from torch import Tensor
 from nmt.data.batches import Pairs, Sequences
 from nmt.decode.shortlist import FAINT, UNLISTED, Shortlist, learn_shortlist
 from nmt.model.weights import write_tensors
-from nmt.translation.model_folder import ModelInfo, load_shortlist, save_model
+from nmt.translation.model_folder import load_shortlist
 from nmt.translation.translator import Translator
-from tests.tiny import SHORT, TINY
 
 
 def pairs(*sentences: tuple[list[int], list[int]]) -> Pairs:
@@ -47,21 +46,6 @@ def test_links_count_by_what_the_shortlist_knows_and_common_pieces_only_as_the_f
         assert listed.link_weights(torch.tensor([7]), torch.tensor([7]), joint=own).equal(torch.tensor([[weight]]))
     without_TS = listed.link_weights(torch.tensor([33]), torch.tensor([34, 3]), joint=True)
     assert without_TS.equal(torch.tensor([[UNLISTED], [FAINT]]))
-
-
-def test_it_goes_into_the_model_folder(translator: Translator, tmp_path: Path) -> None:
-    found = learn_shortlist(
-        pairs(([5, 6], [7, 8])), translator.tokenizer.src_vocab_size, translator.tokenizer.tgt_vocab_size
-    )
-    info = ModelInfo("de", "en", "three pairs", TINY, SHORT)
-    weights = dict(translator.model.named_parameters())
-    save_model(tmp_path / "with", weights, translator.tokenizer, info, "", found)
-    save_model(tmp_path / "without", weights, translator.tokenizer, info, "")
-    loaded = Translator.load(tmp_path / "with", "cpu", precision="fp32")
-    assert loaded.engine.shortlist is not None
-    assert loaded.engine.shortlist.candidates_UC.equal(found.candidates_UC)
-    assert loaded.translate(["Hund"])[0]
-    assert Translator.load(tmp_path / "without", "cpu", precision="fp32").engine.shortlist is None
 
 
 @pytest.mark.parametrize(

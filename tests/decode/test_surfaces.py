@@ -1,13 +1,9 @@
-"""Characters read byte by byte are those that Python decodes, and the pieces of a text are counted."""
-
-import math
+"""Characters read byte by byte are those that Python decodes."""
 
 import pytest
 
-from nmt.decode.surfaces import FINISHED, LETTER, OTHER, Surfaces, read_byte
+from nmt.decode.surfaces import FINISHED, LETTER, OTHER, read_byte
 from nmt.text.scripts import is_letter
-
-SPECIAL = ["<unk>", "<s>", "</s>", "<pad>"]
 
 
 def read_bytes(text: bytes) -> bytes | None:
@@ -45,15 +41,3 @@ def test_the_bytes_that_no_character_has_are_refused(first: bytes) -> None:
             unfinished = error.reason == "unexpected end of data" and error.start == 0
             assert (char is not None) == unfinished
             assert char not in FINISHED
-
-
-def test_the_fewest_pieces_of_each_rest_of_a_text_are_counted() -> None:
-    surfaces = Surfaces([*SPECIAL, "▁New", "▁", "N", "e", "w", "<0xC3>", "<0xBC>"])
-    assert surfaces.pieces_needed(b" New") == [1, 3, 2, 1, 0]
-    assert surfaces.pieces_needed("üx".encode()) == [math.inf, math.inf, math.inf, 0]
-
-
-def test_pieces_are_known_by_what_they_begin_with() -> None:
-    surfaces = Surfaces([*SPECIAL, "▁a", "a", ".a", "日", "<0x2E>", "<0xC3>", ""])
-    assert surfaces.separating_V.tolist() == [False] * 4 + [True, False, True, True, True, False, False]
-    assert surfaces.controls.tolist() == [0, 1, 2, 3, 10]

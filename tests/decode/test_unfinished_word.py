@@ -1,7 +1,5 @@
 """A prefix that ends inside a word is written whole, in any pieces; those of a longer word may follow."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,29 +26,6 @@ def constraints(words_before: list[str], last: str, phrases: Automaton | None = 
     before, prefix = ([PIECES.index(c) for c in "▁" + "▁".join(some)] for some in (words_before, [*words_before, last]))
     n_before = len(before) if words_before else 0
     return CompiledConstraints(tuple(prefix), phrases, UnfinishedWord(SURFACES, n_before, f" {last}".encode()))
-
-
-@pytest.mark.parametrize("rest", [" ab", " a", "ab", "abc"])
-def test_a_piece_follows_if_it_begins_the_rest_or_the_rest_begins_it(rest: str) -> None:
-    surfaces = Surfaces(NO_BYTES)
-    word = UnfinishedWord(surfaces, 0, rest.encode())
-    for state in range(len(rest)):
-        left, texts = rest[state:], [piece.replace("▁", " ") for piece in NO_BYTES]
-        inside, beyond = word.pieces(state, 9)
-        fits = {i for i, piece in enumerate(texts) if i > 3 and left.startswith(piece)}
-        dead = {i for i in fits if word.needed[state + len(texts[i])] > 9}
-        assert set(inside) == fits - dead
-        assert beyond == sorted(i for i, piece in enumerate(texts) if piece.startswith(left) and piece != left)
-        assert all(word.after(state, i) == state + len(texts[i]) for i in inside)
-        assert all(word.after(state, i) == word.end for i in beyond)
-    for state, after in pairwise(range(len(rest) + 1)):
-        assert word.needed[state] <= 1 + word.needed[after] or rest[state] not in "ac "
-
-
-def test_a_word_that_a_blank_has_ended_is_followed_by_another_one_or_by_the_end() -> None:
-    word = UnfinishedWord(Surfaces(NO_BYTES), 0, b" a", ended=True)
-    inside, beyond = word.pieces(2, 9)
-    assert {NO_BYTES[i] for i in (*inside, *beyond)} == {"▁", "▁a", "▁abc", "▁b", "</s>"}
 
 
 def test_a_piece_that_leads_nowhere_does_not_follow() -> None:

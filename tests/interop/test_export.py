@@ -113,6 +113,8 @@ def test_a_model_that_learned_something_else_is_no_translator_elsewhere(
     [
         ([], "give --to"),
         (["--to", "ctranslate3"], "--to is ctranslate3"),
+        (["--to", "zip"], "out is not the name of a zip file"),
+        (["--to", "html"], "out is not the name of a html file"),
         (["--to", "ctranslate2", "--quantization", "int4"], "--quantization is int4: ctranslate2 takes one of float32"),
         (["--to", "ctranslate2", "--check", "missing.de"], "missing.de: No such file"),
     ],
@@ -263,11 +265,3 @@ def test_a_zip_file_of_a_converted_model_translates_as_nmt(
     search = replace(read_info(tmp_path / "zip" / EXPORTED)[0].search, guard=False)
     found = Translator.load(tmp_path / "zip", "cpu", search, backend="ctranslate2").translate(text)
     assert run.stdout.decode().splitlines() == found, run.stderr
-
-
-@pytest.mark.parametrize("form", ["zip", "html"])
-def test_one_file_has_its_ending_and_nothing_else_is_touched(
-    model_folder: Path, lines: Path, tmp_path: Path, form: str
-) -> None:
-    assert main([str(model_folder), str(tmp_path / "mine"), "--to", form, "--check", str(lines)]) == 2
-    assert [*tmp_path.iterdir()] == [lines]

@@ -7,7 +7,6 @@ import torch
 
 from nmt.decode.pytorch import Begun
 from nmt.interop.convert import convert
-from nmt.interop.export import export
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.model_folder import read_info
 from tests.interop.foreign import m2m, mbart, nllb, sides
@@ -86,11 +85,3 @@ def test_mbart_25_is_refused_because_its_languages_stand_elsewhere(tmp_path: Pat
     (tmp_path / "mbart" / "tokenizer_config.json").write_text('{"tokenizer_class": "MBartTokenizer"}')
     with pytest.raises(ValueError, match="the tokenizer is MBartTokenizer, and only that of mBART-50"):
         convert(tmp_path / "mbart", tmp_path / "ours", "mBART")
-
-
-def test_such_models_do_not_go_back_to_transformers(tmp_path: Path) -> None:
-    (tmp_path / "lines").write_text(LINES[0], encoding="utf8")
-    m2m(tmp_path / "m2m")
-    convert(tmp_path / "m2m", tmp_path / "ours", "a test", ("de", "en"))
-    with pytest.raises(ValueError, match=r"model\.positions fairseq \(PegasusForConditionalGeneration: sinusoidal\)"):
-        export(tmp_path / "ours", tmp_path / "out", "hf", check=tmp_path / "lines")

@@ -10,7 +10,6 @@ import torch
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.interop.convert import convert
-from nmt.translation.translator import Translator
 from tests.interop.foreign import marian, sides
 from tests.interop.parity import Twins, load_translator, train_on_words
 
@@ -160,12 +159,6 @@ def test_lists_that_hold_each_other_many_times_are_read_at_once(tmp_path: Path) 
     torch.save({"lists": lists}, tmp_path / "marian" / "pytorch_model.bin")
     with pytest.raises(ValueError, match=r"bin holds more than named tensors"):
         convert(tmp_path / "marian", tmp_path / "out", "marian")
-
-
-def test_an_ensemble_knows_the_bias(trained: Twins) -> None:
-    ours = trained.ours
-    both = Translator([ours.model, ours.model], ours.tokenizer, ours.search)
-    assert both.translate(LINES[:20], trained.settings()) == ours.translate(LINES[:20], trained.settings())
 
 
 def test_settings_of_the_search_are_kept(trained: Twins) -> None:

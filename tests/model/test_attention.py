@@ -15,20 +15,11 @@ from tests.model.settings import config
 
 seeds = st.integers(0, 2**16)
 lengths_lists = st.lists(st.integers(1, 6), min_size=1, max_size=4)
+KINDS = ["padding", "causal", "all"]  # of masks: the last two need no tensor
 
 
 def real_positions(lengths: list[int]) -> Tensor:
     return torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-
-
-@given(st.integers(1, 8), lengths_lists)
-def test_masks_hide_all_padding_and_all_of_the_future_and_nothing_else(length: int, lengths: list[int]) -> None:
-    hidden = padding_mask(real_positions(lengths), torch.empty(0))
-    assert hidden.shape == (len(lengths), 1, 1, max(lengths))
-    assert ((hidden[:, 0, 0] == 0) == real_positions(lengths)).all()
-    causal = causal_mask(length, torch.empty(0))[0, 0]
-    for query, key in itertools.product(range(length), repeat=2):
-        assert (causal[query, key] == 0) == (key <= query)
 
 
 def library_attention(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
@@ -40,37 +31,22 @@ def library_attention(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
     return values
 
 
-@given(seeds, st.sampled_from([1, 2, 4]), lengths_lists)
+@given(seeds, st.sampled_from([1, 2, 4]), lengths_lists, st.sampled_from(KINDS))
 def test_both_forms_of_attention_agree_and_weights_are_a_distribution(
-    seed: int, kv_heads: int, lengths: list[int]
+    seed: int, kv_heads: int, lengths: list[int], kind: str
 ) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    q = torch.randn(len(lengths), 4, 5, 8, generator=generator)
-    k, v = (torch.randn(len(lengths), kv_heads, max(lengths), 8, generator=generator) for _ in range(2))
-    mask = padding_mask(real_positions(lengths), torch.empty(0))
-    values, weights = explicit_attention(q, k, v, mask, 0.0)
-    torch.testing.assert_close(values, library_attention(q, k, v, mask), atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(len(lengths), 4, 5))
-    for row, length in zip(weights, lengths, strict=True):
-        assert (row[..., length:] == 0).all()
-
-
-@given(seeds, st.integers(1, 9))
-def test_both_forms_of_causal_attention_agree(seed: int, length: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    q, k, v = (torch.randn(3, 2, length, 8, generator=generator) for _ in range(3))
-    expected, _ = explicit_attention(q, k, v, causal_mask(length, q), 0.0)
-    assert torch.equal(attention(q, k, v, None, 0.0), expected)
-    torch.testing.assert_close(expected, library_attention(q, k, v, None), atol=1e-5, rtol=1e-4)
-
-
-@given(seeds)
-def test_a_mask_that_hides_nothing_may_be_left_out(seed: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    q, k, v = (torch.randn(3, 2, length, 8, generator=generator) for length in (4, 7, 7))
-    expected, _ = explicit_attention(q, k, v, torch.zeros(3, 1, 1, 7), 0.0)
-    assert torch.equal(attention(q, k, v, "all", 0.0), expected)
-    torch.testing.assert_close(expected, library_attention(q, k, v, "all"), atol=1e-5, rtol=1e-4)
+    generator, longest = torch.Generator().manual_seed(seed), max(lengths)
+    q = torch.randn(len(lengths), 4, longest if kind == "causal" else 5, 8, generator=generator)
+    k, v = (torch.randn(len(lengths), kv_heads, longest, 8, generator=generator) for _ in range(2))
+    real_BS = real_positions(lengths)
+    masks = {"causal": causal_mask(longest, q), "all": torch.zeros(1, 1, 1, longest)}
+    mask_BHTS = masks.get(kind, padding_mask(real_BS, q))
+    short: Mask = {"causal": None, "all": "all"}.get(kind, mask_BHTS)
+    values, weights = explicit_attention(q, k, v, mask_BHTS, 0.0)
+    assert torch.equal(attention(q, k, v, short, 0.0), values)
+    torch.testing.assert_close(values, library_attention(q, k, v, short), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+    assert (weights[(mask_BHTS < 0).expand_as(weights)] == 0).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -88,6 +64,16 @@ def test_softmax_of_short_rows_is_that_of_the_library(length: int, dtype: torch.
     assert results[0][0].shape == scores.shape
     for ours, theirs in zip(*results, strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+@given(st.integers(1, 8), lengths_lists)
+def test_masks_hide_all_padding_and_all_of_the_future_and_nothing_else(length: int, lengths: list[int]) -> None:
+    hidden = padding_mask(real_positions(lengths), torch.empty(0))
+    assert hidden.shape == (len(lengths), 1, 1, max(lengths))
+    assert ((hidden[:, 0, 0] == 0) == real_positions(lengths)).all()
+    causal = causal_mask(length, torch.empty(0))[0, 0]
+    for query, key in itertools.product(range(length), repeat=2):
+        assert (causal[query, key] == 0) == (key <= query)
 
 
 def test_rotations_are_products_of_complex_numbers() -> None:
@@ -111,12 +97,3 @@ def test_scores_of_normalised_queries_and_keys_depend_on_their_directions_only()
         torch.testing.assert_close(layer(x_BTM, None), before, atol=1e-4, rtol=1e-3)
         layer.k_norm.weight.mul_(3)  # the learned scale
         assert not torch.allclose(layer(x_BTM, None), before, atol=1e-2)
-
-
-def test_biases_of_long_sequences_get_the_gradients_of_both_forms_of_attention() -> None:
-    torch.manual_seed(1)
-    q, k, v = (torch.randn(2, 4, 130, 8) for _ in range(3))
-    bias = torch.randn(1, 4, 130, 130, requires_grad=True)
-    values = [attention(q, k, v, bias, 0.0), explicit_attention(q, k, v, bias, 0.0)[0]]
-    first, second = (torch.autograd.grad(y.square().sum(), bias)[0] for y in values)
-    torch.testing.assert_close(first, second, atol=1e-5, rtol=1e-4)

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from torch import nn
 
 from nmt import __version__
 from nmt.config import ModelConfig
@@ -55,16 +54,6 @@ def test_parts_have_every_weight_and_count_it_once(model: Model) -> None:
         assert first is named[name]
         assert weight.parameters == (0 if weight.tied_to else first.numel())
     assert outside["output.weight"].tied_to is None or model.config.tied_embeddings != "none"
-
-
-def test_blocks_of_other_shapes_are_listed_apart() -> None:
-    model = make(config(encoder_layers=4), 1)
-    second = model.blocks()[1]
-    assert isinstance(second.feed_forward, nn.Module)
-    second.feed_forward.up = nn.Linear(16, 50)
-    encoder = [part for part in list_parts(model) if part.name == "encoder"]
-    assert [part.blocks for part in encoder] == [(1, 3, 4), (2,)]
-    assert encoder[1].parameters - encoder[0].parameters // 3 == (50 - 24) * 17
 
 
 def test_a_folder_tells_its_facts(model_folder: Path, tmp_path: Path) -> None:
