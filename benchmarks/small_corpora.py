@@ -24,10 +24,10 @@ from typing import Any
 
 from benchmarks import toolkits
 from benchmarks.rows import Row, run_script
-from benchmarks.toolkits import DROPOUT, HEADS, INNER, LAYERS, PIECES, WIDTH
+from benchmarks.toolkits import LABEL_SMOOTHING, PIECES, WIDTH
+from nmt.vocabulary import BOS, EOS, PAD, UNK
 
 PEAK_RATE, WARMUP, BATCH_TOKENS, VALIDATIONS, VALIDATED = 1e-3, 0.15, 1024, 7, 300
-UNK, BOS, EOS, PAD = range(4)
 
 
 def main() -> int:
@@ -145,7 +145,8 @@ class Marian:
     def __init__(self, pairs: Sequence[tuple[str, str]], out: str) -> None:
         from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
         from torch.nn import init
-        from transformers import MarianConfig, MarianMTModel
+
+        from benchmarks.decode_peers import new_marian
 
         SentencePieceTrainer.train(
             sentence_iterator=(line for pair in pairs for line in pair), model_prefix=f"{out}.pieces",
@@ -153,14 +154,7 @@ class Marian:
             hard_vocab_limit=False,
         )  # fmt: skip
         self.pieces = SentencePieceProcessor(model_file=f"{out}.pieces.model")
-        config = MarianConfig(
-            vocab_size=len(self.pieces), d_model=WIDTH, encoder_layers=LAYERS, decoder_layers=LAYERS, dropout=DROPOUT,
-            encoder_attention_heads=HEADS, decoder_attention_heads=HEADS, encoder_ffn_dim=INNER, decoder_ffn_dim=INNER,
-            activation_function="relu", scale_embedding=True, pad_token_id=PAD,
-            eos_token_id=EOS, bos_token_id=BOS, decoder_start_token_id=BOS, max_position_embeddings=512,
-            forced_eos_token_id=None,
-        )  # fmt: skip
-        self.model: Any = MarianMTModel(config)
+        self.model = new_marian(toolkits.MODEL, len(self.pieces))
         for name, weights in self.model.named_parameters():
             if name.endswith("shared.weight"):
                 init.normal_(weights, std=WIDTH**-0.5)
@@ -222,14 +216,14 @@ class Marian:
         inputs = {"input_ids": sources, "attention_mask": sources.ne(PAD).long(), "decoder_input_ids": given}
         logits = self.model(**inputs).logits
         labels = targets.masked_fill(targets == PAD, -100).flatten()
-        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels, label_smoothing=0.1)
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels, label_smoothing=LABEL_SMOOTHING)
 
 
 def padded(lines: Sequence[Sequence[int]]) -> Any:
     import torch
 
-    longest = max(map(len, lines))
-    return torch.tensor([[*line, *[PAD] * (longest - len(line))] for line in lines])
+    rows = [torch.tensor(line) for line in lines]
+    return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
 
 
 Ids = Sequence[tuple[list[int], list[int]]]

@@ -1,4 +1,5 @@
-"""JoeyNMT and Eole train a translator for some minutes, by recipes near their own. Used by `small_corpora`.
+"""JoeyNMT and Eole train a translator for some minutes, by recipes near their own. Used by `small_corpora`; and what
+trainings of Eole have in common.
 
 Their recipes are for more time and text, so both get smaller ones: that of JoeyNMT for IWSLT14 and that of Eole for
 WMT17, with the shape that nmt chooses for Multi30k, dropout 0.1, batches of 1,024 tokens, and a rate that rises in 200
@@ -18,10 +19,15 @@ from typing import Any
 
 from benchmarks.rows import describe_machine
 from benchmarks.setup import python_of
+from nmt.config import ModelConfig
+from nmt.files import write_lines
 
 PIECES, WIDTH, INNER, LAYERS, HEADS = 4000, 128, 256, 4, 4  # nmt's for Multi30k
 BATCH_TOKENS, VALIDATED, EVERY, BEAM = 1024, 100, 100, 5
-WARMUP, PEAK_RATE, DROPOUT = 200, 2e-3, 0.1
+WARMUP, PEAK_RATE, DROPOUT, LABEL_SMOOTHING = 200, 2e-3, 0.1, 0.1
+MODEL = ModelConfig(
+    d_model=WIDTH, n_heads=HEADS, encoder_layers=LAYERS, decoder_layers=LAYERS, d_ff=INNER, dropout=DROPOUT
+)
 NEVER = 10**6
 BEGINS = re.compile("EPOCH 1|Start training loop|Step 1/")
 
@@ -88,7 +94,7 @@ def learn_pieces(corpus: Path, scratch: Path, languages: Sequence[str]) -> tuple
     )  # fmt: skip
     pieces = SentencePieceProcessor(model_file=f"{model}.model")
     names = scratch / "names"
-    names.write_text("".join(f"{pieces.id_to_piece(n)}\n" for n in range(3, len(pieces))), encoding="utf8")
+    write_lines(names, (pieces.id_to_piece(n) for n in range(3, len(pieces))))
     return f"{model}.model", str(names)
 
 
@@ -96,7 +102,7 @@ def validated(corpus: Path, scratch: Path, languages: Sequence[str]) -> Path:
     """The first lines of `val`, so that validation takes little of the time: the start of the names of its files."""
     for language in languages:
         lines = (corpus / f"val.{language}").read_text(encoding="utf8").split("\n")[:VALIDATED]
-        (scratch / f"few.{language}").write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
+        write_lines(scratch / f"few.{language}", lines)
     return scratch / "few"
 
 
@@ -122,9 +128,9 @@ def joeynmt_config(corpus: Path, scratch: Path, args: argparse.Namespace) -> dic
         "training": {
             "optimizer": "adam", "adam_betas": [0.9, 0.98], "scheduling": "warmupinversesquareroot",
             "learning_rate": PEAK_RATE, "learning_rate_warmup": WARMUP, "learning_rate_min": 1e-4,
-            "label_smoothing": 0.1, "loss": "crossentropy", "normalization": "tokens", "batch_size": BATCH_TOKENS,
-            "batch_type": "token", "early_stopping_metric": "bleu", "epochs": NEVER, "validation_freq": 3 * EVERY,
-            "logging_freq": EVERY, "overwrite": True, "keep_best_ckpts": 1,
+            "label_smoothing": LABEL_SMOOTHING, "loss": "crossentropy", "normalization": "tokens",
+            "batch_size": BATCH_TOKENS, "batch_type": "token", "early_stopping_metric": "bleu", "epochs": NEVER,
+            "validation_freq": 3 * EVERY, "logging_freq": EVERY, "overwrite": True, "keep_best_ckpts": 1,
         },
         "model": {
             "initializer": "xavier_uniform", "embed_initializer": "xavier_uniform", "bias_initializer": "zeros",
@@ -136,35 +142,52 @@ def joeynmt_config(corpus: Path, scratch: Path, args: argparse.Namespace) -> dic
 def eole_config(corpus: Path, scratch: Path, args: argparse.Namespace) -> dict[str, Any]:
     source, target = languages = args.direction.split("-")
     model, names = learn_pieces(corpus, scratch, languages)
-    pieces = Path(names).read_text(encoding="utf8").split()
-    Path(names).write_text("".join(f"{piece}\t1\n" for piece in pieces), encoding="utf8")
     few, n_pairs = validated(corpus, scratch, languages), (corpus / f"train.{source}").read_bytes().count(b"\n")
     files = {
         name: {"path_src": f"{start}.{source}", "path_tgt": f"{start}.{target}"}
         for name, start in (("corpus", corpus / "train"), ("valid", few))
     }
-    return {
-        "save_data": str(scratch / "data"), "overwrite": True, "seed": args.seed, "report_every": EVERY,
-        "src_vocab": names, "tgt_vocab": names, "src_vocab_size": len(pieces), "tgt_vocab_size": len(pieces),
-        "share_vocab": True, "n_sample": 0, "data": files, "transforms": ["sentencepiece", "filtertoolong"],
+    training = {
+        "train_steps": NEVER, "valid_steps": EVERY, "save_checkpoint_steps": EVERY, "keep_checkpoint": 2,
+        "bucket_size": n_pairs, "batch_size": BATCH_TOKENS, "adam_beta2": 0.998,
+        "compute_dtype": "bf16" if describe_machine()["bf16"] else "fp32",
+        "learning_rate": PEAK_RATE * (WIDTH * WARMUP) ** 0.5, "warmup_steps": WARMUP,
+    }  # fmt: skip
+    pieces = Path(names).read_text(encoding="utf8").split()
+    return eole_settings(scratch, pieces, len(pieces), MODEL, training) | {
+        "seed": args.seed,
+        "report_every": EVERY,
+        "data": files,
+        "transforms": ["sentencepiece", "filtertoolong"],
         "transforms_configs": {
             "sentencepiece": {"src_subword_model": model, "tgt_subword_model": model},
             "filtertoolong": {"src_seq_length": 256, "tgt_seq_length": 256},
         },
+    }
+
+
+def eole_settings(
+    folder: Path, pieces: Sequence[str], size: int, model: ModelConfig, training: dict[str, Any]
+) -> dict[str, Any]:
+    """Settings for `eole train` that don't depend on the text; writes the vocabulary into the folder. `size`: the most
+    pieces that Eole takes of it."""
+    vocabulary = folder / "vocabulary"
+    write_lines(vocabulary, (f"{piece}\t1" for piece in pieces))
+    return {
+        "save_data": str(folder / "data"), "overwrite": True, "src_vocab": str(vocabulary),
+        "tgt_vocab": str(vocabulary), "src_vocab_size": size, "tgt_vocab_size": size, "share_vocab": True,
+        "n_sample": 0,
         "training": {
-            "model_path": str(scratch / "model"), "train_steps": NEVER, "valid_steps": EVERY,
-            "save_checkpoint_steps": EVERY, "keep_checkpoint": 2, "bucket_size": n_pairs, "num_workers": 0,
-            "world_size": 1, "gpu_ranks": [], "batch_type": "tokens", "batch_size": BATCH_TOKENS,
-            "batch_size_multiple": 1, "accum_count": [1], "accum_steps": [0], "dropout_steps": [0],
-            "dropout": [DROPOUT], "attention_dropout": [0.0], "optim": "adamw", "adam_beta2": 0.998,
-            "compute_dtype": "bf16" if describe_machine()["bf16"] else "fp32",
-            "learning_rate": PEAK_RATE * (WIDTH * WARMUP) ** 0.5, "warmup_steps": WARMUP,
-            "decay_method": "noam", "label_smoothing": 0.1, "normalization": "tokens",
-            "param_init_method": "xavier_uniform",
+            "model_path": str(folder / "model"), "num_workers": 0, "world_size": 1, "gpu_ranks": [],
+            "batch_type": "tokens", "batch_size_multiple": 1, "accum_count": [1], "accum_steps": [0],
+            "dropout_steps": [0], "dropout": [model.dropout], "attention_dropout": [model.attention_dropout],
+            "optim": "adamw", "decay_method": "noam", "label_smoothing": LABEL_SMOOTHING, "normalization": "tokens",
+            "param_init_method": "xavier_uniform", **training,
         },
         "model": {
-            "architecture": "transformer", "hidden_size": WIDTH, "share_decoder_embeddings": True,
-            "share_embeddings": True, "layers": LAYERS, "heads": HEADS, "transformer_ff": INNER,
-            "embeddings": {"word_vec_size": WIDTH, "position_encoding_type": "SinusoidalInterleaved"},
+            "architecture": "transformer", "hidden_size": model.d_model, "share_decoder_embeddings": True,
+            "share_embeddings": True, "layers": model.encoder_layers, "heads": model.n_heads,
+            "transformer_ff": model.d_ff,
+            "embeddings": {"word_vec_size": model.d_model, "position_encoding_type": "SinusoidalInterleaved"},
         },
     }  # fmt: skip

@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.setup import REFERENCE
+from benchmarks.toolkits import LABEL_SMOOTHING, eole_settings
 from nmt.config import ModelConfig
 from nmt.data.store.prepared import Prepared
 from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.vocabulary import SPECIAL_PIECES
 
-LABEL_SMOOTHING, SEED = 0.1, 1
+SEED = 1
 # The paper's two models (Vaswani et al. 2017, table 3) are pre-norm here. The third size is that of reference.yaml.
 PAPER: dict[str, dict[str, Any]] = {
     "base": {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "dropout": 0.1},
@@ -132,68 +133,19 @@ def eole(args: argparse.Namespace) -> tuple[float, float, float]:
 
 def eole_config(args: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Settings for `eole train`; writes the text as pieces, and the vocabulary, into the folder."""
-    tokenizer, model = Tokenizer.load(args.run / "tokenizer"), model_of(args.model)
+    tokenizer, steps = Tokenizer.load(args.run / "tokenizer"), args.warmup + args.steps
     for side, lines in zip(("src", "tgt"), read_text(args.run), strict=True):
         pieces = (" ".join(tokenizer.source_pieces(ids)) for ids in tokenizer.encode_source(lines))
         (folder / f"train.{side}").write_text("".join(f"{line}\n" for line in pieces), encoding="utf8")
-    pieces_V = tokenizer.source_pieces(range(len(SPECIAL_PIECES), tokenizer.src_vocab_size))
-    (folder / "vocabulary").write_text("".join(f"{piece}\t1\n" for piece in pieces_V), encoding="utf8")
-    vocabulary, size = str(folder / "vocabulary"), tokenizer.src_vocab_size
-    text = {"path_src": str(folder / "train.src"), "path_tgt": str(folder / "train.tgt")}
-    return {
-        "save_data": str(folder / "data"),
-        "overwrite": True,
-        "seed": SEED,
-        "report_every": 1,
-        "src_vocab": vocabulary,
-        "tgt_vocab": vocabulary,
-        "src_vocab_size": size,
-        "tgt_vocab_size": size,
-        "share_vocab": True,
-        "n_sample": 0,
-        "data": {"corpus": text, "valid": text},
-        "training": eole_training(args, model, str(folder / "model")),
-        "model": {
-            "architecture": "transformer",
-            "hidden_size": model.d_model,
-            "share_decoder_embeddings": True,
-            "share_embeddings": True,
-            "layers": model.encoder_layers,
-            "heads": model.n_heads,
-            "transformer_ff": model.d_ff,
-            "embeddings": {"word_vec_size": model.d_model, "position_encoding_type": "SinusoidalInterleaved"},
-        },
-    }
-
-
-def eole_training(args: argparse.Namespace, model: ModelConfig, folder: str) -> dict[str, Any]:
-    never = args.warmup + args.steps + 1
-    return {
-        "model_path": folder,
-        "train_steps": args.warmup + args.steps,
-        "valid_steps": never,
-        "save_checkpoint_steps": never,
+    training = {
+        "train_steps": steps, "valid_steps": steps + 1, "save_checkpoint_steps": steps + 1,
         "bucket_size": 100_000,  # more than Multi30k has: batches of similar lengths from the whole text, as nmt's are
-        "num_workers": 0,
-        "world_size": 1,
-        "gpu_ranks": [],
-        "batch_type": "tokens",
-        "batch_size": args.batch_tokens,
-        "batch_size_multiple": 1,
-        "accum_count": [1],
-        "accum_steps": [0],
-        "dropout_steps": [0],
-        "dropout": [model.dropout],
-        "attention_dropout": [model.attention_dropout],
-        "compute_dtype": args.dtype,
-        "optim": "adamw",
-        "learning_rate": 1,
-        "warmup_steps": 1000,
-        "decay_method": "noam",
-        "label_smoothing": LABEL_SMOOTHING,
-        "param_init_method": "xavier_uniform",
-        "normalization": "tokens",
-    }
+        "batch_size": args.batch_tokens, "compute_dtype": args.dtype, "learning_rate": 1, "warmup_steps": 1000,
+    }  # fmt: skip
+    pieces_V = tokenizer.source_pieces(range(len(SPECIAL_PIECES), tokenizer.src_vocab_size))
+    text = {"path_src": str(folder / "train.src"), "path_tgt": str(folder / "train.tgt")}
+    about = {"seed": SEED, "report_every": 1, "data": {"corpus": text, "valid": text}}
+    return eole_settings(folder, pieces_V, tokenizer.src_vocab_size, model_of(args.model), training) | about
 
 
 PEERS = {"transformers": transformers, "eole": eole}
