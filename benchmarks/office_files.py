@@ -1,16 +1,13 @@
 """Office and translation files, made of lines in which <b>…</b> is around a word; and the translations in them."""
 
-import io
 import re
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from nmt.documents.base import Options
+from tests.documents import office_samples
+from tests.documents.office_samples import OOXML, POWERPOINT, SPREADSHEET, A, X, office, run, zipped
 
-OOXML = "http://schemas.openxmlformats.org"
-W, X = f"{OOXML}/wordprocessingml/2006/main", f"{OOXML}/spreadsheetml/2006/main"
-A, P = f"{OOXML}/drawingml/2006/main", f"{OOXML}/presentationml/2006/main"
-ODF = "urn:oasis:names:tc:opendocument:xmlns"
+ODF = office_samples.OPEN_DOCUMENT
 EPUB = {
     "mimetype": "application/epub+zip",
     "META-INF/container.xml": '<container><rootfiles><rootfile full-path="a.opf"/></rootfiles></container>',
@@ -19,46 +16,29 @@ EPUB = {
 }
 
 
-def zipped(members: Mapping[str, str]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in members.items():
-            archive.writestr(name, text)
-    return file.getvalue()
-
-
-def office(kind: str, main: str, members: Mapping[str, tuple[str, str]]) -> bytes:
-    """An Office Open XML file: for each member its content type, and its text."""
-    parts = {"main.xml": (f"{kind}.main", main), **members}
-    types = "".join(f'<Override PartName="/{name}" ContentType="x.{of}+xml"/>' for name, (of, _) in parts.items())
-    listed = f'<Types xmlns="{OOXML}/package/2006/content-types">{types}</Types>'
-    return zipped({"[Content_Types].xml": listed, **{name: text for name, (_, text) in parts.items()}})
-
-
-def runs(line: str, form: str) -> str:
-    """The line as runs in this form, the bold word with the properties <b/>; as Word does, others are split."""
+def runs(line: str, run: Callable[[str, str], str]) -> str:
+    """The line as runs, the bold word with the properties <w:b/>; as Word does, others are split."""
     parts = re.split("</?b>", line)
     pieces = [(piece, n % 2) for n, part in enumerate(parts) for piece in re.split(r"(?<=,) ?(?= )", part) if piece]
-    return "".join(form.replace("TEXT", piece).replace("BOLD", "<w:b/>" * bold) for piece, bold in pieces)
+    return "".join(run(piece, office_samples.BOLD * bold) for piece, bold in pieces)
 
 
 def docx(lines: Sequence[str]) -> bytes:
-    form = '<w:r><w:rPr>BOLD</w:rPr><w:t xml:space="preserve">TEXT</w:t></w:r>'
-    body = "".join(f"<w:p>{runs(line, form)}</w:p>" for line in lines)
-    return office("document", f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>', {})
+    return office_samples.docx(*(runs(line, run) for line in lines))
 
 
 def pptx(lines: Sequence[str]) -> bytes:
-    form = '<a:r><a:rPr lang="de" xmlns:w="x">BOLD</a:rPr><a:t>TEXT</a:t></a:r>'
-    body = "".join(f"<a:p>{runs(line, form)}</a:p>" for line in lines)
-    slide = f'<p:sld xmlns:p="{P}" xmlns:a="{A}">{body}</p:sld>'
-    return office("presentation", "<p/>", {"slide.xml": ("presentationml.slide", slide)})
+    form = '<a:r><a:rPr lang="de" xmlns:w="x">{1}</a:rPr><a:t>{0}</a:t></a:r>'
+    body = "".join(f"<a:p>{runs(line, form.format)}</a:p>" for line in lines)
+    slide = f'<p:sld xmlns:p="{OOXML}/presentationml/2006/main" {A}>{body}</p:sld>'
+    return office({"p.xml": (f"{POWERPOINT}presentation.main", "<p/>"), "s.xml": (f"{POWERPOINT}slide", slide)})
 
 
 def xlsx(lines: Sequence[str]) -> bytes:
-    form = '<r><rPr xmlns:w="x">BOLD</rPr><t xml:space="preserve">TEXT</t></r>'
-    body = "".join(f"<si>{runs(line, form)}</si>" for line in lines)
-    return office("sheet", "<a/>", {"strings.xml": ("spreadsheetml.sharedStrings", f'<sst xmlns="{X}">{body}</sst>')})
+    form = '<r><rPr xmlns:w="x">{1}</rPr><t xml:space="preserve">{0}</t></r>'
+    body = "".join(f"<si>{runs(line, form.format)}</si>" for line in lines)
+    strings = f"{SPREADSHEET}sharedStrings", f"<sst {X}>{body}</sst>"
+    return office({"w.xml": (f"{SPREADSHEET}sheet.main", "<a/>"), "s.xml": strings})
 
 
 def odt(lines: Sequence[str]) -> bytes:
