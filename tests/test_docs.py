@@ -12,7 +12,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-import torch
 import yaml
 from torch.distributed.run import get_args_parser
 
@@ -21,21 +20,19 @@ from nmt.commands.options import make_run_parser
 from nmt.config import Config, DataConfig, LoraConfig, ObjectiveName, SearchConfig
 from nmt.config.names import setting_types
 from nmt.config.recipes import dump_config
-from nmt.data.tokenizer import Tokenizer, encode_pairs
+from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
-from nmt.decode.shortlist import learn_shortlist
-from nmt.model.build import build_model
 from nmt.model.lora import add_adapters
 from nmt.reading.request import Constraints, Part, Request, Term, Translation
 from nmt.scoring.evaluation import Evaluation
 from nmt.scoring.metrics import Score
 from nmt.translation.adapter import save_adapter
-from nmt.translation.model_folder import Facts, ModelInfo, load_model, save_model
+from nmt.translation.model_folder import Facts, load_model
 from tests import forks, pretend
 from tests.commands.test_options import PARSERS
 from tests.data.corpus_files import write_corpus
 from tests.documents.office_samples import TMX, docx, run
-from tests.tiny import PAIRS, TINY, save_scorer
+from tests.tiny import TINY, make_model, save_scorer, save_tiny
 from tests.training.torchrun import forked
 
 pytestmark = pytest.mark.slow  # all together
@@ -115,16 +112,10 @@ def write_run(
     folder: Path, tokenizer: Tokenizer, source: str, target: str, objective: ObjectiveName = "translation"
 ) -> None:
     """A finished run with a random model, without training it."""
-    model = replace(TINY, family="decoder-only") if objective == "lm" else TINY
-    torch.manual_seed(1)
-    sizes = tokenizer.src_vocab_size, tokenizer.tgt_vocab_size
-    info = ModelInfo(
-        source, target, "three pairs", model, SearchConfig(beam_size=3, max_length_ratio=0.3), objective=objective
-    )
-    shortlist = learn_shortlist(encode_pairs(tokenizer, PAIRS), *sizes)
-    weights = dict(build_model(model, *sizes).named_parameters())
-    save_model(folder / "model", weights, tokenizer, info, "A test.\n", shortlist)
-    config = Config(name=folder.name, data=DataConfig(source=source, target=target), model=model)
+    model = make_model(tokenizer, config=replace(TINY, family="decoder-only") if objective == "lm" else TINY)
+    search = SearchConfig(beam_size=3, max_length_ratio=0.3)
+    save_tiny(folder / "model", model, tokenizer, search, (source, target), objective)
+    config = Config(name=folder.name, data=DataConfig(source=source, target=target), model=model.config)
     (folder / "config.yaml").write_text(dump_config(config), encoding="utf8")
     write_corpus(folder / "data", "src", "tgt", test=[("Guten Morgen!", "Good morning!")])
     (folder / "report.json").write_text("{}", encoding="utf8")
@@ -324,11 +315,6 @@ def test_figures_of_the_readme_and_of_the_comparison_come_from_rows() -> None:
     benchmarks = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf8")
     assert not figures_by_hand(TEXTS[ROOT / "README.md"])
     assert not figures_by_hand(benchmarks.partition("## How to repeat it")[0])
-
-
-def test_every_page_is_in_the_index() -> None:
-    index = TEXTS[ROOT / "docs" / "README.md"]
-    assert all(f"({page.name})" in index for page in (ROOT / "docs").glob("*.md") if page.name != "README.md")
 
 
 def options_of(*parsers: ArgumentParser) -> set[str]:
