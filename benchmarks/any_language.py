@@ -17,13 +17,10 @@ from random import Random
 
 from sacrebleu.metrics.chrf import CHRF
 
-from benchmarks.real_text import AT_ONCE, run_translate
+from benchmarks.real_text import AT_ONCE, corpus_of, run_translate
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, run_script
 from benchmarks.text_kinds import Case, Kind, Sentence, lexicon, make_kinds, normalised, sentence_of
-from nmt.config import DataConfig
-from nmt.data.corpora import load_corpus
-from nmt.translation.model_folder import read_info, require_model
 
 LEAST = 10  # lines of a kind that are worth a figure
 
@@ -49,8 +46,7 @@ def main() -> int:
 
 def measure(model: Path, folder: Path, args: argparse.Namespace) -> list[Row]:
     """The rows of a model, which is tested on a corpus."""
-    info, _ = read_info(require_model(model) / "config.json")
-    corpus = load_corpus(DataConfig(corpus=str(folder), source=info.source, target=info.target))
+    info, corpus = corpus_of(model, str(folder))
     pairs, meanings = next(iter(corpus.tests.values()))[: 4 * args.lines], lexicon(corpus.train)
     options = shlex.split(args.options)
     plain = [answer.text for answer in run_translate(model, options, [source for source, _ in pairs])]

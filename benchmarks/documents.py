@@ -8,20 +8,18 @@ sentences. Each file is also translated by a translator that changes nothing: it
 """
 
 import re
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
 from benchmarks.document_files import KINDS, Kind, texts
+from benchmarks.real_text import corpus_of, own_sentences
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, run_script
-from benchmarks.text_kinds import Sentence, lexicon, replaced, sentence_of, words
-from nmt.config import DataConfig
-from nmt.data.corpora import load_corpus
-from nmt.documents.base import Answer, Options, Translate, Unit, read_document, translate_document, units_translator
-from nmt.translation.model_folder import read_info, require_model
+from benchmarks.text_kinds import Sentence, replaced, words
+from nmt.documents.base import Answer, Options, Translate, read_document, translate_document, units_translator
+from nmt.translation.model_folder import require_model
 from nmt.translation.translator import Translator
 
 TAG = re.compile(r"</?[a-z0-9][^<>]*>")
@@ -34,22 +32,14 @@ def main() -> int:
     parser.add_argument("--corpus", default="phrasebook", help="as nmt.train's --data.corpus: its test sets are used")
     parser.add_argument("--lines", type=int, default=60, help="texts in each file")
     parser.add_argument("--kind", action="append", metavar="FORMAT", choices=[*KINDS], help="only this; repeatable")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and words")
     args = parser.parse_args()
-    folder = require_model(args.model)
-    info, _ = read_info(folder / "config.json")
-    translator = Translator.load(folder)
-    corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
-    pairs = list(dict.fromkeys(pair for test in corpus.tests.values() for pair in test))
-    meanings = lexicon(corpus.train)
-    plain = translator.translate([source for source, _ in pairs])
-    sentences = [sentence_of((source, answer), meanings) for (source, _), answer in zip(pairs, plain, strict=True)]
-    suitable = [
-        one for one in dict.fromkeys(sentences) if one.words and '"' not in one.source and "'" not in one.source
-    ]
+    _, corpus = corpus_of(args.model, args.corpus)
+    translator = Translator.load(require_model(args.model))
+    sentences = own_sentences(corpus, translator.translate)
+    suitable = [one for one in sentences if one.words and '"' not in one.source and "'" not in one.source]
     rows: list[Row] = []
     for name in args.kind or KINDS:
-        chosen = Random(args.seed).sample(suitable, min(args.lines, len(suitable)))
+        chosen = Random(1).sample(suitable, min(args.lines, len(suitable)))
         figures = measure(name, KINDS[name], chosen, units_translator(translator))
         rows.append({"benchmark": "documents", "format": name, **figures})
     keep(rows, args)
@@ -67,17 +57,7 @@ def measure(name: str, kind: Kind, sentences: Sequence[Sentence], translate: Tra
     languages = Options(source="de", target="en", columns=kind.options.columns)
     same = translate_document(data, name, lambda units: [Answer(unit.text) for unit in units], languages) == data
     document = read_document(data, name, languages)
-    flagged = 0
-
-    def counted(units: Sequence[Unit]) -> list[Answer]:
-        nonlocal flagged
-        answers = translate(units)
-        flagged = sum(bool(answer.flags) for answer in answers)
-        return answers
-
-    started = time.perf_counter()
-    joined = document.join(counted(document.units))
-    seconds = time.perf_counter() - started
+    joined = document.join(translate(document.units))
     found = (kind.answers or texts(name))(joined, languages)
     sources = [unit.text for unit in document.units]
     is_whole = len(found) == len(sources) == len(lines)
@@ -92,8 +72,6 @@ def measure(name: str, kind: Kind, sentences: Sequence[Sentence], translate: Tra
         "right": outcomes["right"] if has_tags else None,
         "reworded": outcomes["reworded"] if has_tags else None,
         "left": len(document.notes),
-        "flagged": flagged,
-        "seconds": round(seconds, 2),
     }
 
 

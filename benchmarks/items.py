@@ -10,20 +10,16 @@ word did. Lines whose translation has other words there than the plain one are c
 """
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from benchmarks.real_text import run_translate
+from benchmarks.real_text import corpus_of, own_sentences, run_translate
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, run_script
-from benchmarks.text_kinds import Sentence, lexicon, replaced, sentence_of, words
-from nmt.config import DataConfig
-from nmt.data.corpora import load_corpus
-from nmt.translation.model_folder import read_info, require_model
+from benchmarks.text_kinds import Sentence, replaced, words
 
 FORMS = {  # without WORD: in the place of a word
     "tags <b>": "<b>WORD</b>",
@@ -53,21 +49,18 @@ def main() -> int:
     parser.add_argument("--model", type=Path, required=True, help="run or model folder")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus: its test sets are used")
     parser.add_argument("--lines", type=int, default=300, help="of each form")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and words")
-    parser.add_argument("--options", default="", help="more options of nmt.translate, as one string")
     args = parser.parse_args()
-    folder = require_model(args.model)
-    info, _ = read_info(folder / "config.json")
-    corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
-    pairs = list(dict.fromkeys(pair for test in corpus.tests.values() for pair in test))
-    plain = run_translate(folder, shlex.split(args.options), [source for source, _ in pairs])
-    meanings = lexicon(corpus.train)
-    sentences = [sentence_of((source, answer.text), meanings) for (source, _), answer in zip(pairs, plain, strict=True)]
+
+    def translate(lines: Sequence[str]) -> list[str]:
+        return [answer.text for answer in run_translate(args.model, (), lines)]
+
+    _, corpus = corpus_of(args.model, args.corpus)
+    sentences = own_sentences(corpus, translate)
     rows: list[Row] = []
     for name, form in FORMS.items():
-        cases = make_cases(form, sentences, args.lines, Random(f"{args.seed} {name}"))
-        answers = run_translate(folder, shlex.split(args.options), [case.line for case in cases])
-        outcomes = Counter(outcome(answer.text, form, case) for answer, case in zip(answers, cases, strict=True))
+        cases = make_cases(form, sentences, args.lines, Random(f"1 {name}"))
+        answers = translate([case.line for case in cases])
+        outcomes = Counter(outcome(answer, form, case) for answer, case in zip(answers, cases, strict=True))
         figures = {name: outcomes[name] for name in OUTCOMES}
         rows.append({"benchmark": "items", "form": name, "lines": len(cases), **figures})
     keep(rows, args)

@@ -9,7 +9,6 @@ goes wrong is due to the change. They go through `nmt.translate --format jsonl`;
 
 import argparse
 import json
-import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -24,9 +23,9 @@ from benchmarks.rows import Row, run_script
 from benchmarks.text_kinds import Case, Kind, Sentence, lexicon, make_kinds, sentence_of
 from nmt.config import DataConfig
 from nmt.data.cleaning.cleaner import Pair
-from nmt.data.corpora import load_corpus
+from nmt.data.corpora import Corpus, load_corpus
 from nmt.fields import require
-from nmt.translation.model_folder import read_info, require_model
+from nmt.translation.model_folder import ModelInfo, read_info, require_model
 
 LEAST = 50  # sentences with a right plain translation
 AT_ONCE = 20  # sentences that a kind may use
@@ -50,25 +49,19 @@ def main() -> int:
     parser.add_argument("--model", type=Path, default=Path("runs/de-en-phrasebook"), help="run or model folder")
     corpora = "as nmt.train's --data.corpus: its first test set is used"
     parser.add_argument("--corpus", default="phrasebook", help=corpora)
-    parser.add_argument("--source", metavar="LANGUAGE", help="default: the model's")
-    parser.add_argument("--target", metavar="LANGUAGE", help="default: the model's")
     parser.add_argument("--lines", type=int, default=100, help="of each kind")
     parser.add_argument("--kind", action="append", metavar="KIND", help="only this; repeatable")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and places")
-    parser.add_argument("--options", default="", help="more options of nmt.translate, as one string")
     parser.add_argument("--answers", type=Path, metavar="FILE", help="write every line with its translation there")
     args = parser.parse_args()
-    folder = require_model(args.model)
-    info, _ = read_info(folder / "config.json")
-    source, target = args.source or info.source, args.target or info.target
-    kinds = make_kinds(source, target)
+    info, corpus = corpus_of(args.model, args.corpus)
+    kinds = make_kinds(info.source, info.target)
     unknown = set(args.kind or ()) - set(kinds)
     require(not unknown, f"--kind {' '.join(sorted(unknown))}: the kinds are {', '.join(kinds)}")
 
     def translate(lines: Sequence[str]) -> list[Answer]:
-        return run_translate(folder, shlex.split(args.options), lines)
+        return run_translate(args.model, (), lines)
 
-    corpus = load_corpus(DataConfig(corpus=args.corpus, source=source, target=target))
     sentences = right_sentences(translate, next(iter(corpus.tests.values())), lexicon(corpus.train))
     cases = {name: make_cases(name, kinds[name], sentences, args) for name in args.kind or kinds}
     answers = measure(translate, cases)
@@ -78,6 +71,19 @@ def main() -> int:
     if args.answers:
         args.answers.write_text("".join(f"{json.dumps(answer, ensure_ascii=False)}\n" for answer in answers))
     return 0
+
+
+def corpus_of(model: Path, name: str) -> tuple[ModelInfo, Corpus]:
+    """What is known of a model, and a corpus in its languages."""
+    info, _ = read_info(require_model(model) / "config.json")
+    return info, load_corpus(DataConfig(corpus=name, source=info.source, target=info.target))
+
+
+def own_sentences(corpus: Corpus, translate: Callable[[Sequence[str]], Sequence[str]]) -> list[Sentence]:
+    """The sentences of all test sets; what the model makes of them counts as right."""
+    sources = list(dict.fromkeys(source for test in corpus.tests.values() for source, _ in test))
+    meanings = lexicon(corpus.train)
+    return [sentence_of(pair, meanings) for pair in zip(sources, translate(sources), strict=True)]
 
 
 def run_translate(folder: Path, options: Sequence[str], lines: Sequence[str]) -> list[Answer]:

@@ -10,19 +10,16 @@ again. The loss of a kind is weighed by how often such lines occur in text that 
 the language and genre that lose most. `silent`: how many more of them are wrong without a flag.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from benchmarks.real_text import Answer, make_cases, right_sentences
+from benchmarks.real_text import Answer, corpus_of, make_cases, right_sentences
 from benchmarks.report import benchmark_parser, keep
-from benchmarks.rows import RESULTS, Row, run_script
+from benchmarks.rows import RESULTS, Row, all_rows, run_script
 from benchmarks.text_kinds import Case, lexicon, make_kinds
-from nmt.config import DataConfig
-from nmt.data.corpora import load_corpus
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading import items, lines, spelling
 from nmt.reading.loop import Reading, Step, grow
@@ -31,7 +28,6 @@ from nmt.text import characters, edges, marking, restore, words
 from nmt.text.characters import Characters
 from nmt.text.words import Words
 from nmt.translation import repair
-from nmt.translation.model_folder import read_info, require_model
 from nmt.translation.translator import Translator
 
 STEPS: dict[str, tuple[Step, ...]] = {
@@ -116,13 +112,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     translator = Translator.load(args.model, "cpu", precision="fp32")
-    info, _ = read_info(require_model(args.model) / "config.json")
-    source, target = info.source, info.target
-    corpus = load_corpus(DataConfig(corpus=args.corpus, source=source, target=target))
+    info, corpus = corpus_of(args.model, args.corpus)
     pairs = [*corpus.val, *next(iter(corpus.tests.values()))]
     pairs = Random(args.seed).sample(pairs, min(2000, len(pairs)))
     sentences = right_sentences(lambda lines: answers(translator, lines), pairs, lexicon(corpus.train))
-    cases = {name: make_cases(name, kind, sentences, args) for name, kind in make_kinds(source, target).items()}
+    cases = {
+        name: make_cases(name, kind, sentences, args) for name, kind in make_kinds(info.source, info.target).items()
+    }
     usual = outcomes(translator, cases)
     rows: list[Row] = []
     for name, patches in (*steps_left_out().items(), *RULES.items()):
@@ -213,12 +209,11 @@ def row_of(
             sum(after[1] - before[1] for before, after in pairs) / n,
         )
     n_lines = sum(len(found) for found in without.values())
-    genres = [json.loads(line) for line in (RESULTS / "line_kinds.jsonl").read_text(encoding="utf8").splitlines()]
     weighed = {
         f"{row['genre']}, {row['language']}": sum(
             row["per_1000"].get(counted, 0.0) * lost[kind][0] for kind in lost for counted in COUNTED.get(kind, (kind,))
         )
-        for row in genres
+        for row in all_rows(RESULTS / "line_kinds.jsonl")
     }
     most = max(weighed, key=weighed.__getitem__)
     kinds = {kind: [round(100 * share) for share in shares] for kind, shares in lost.items() if any(shares)}

@@ -17,16 +17,14 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
+from benchmarks.real_text import corpus_of
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, rounded, run_script
-from nmt.config import DataConfig
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.copies.placeholders import Aligner, token_places, tokens
-from nmt.data.corpora import load_corpus
 from nmt.reading.request import Constraints, Request, Term
 from nmt.scoring.metrics import score
 from nmt.text.scripts import Phrase
-from nmt.translation.model_folder import read_info
 from nmt.translation.translator import Translator, find_model
 
 WAYS = ("none", "must")
@@ -50,12 +48,10 @@ def main() -> int:
     parser.add_argument("--model", type=Path, action="append", required=True, help="run or model folder; several times")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus: its val set is used")
     parser.add_argument("--lines", type=int, default=10_000, help="most lines")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice of words")
     args = parser.parse_args()
     translators = {path.name: Translator.load(find_model(str(path))) for path in args.model}
-    info, _ = read_info(find_model(str(args.model[0])) / "config.json")
-    corpus = load_corpus(DataConfig(corpus=args.corpus, source=info.source, target=info.target))
-    cases = make_cases(corpus.train, corpus.val[: args.lines], Random(args.seed))
+    _, corpus = corpus_of(find_model(str(args.model[0])), args.corpus)
+    cases = make_cases(corpus.train, corpus.val[: args.lines], Random(1))
     rows: list[Row] = []
     for name, translator in translators.items():
         for way in WAYS:
