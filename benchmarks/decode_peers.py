@@ -1,10 +1,11 @@
-"""A peer decodes what `decode_speed.py` gives it, with the weights of an nmt model. Started by that script, once a row.
+"""A system translates what `decode_speed.py` gives it, with the weights of an nmt model. Started by that script, once a
+row.
 
     PYTHON -m benchmarks.decode_peers ctranslate2-int8 --model DIR --source FILE --reference FILE --beam 5 --batch 64
 
-Runs in the environment `transformers` of `setup.py`. CTranslate2 gets the model as `nmt.export` writes it; transformers
-needs a classic one (post-norm, sinusoidal positions, biases). The peers get pieces: their time is that of decoding
-alone, warmed up, in the mode that is fastest here.
+nmt translates text. Its peers run in the environment `transformers` of `setup.py`, and get pieces: their time is that
+of decoding alone, warmed up, in the mode that is fastest here. CTranslate2 gets the model as `nmt.export` writes it;
+transformers needs a classic one (post-norm, sinusoidal positions, biases).
 """
 
 import argparse
@@ -20,8 +21,9 @@ from typing import Any
 
 import torch
 
+from benchmarks.rows import run_script
 from nmt.commands.options import keep_what_is_loaded
-from nmt.config import ModelConfig
+from nmt.config import Backend, ModelConfig, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import PATIENCE
 from nmt.fields import require
@@ -29,14 +31,15 @@ from nmt.interop.export import export
 from nmt.model.positions import sinusoids
 from nmt.scoring.metrics import score
 from nmt.translation.model_folder import load_model
+from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, PAD
 
 # Longest output of the peers; none of the test set's comes near.
 MAX_LENGTH = 100
 
 Weights = dict[str, torch.Tensor]
-Peer = tuple[Callable[[], list[list[int]]], str]
-"""What translates all sources, and the mode in which it does."""
+Peer = tuple[Callable[[], list[Any]], str]
+"""What translates all sources, to texts (nmt) or ids, and the mode in which it does."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +51,38 @@ class Job:
     weights: Weights
     """Those of the model folder, by name; a tied one has all of its names."""
     tokenizer: Tokenizer
+    lines: list[str]
     sources: list[list[int]]
     beam: int
     batch: int
 
 
+def nmt(job: Job, dtype: Any) -> Peer:
+    """As users run it; ":pytorch": by PyTorch alone; ":ids": also without the guard and the steps of reading."""
+    precision, _, extra = dtype.partition(":")
+    backend: Backend = "pytorch" if extra else "auto"
+    search = SearchConfig(beam_size=job.beam, batch_size=job.batch)
+    translator = Translator.load(job.folder, precision=precision, search=search, backend=backend)
+    if extra == "ids":
+        return partial(translate_ids, translator, job), ""
+    return partial(translator.translate, job.lines), ""
+
+
+def translate_ids(translator: Translator, job: Job) -> list[str]:
+    """Search alone, one batch after another."""
+    ids = sorted(enumerate(job.tokenizer.encode_source(job.lines)), key=lambda numbered: len(numbered[1]))
+    found = dict[int, list[int]]()
+    for start in range(0, len(ids), job.batch):
+        numbers, rows = zip(*ids[start : start + job.batch], strict=True)
+        for number, (best, *_) in zip(numbers, translator.engine.search(rows, translator.search), strict=True):
+            found[number] = best.ids
+    return job.tokenizer.decode_target([found[number] for number in range(len(ids))])
+
+
 def ctranslate2(job: Job, compute_type: str) -> Peer:
     """CTranslate2 in its fastest mode: a worker of one thread for each core, or one worker with all threads. On a GPU,
     one worker. With ":patience", it searches as long as nmt does; its own beam search ends earlier, with less BLEU."""
-    from ctranslate2 import Translator
+    import ctranslate2
 
     on_gpu, (compute_type, _, is_patient) = torch.cuda.is_available(), compute_type.partition(":")
     threads = torch.get_num_threads()
@@ -66,7 +92,7 @@ def ctranslate2(job: Job, compute_type: str) -> Peer:
         exported = Path(folder) / "exported"
         export(job.folder, exported, "ctranslate2")
         translators = {
-            f"{workers} × {each}": Translator(
+            f"{workers} × {each}": ctranslate2.Translator(
                 str(exported),
                 device="cuda" if on_gpu else "cpu",
                 compute_type=compute_type,
@@ -194,20 +220,12 @@ def copy_attention(attention: Any, weights: Weights, fused: list[str]) -> None:
     attention.out_proj.load_state_dict(part(weights, "out"))
 
 
-PEERS: dict[str, tuple[Callable[[Job, str], Peer], str]] = {
-    "ctranslate2-float32": (ctranslate2, "float32"),
-    "ctranslate2-int8": (ctranslate2, "int8"),
-    "ctranslate2-int8:patience": (ctranslate2, "int8:patience"),
-    "ctranslate2-float16": (ctranslate2, "float16"),
-    "ctranslate2-int8_float16": (ctranslate2, "int8_float16"),
-    "transformers": (transformers, "float32"),
-    "transformers-bfloat16": (transformers, "bfloat16"),
-}
+PEERS: dict[str, Callable[[Job, str], Peer]] = {"nmt": nmt, "ctranslate2": ctranslate2, "transformers": transformers}
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("peer", choices=PEERS)
+    parser.add_argument("system", help="as decode_speed's --peer, or nmt-DTYPE")
     for name in ("--model", "--source", "--reference"):
         parser.add_argument(name, type=Path, required=True)
     for name in ("--beam", "--batch", "--repeats"):
@@ -216,28 +234,31 @@ def main() -> None:
     args = parser.parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
+    system, _, dtype = args.system.partition("-")
     model, tokenizer, info = load_model(args.model)
     classic = ("layer", "sinusoidal", "relu", True, "post")
     given = (info.model.norm, info.model.positions, info.model.activation, info.model.bias, info.model.norm_position)
     problem = f"{args.model} is not a classic Transformer, which MarianMTModel is"
-    require(not args.peer.startswith("transformers") or given == classic, problem)
-    sources = tokenizer.encode_source(args.source.read_text(encoding="utf8").splitlines())
-    build, compute_type = PEERS[args.peer]
-    job = Job(args.model, info.model, model.state_dict(), tokenizer, sources, args.beam, args.batch)
-    translate, mode = build(job, compute_type)
+    require(system != "transformers" or given == classic, problem)
+    lines, references = (file.read_text(encoding="utf8").splitlines() for file in (args.source, args.reference))
+    sources = tokenizer.encode_source(lines)
+    job = Job(args.model, info.model, model.state_dict(), tokenizer, lines, sources, args.beam, args.batch)
+    translate, mode = PEERS[system](job, dtype or "float32")
     translate()
-    keep_what_is_loaded()  # as for nmt
+    keep_what_is_loaded()  # as nmt.translate does
     best, output = float("inf"), []
     for _ in range(args.repeats):
         started = time.perf_counter()
         output = translate()
         best = min(best, time.perf_counter() - started)
-    references = args.reference.read_text(encoding="utf8").splitlines()
-    (bleu,) = score(tokenizer.decode_target(output), references, metrics=["bleu"])
-    speeds = {"sentences_per_second": len(sources) / best, "tokens_per_second": sum(map(len, output)) / best}
-    about = {"version": version(args.peer.split("-")[0]), "mode": mode}
+    is_text = system == "nmt"
+    ids, texts = (tokenizer.encode_target(output), output) if is_text else (output, tokenizer.decode_target(output))
+    (bleu,) = score(texts, references, metrics=["bleu"])
+    speeds = {"sentences_per_second": len(sources) / best, "tokens_per_second": sum(map(len, ids)) / best}
+    about = {"version": "" if is_text else version(system), "mode": mode}
     print(json.dumps({**speeds, "bleu": bleu.value, **about}))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)
