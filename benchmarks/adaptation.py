@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.quality import Experiment, experiment_options
 from benchmarks.report import benchmark_parser, keep
-from benchmarks.rows import Row, run_script
+from benchmarks.rows import Row, megabytes, run_script
 
 Lines = list[list[str]]
 
@@ -44,11 +44,7 @@ def measure(experiment: Experiment, before: Path) -> list[Row]:
     for variant, run in runs.items():
         scores = {"val_bleu": val_bleu(run), "bleu": bleu_of_run(run), "bleu_before": bleu(run / "model", old)}
         memory = int((experiment.runs / f"{run.name}.memory").read_text())
-        cost = {
-            "trained": trained(run),
-            "mebibytes": memory / 1024,
-            "minutes": experiment.seconds(variant, seed, 1) / 60,
-        }
+        cost = {"mebibytes": memory / 1024, "minutes": experiment.seconds(variant, seed, 1) / 60}
         delivered = run / "adapter" if (run / "adapter").is_dir() else run / "model"
         rows.append({"variant": variant, **scores, **cost, "megabytes": megabytes(delivered)})
     return [{"benchmark": "adaptation", "sentences": len(new[0]), **row} for row in rows]
@@ -67,28 +63,10 @@ def bleu_of_run(run: Path) -> float:
     return float(json.loads((run / "report.json").read_text())["bleu"])
 
 
-def trained(run: Path) -> int:
-    """The number of parameters that a run trains."""
-    from nmt.config.recipes import load_config
-    from nmt.model.lora import add_adapters
-    from nmt.training.finetuning import freeze
-    from nmt.translation.model_folder import load_model
-
-    config, (model, _, _) = load_config(run / "config.yaml"), load_model(run / "model")
-    freeze(model, config.training.freeze)
-    if config.lora.rank:
-        add_adapters(model, config.lora)
-    return sum(p.numel() for p in model.parameters() if p.requires_grad)
-
-
 def val_bleu(run: Path) -> float:
     """The best BLEU on the validation text."""
     lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
     return max(float(line["validation/bleu"]) for line in lines if "validation/bleu" in line)
-
-
-def megabytes(folder: Path) -> float:
-    return sum(file.stat().st_size for file in folder.iterdir()) / 1e6
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from nmt.translation.model_folder import SHORTLIST
 from tests.tiny import PAIRS, TINY, make_model, make_tokenizer, save_tiny
 
 AT_ONCE, LONG = 5_000, 1_000_000  # lines of a process; characters of a long line
+MEMORY, SECONDS = 2_000, 1_200  # most MiB, and processor seconds, that a process may need
 FAST = SearchConfig(beam_size=1, max_length=3, batch_size=256, guard=False)
 ADDED = {"translation", "score", "confidence", "tokens", "token_log_probs", "flags", "fallback", "alignment", "quality"}
 ADDED |= {"error", "continuation", "ending", "log_prob", "mean_log_prob", "perplexity", "bits_per_character"}
@@ -136,8 +137,6 @@ def main() -> int:
     parser.add_argument("--long", type=int, default=1, help="lines of a million characters in each job")
     parser.add_argument("--job", action="append", choices=JOBS, metavar="JOB", help="only this; repeatable")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--memory", type=int, default=2000, metavar="MIB", help="most that a process may need")
-    parser.add_argument("--seconds", type=int, default=1200, help="most processor seconds that a process may need")
     parser.add_argument("--failures", type=Path, default=Path("fuzz"), metavar="DIR", help="folder for failing lines")
     args = parser.parse_args()
     jobs = {name: JOBS[name] for name in args.job or JOBS}
@@ -164,6 +163,11 @@ def make_folders(folder: Path) -> None:
     write_tensors(folder / "MODEL" / SHORTLIST, asdict(learn_shortlist(encode_pairs(tokenizer, PAIRS), *vocabularies)))
     lm = make_model(tokenizer, config=replace(small, family="decoder-only"))
     save_tiny(folder / "LM", lm, tokenizer, FAST, ("en", "en"), "lm")
+
+
+def limit() -> None:
+    """In the process of a command: end it when it has used too much time."""
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
 
 class Fuzzing:
@@ -224,7 +228,7 @@ class Fuzzing:
             open(self.folder / "errors", "w+", encoding="utf8", errors="replace") as errors,
         ):
             process = subprocess.Popen(
-                [sys.executable, "-m", *words], stdin=given, stdout=answers, stderr=errors, preexec_fn=self.limit
+                [sys.executable, "-m", *words], stdin=given, stdout=answers, stderr=errors, preexec_fn=limit
             )
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)  # else Popen would wait for it too
@@ -237,11 +241,7 @@ class Fuzzing:
             return f"exit status {process.returncode}: {told[-300:]}"
         if "Traceback" in told:
             return f"a traceback: {told[-300:]}"
-        return f"{peak:,.0f} MiB of memory" if peak > self.args.memory else ""
-
-    def limit(self) -> None:
-        """In the process of the command: end it when it has used too much time."""
-        resource.setrlimit(resource.RLIMIT_CPU, (self.args.seconds, self.args.seconds))
+        return f"{peak:,.0f} MiB of memory" if peak > MEMORY else ""
 
     def halved(self, lines: list[bytes]) -> list[bytes]:
         """Fewer lines with which the command still fails as a whole: one, if one alone is the cause."""

@@ -6,7 +6,6 @@ A file is named LANGUAGE.GENRE.txt and has a text on each line. Kinds have the n
 `benchmarks.text_kinds`; there are more of them here: what a step of reading may look for. A line may be of several.
 """
 
-import argparse
 import html
 import re
 import unicodedata
@@ -18,8 +17,8 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from benchmarks.rows import RESULTS, Row, add_rows, describe_run, run_script
-from benchmarks.tables import markdown
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import Row, run_script
 from nmt.text.items import find_items
 from nmt.text.markup import is_markup
 from nmt.text.scripts import UNSPACED, WORD
@@ -327,65 +326,42 @@ def finds(pattern: str, part: Literal["text", "raw"] = "text") -> Detector:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="LANGUAGE.GENRE.txt")
-    parser.add_argument("--lines", type=int, default=20_000, help="of each file, by chance (default: 20,000)")
-    parser.add_argument("--show", action="append", metavar="KIND", default=[], help="print 20 such lines; repeatable")
-    parser.add_argument("--jobs", type=int, help="languages at once (default: one for each core)")
-    parser.add_argument("--note", default="", help="remark for the rows: where the texts are from")
-    parser.add_argument("--json", type=Path, metavar="FILE", default=RESULTS / "line_kinds.jsonl", help="gets the rows")
+    parser.add_argument("--lines", type=int, default=20_000, help="of each file, by chance")
+    parser.add_argument("--jobs", type=int, help="languages at once; otherwise one for each core")
     args = parser.parse_args()
     by_language = defaultdict[str, list[Path]](list)
     for file in args.files:
         by_language[file.name.split(".")[0]].append(file)
     with ProcessPoolExecutor(args.jobs) as pool:
         measured = list(pool.map(partial(measure, n_lines=args.lines), by_language, by_language.values()))
-    rows = [row for part in measured for row in part]
-    for kind in args.show:
-        for row in rows:
-            print(f"== {kind}, {row['language']} {row['genre']}", *row["found"].get(kind, [])[:20], sep="\n")
-    if not args.show:
-        run = describe_run() | ({"note": args.note} if args.note else {})
-        print(table(rows))
-        add_rows(args.json, [{name: row[name] for name in row if name != "found"} | run for row in rows])
+    keep((row for part in measured for row in part), args)
     return 0
 
 
 def measure(language: str, files: Sequence[Path], n_lines: int) -> list[Row]:
-    """A row for each file of a language; `found`: its lines of each kind."""
+    """A row for each file of a language."""
     texts = [file.read_text(encoding="utf8", errors="replace").removesuffix("\n").split("\n") for file in files]
     corpus = Corpus(language, [line for lines in texts for line in lines])
     rows = list[Row]()
     for file, lines in zip(files, texts, strict=True):
         chosen = Random(1).sample(lines, min(n_lines, len(lines)))
-        found = hits(chosen, corpus)
         names = {"benchmark": "line_kinds", "language": language, "genre": file.name.split(".")[1]}
-        counts = {kind: round(1000 * len(examples) / len(chosen), 2) for kind, examples in found.items()}
-        rows.append(names | {"lines": len(chosen), "per_1000": counts, "found": found})
+        counts = {kind: round(1000 * n / len(chosen), 2) for kind, n in hits(chosen, corpus).items()}
+        rows.append(names | {"lines": len(chosen), "per_1000": counts})
     return rows
 
 
-def hits(lines: Sequence[str], corpus: Corpus) -> dict[str, list[str]]:
-    """The lines of each kind that this language can have."""
+def hits(lines: Sequence[str], corpus: Corpus) -> dict[str, int]:
+    """How many lines are of each kind that this language can have."""
     left_out = {
         *(() if corpus.has_capitals else cases()),
         *(() if corpus.script != "LATIN" else ("target language", "words of it amid")),
         *(() if corpus.language == "de" else ("ae, oe, ue",)),
     }
     made = [Line(line, corpus) for line in lines]
-    return {kind: [line.raw for line in made if suits(line)] for kind, suits in kinds().items() if kind not in left_out}
-
-
-def table(rows: Sequence[Row]) -> str:
-    """A line for each kind, a column for each file."""
-    names = dict.fromkeys(name for row in rows for name in row["per_1000"])
-    lines = [[name, *(shown(row["per_1000"].get(name)) for row in rows)] for name in names]
-    headings = [f"{row['language']} {row['genre']}" for row in rows]
-    return markdown(["per 1,000 lines", *headings], [["lines", *(f"{row['lines']:,}" for row in rows)], *lines])
-
-
-def shown(figure: float | None) -> str:
-    return "–" if figure is None else f"{figure:.0f}" if figure >= 10 else f"{figure:.1f}"
+    return {kind: sum(map(bool, map(suits, made))) for kind, suits in kinds().items() if kind not in left_out}
 
 
 if __name__ == "__main__":

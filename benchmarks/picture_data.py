@@ -6,23 +6,21 @@
 `pictures.py` draws the rows: those of a run as the picture of training on a GPU.
 """
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.report import benchmark_parser
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, rounded, run_script
 
 BLEU = "validation/bleu"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = benchmark_parser(__doc__)
     parser.add_argument("what", choices=["run", "attention"])
     parser.add_argument("folder", type=Path, help="a finished run")
     parser.add_argument("--line", default="", help="attention: the sentence")
-    parser.add_argument("--note", default="", help="run: what else is to be known of it, such as a busy machine")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="gets the rows; default: in benchmarks/results")
     args = parser.parse_args()
     if args.what == "run":
         add_rows(args.json or RESULTS / "gpu_run.jsonl", learning_rows(args.folder, args.note))

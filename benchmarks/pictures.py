@@ -46,17 +46,16 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the rows")
     parser.add_argument("--folder", type=Path, default=PICTURES, help="gets the pictures")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     pictures = {
-        "learning": equal_time(all_rows(args.results / "learning_peers.jsonl")),
-        "learning-gpu": learning(last_run(args.results / "gpu_run.jsonl")),
+        "learning": equal_time(all_rows(RESULTS / "learning_peers.jsonl")),
+        "learning-gpu": learning(last_run(RESULTS / "gpu_run.jsonl")),
         "speed": speed(
-            *(last_run(args.results / f"{n}.jsonl") for n in ("decode_small", "decode_reference", "train_speed"))
+            *(last_run(RESULTS / f"{n}.jsonl") for n in ("decode_small", "decode_reference", "train_speed"))
         ),
-        "attention": attention(last_run(args.results / "attention.jsonl")[0]),
+        "attention": attention(last_run(RESULTS / "attention.jsonl")[0]),
     }
     for name, picture in pictures.items():
         (args.folder / f"{name}.svg").write_text(picture, encoding="utf8")

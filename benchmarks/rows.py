@@ -44,6 +44,11 @@ def rounded(figure: float) -> float:
     return float(f"{figure:.5g}")
 
 
+def megabytes(folder: Path) -> float:
+    """The size of a folder's files, in millions of bytes."""
+    return rounded(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6)
+
+
 def describe_run(peers: Mapping[str, str] | None = None) -> Row:
     """When, how, where and with which versions a run was measured; `peers`: versions of the other systems, by name."""
     import torch

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.report import benchmark_parser, keep
-from benchmarks.rows import Row, ratios, rounded, run_script, spread
+from benchmarks.rows import Row, megabytes, ratios, rounded, run_script, spread
 from nmt.commands.options import keep_what_is_loaded
 from nmt.files import model_in
 
@@ -98,11 +98,6 @@ def exported(name: str, folder: Path, out: Path, sources: list[str]) -> "tuple[R
 
 def described(search: Any) -> Row:
     return {"beam": search.beam_size, "batch": search.batch_size}
-
-
-def megabytes(folder: Path) -> float:
-    """The size of a folder's files, in millions of bytes."""
-    return rounded(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6)
 
 
 if __name__ == "__main__":

@@ -124,9 +124,9 @@ Task = tuple[str, str, int, float]
 
 
 def after_equal_time(file: Path) -> list[Comparison]:
-    """What corpora gave nmt and the best of the toolkits in the same minutes; empty before that was measured."""
+    """What corpora gave nmt and the best of the toolkits in the same minutes."""
     found = list[Comparison]()
-    for (corpus, direction, pairs, minutes), (ours, *others) in small_corpora(file) if file.is_file() else ():
+    for (corpus, direction, pairs, minutes), (ours, *others) in small_corpora(file):
         how = f"{minutes:g} minutes of training, {corpus}, {direction}, {pairs:,} pairs: chrF"
         if has_toolkits(others):
             found.append(Comparison(how, ours, max(others, key=lambda row: float(row["chrf"])), "chrf"))
@@ -217,7 +217,6 @@ def results_of_runs(results: Path) -> str:
         rows.append(row | {"name": name, "test": "test", "precision": f"{automatic(row)}, {row['threads']} thread"})
     rows.append(named["make train-de-en CORPUS=phrasebook"][-1])
     forms = {"bleu": "{:.1f}", "chrf": "{:.1f}", "precision": "{}", "steps": "{:,}", "minutes": "{:.0f}"}
-    forms["peak_memory_mib"] = "{:,}"
     lines = [
         [
             f"`{row['name']}`" if "models" not in row else f"{row['models']} such models together",
@@ -226,7 +225,7 @@ def results_of_runs(results: Path) -> str:
         ]
         for row in rows
     ]
-    headings = ["command", "test set", "BLEU", "chrF", "computed in", "steps", "minutes", "MiB of memory"]
+    headings = ["command", "test set", "BLEU", "chrF", "computed in", "steps", "minutes"]
     return f"{markdown(headings, lines)}\n\n{origins([*rows, *short, *long, *cherokee])}"
 
 

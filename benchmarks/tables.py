@@ -228,21 +228,14 @@ def quality(row: Row) -> Cells:
     return [row["variant"], f"{row['parameters'] / 1e6:.2f}", *figures, *speeds]
 
 
-@table("command | test set | BLEU | chrF | exact, % | steps | minutes | folder, MB | memory, MiB")
+@table("command | test set | BLEU | chrF | exact, % | steps | minutes | folder, MB")
 def runs(row: Row) -> Cells:
-    """What a training gave, and what it cost; minutes and memory if they were measured."""
+    """What a training gave, and what it cost; minutes if they were measured."""
     scores = [f"{row[name]:.1f}" for name in ("bleu", "chrf", "exact")]
     minutes = f"{row['minutes']:.0f}" if "minutes" in row else ""
-    memory = f"{row['peak_memory_mib']:,}" if "peak_memory_mib" in row else ""
     test = f"{row['corpus']} {row['test']}, {row['sentences']:,} sentences"
     name = f"`{row['name']}`" + (f", {row['models']} models together" if "models" in row else "")
-    return [name, test, *scores, f"{row['steps']:,}", minutes, f"{row['megabytes']:.0f}", memory]
-
-
-@table("training text | pieces | word dropout | chrF of val, greedy")
-def small_corpora(row: Row) -> Cells:
-    figures = [f"{row['pieces']:,}", f"{row['word_dropout']:g}"]
-    return [row["corpus"], *figures, f"{row['chrf']:.1f}"]
+    return [name, test, *scores, f"{row['steps']:,}", minutes, f"{row['megabytes']:.0f}"]
 
 
 @table("corpus | direction | pairs | system | minutes of training, in all | BLEU of test | chrF of test")
@@ -262,7 +255,7 @@ def small_corpora_peers(row: Row) -> Cells:
 @table("what is trained | BLEU, new domain: val | test | BLEU, old domain | memory of training, MiB | MB to deliver")
 def adaptation(row: Row) -> Cells:
     scores = [f"{row[name]:.1f}" if name in row else "" for name in ("val_bleu", "bleu", "bleu_before")]
-    memory = f"{row['mebibytes']:,.0f}" if "trained" in row else ""
+    memory = f"{row['mebibytes']:,.0f}" if "mebibytes" in row else ""
     return [row["variant"], *scores, memory, f"{row['megabytes']:.2f}"]
 
 
@@ -360,6 +353,18 @@ def prepare_peers(row: Row) -> Cells:
     return [f"{row['pairs']:,}", *(f"{part['seconds']:.1f} ({mebibytes(part)})" for part in parts)]
 
 
+def line_kinds(rows: Sequence[Row]) -> str:
+    """A line for each kind, a column for each file."""
+
+    def shown(figure: float | None) -> str:
+        return "–" if figure is None else f"{figure:.0f}" if figure >= 10 else f"{figure:.1f}"
+
+    names = dict.fromkeys(name for row in rows for name in row["per_1000"])
+    lines = [[name, *(shown(row["per_1000"].get(name)) for row in rows)] for name in names]
+    headings = [f"{row['language']} {row['genre']}" for row in rows]
+    return markdown(["per 1,000 lines", *headings], [["lines", *(f"{row['lines']:,}" for row in rows)], *lines])
+
+
 def steps(rows: Sequence[Row]) -> str:
     """The steps without which something is lost."""
     lines = []
@@ -369,5 +374,5 @@ def steps(rows: Sequence[Row]) -> str:
     return markdown(["without", "of 1,000 lines", "most in", "right translations lost, by kind"], lines)
 
 
-WITH_ALL_ROWS = (any_language, decode_speed, real_lines, real_text, doors, fuzz, students, documents, steps)
+WITH_ALL_ROWS = (any_language, decode_speed, real_lines, real_text, doors, fuzz, students, documents, line_kinds, steps)
 TABLES |= {function.__name__: function for function in WITH_ALL_ROWS}

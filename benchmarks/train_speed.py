@@ -48,13 +48,8 @@ class Figures:
     target_tokens_per_second: float
     peak_memory_mib: float
     """Peak resident memory of the process, its start and its data included."""
-    flop_per_second: float | None = None
     peak_share: float | None = None
     """FLOP a second as a share of the largest that this machine's matrix product reaches in the same dtype."""
-    data_share: float | None = None
-    """Of the time, spent waiting for the next batch."""
-    gpu_memory_mib: float | None = None
-    """Peak memory that PyTorch held on a GPU."""
     whole_share: float | None = None
     """Speed of a whole run, with a validation and a checkpoint every 500 steps, as a share of the speed above."""
     version: str = ""
@@ -161,13 +156,7 @@ def time_training(args: argparse.Namespace) -> None:
     print(f"nmt {dtype}: {tokens:.0f} target tokens/s, {window.sentences / seconds:.1f} sentences/s")
     flop = flop_per_position(trainer) * window.positions
     peak = matrix_peak(trainer.numerics.device, trainer.numerics.dtype, clock)
-    detail = {
-        "flop_per_second": flop / seconds,
-        "peak_share": flop / seconds / peak,
-        "data_share": window.waited / seconds,
-        "gpu_memory_mib": torch.cuda.max_memory_allocated() / 2**20 if trainer.numerics.device.type == "cuda" else None,
-        "whole_share": whole_share(trainer, seconds / args.steps, clock),
-    }
+    detail = {"peak_share": flop / seconds / peak, "whole_share": whole_share(trainer, seconds / args.steps, clock)}
     print(f"detail: {json.dumps(detail)}")
 
 

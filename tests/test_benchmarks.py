@@ -48,7 +48,7 @@ from nmt.model.build import build_model
 from nmt.prepare import main as prepare
 from nmt.train import main as train
 from nmt.training.monitor import Monitor
-from nmt.translation.model_folder import ModelInfo, load_model, save_model
+from nmt.translation.model_folder import ModelInfo, save_model
 from tests.data.corpus_files import write_corpus
 
 pytestmark = pytest.mark.slow
@@ -83,7 +83,6 @@ def test_train_speed_sets_nmt_beside_a_peer(
     ours, theirs = run_benchmark(train_speed, settings, "--corpus", corpus, f"--peer {peer}")
     assert (theirs["system"], theirs["dtype"], theirs["target_tokens_per_second"]["rounds"]) == ("peer", "bf16", [20])
     assert 0 < ours["peak_share"]["median"] < 1
-    assert 0 <= ours["data_share"]["median"] < 1
     assert 0 < ours["whole_share"]["median"] < 1
     speed = ours["sentences_per_second"]["median"]
     assert theirs["ratios"]["nmt"]["median"] == pytest.approx(speed / 2, rel=1e-3)
@@ -166,7 +165,6 @@ def test_ways_to_adapt_a_model_are_set_beside_it(
     monkeypatch.setattr(sys, "argv", ["quality.py", *options, "--only", "LoRA"])
     assert quality.main() == 0
     base, adapted = run_benchmark(adaptation, *options, "--before", corpus / "test")
-    assert 0 < adapted["trained"] < sum(p.numel() for p in load_model(model)[0].parameters())
     assert adapted["megabytes"] < base["megabytes"]
     assert adapted["mebibytes"] > 100
     assert "| LoRA |" in capsys.readouterr().out
@@ -321,8 +319,9 @@ def test_a_pair_scorer_is_set_beside_a_translator_and_lengths(corpus: Path, tmp_
     assert (true["pairs"], true["note"]) == (10, "corpus, de and en; 2 steps, weak: 1.")
     assert all(row["pairs"] > 0 for row in false if row["way"] != "another name")
     for row in false:
-        assert row["dropped"].keys() == row["precision"].keys() == {"scorer", "translator", "lengths", "half"}
-        assert all(0 <= figure <= 1 for kind in ("dropped", "precision", "area") for figure in row[kind].values())
+        assert row["dropped"].keys() == {"scorer", "translator", "lengths", "half"}
+        assert all(0 <= share <= 1 for share in row["dropped"].values())
+    assert pair_scorer.share_below([0.1, 0.2, 0.3, 0.4], 0.2) == 0.25
 
 
 def test_false_pairs_are_spoiled_in_the_way_that_their_name_says() -> None:
@@ -356,14 +355,6 @@ def test_forms_of_terms_begin_alike_and_words_at_the_start_lose_their_capital() 
     assert [forms.inside(word) for word in ("Dogs", "Anna", "sleep")] == ["dogs", "Anna", "sleep"]
 
 
-def test_precision_and_area_are_those_of_their_definitions() -> None:
-    assert pair_scorer.precision_of(0.5, 0.1) == pytest.approx(0.1 / (0.1 + 0.08))
-    assert pair_scorer.precision_of(0, 0) == 0
-    assert pair_scorer.area([0.1, 0.2], [0.3, 0.9]) == 1
-    assert pair_scorer.area([0.5, 0.1], [0.3, 0.9]) == 0.75
-    assert pair_scorer.share_below([0.1, 0.2, 0.3, 0.4], 0.2) == 0.25
-
-
 def test_the_last_run_of_a_file_counts(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     with pytest.raises(ValueError, match="has no rows: run the benchmark"):
@@ -382,14 +373,17 @@ def test_pages_have_the_tables_of_the_kept_rows() -> None:
     assert report.with_tables(changed, RESULTS) == text
 
 
-def test_a_training_becomes_a_row(corpus: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_training_becomes_a_row(
+    corpus: Path, tmp_path: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     small = f"{SMALL} --model.encoder_layers 1 --model.decoder_layers 1 --training.max_steps 2 --training.threads 1"
-    options = f"{small} --training.validate_every 2 --training.warmup_steps 1 --training.seed 3"
-    [row] = run_benchmark(runs, "--corpus", corpus, "--busy", options, "--data.source de --data.target en")
+    options = f"{small} --training.validate_every 2 --training.warmup_steps 1 --training.seed 3 --name run"
+    options += " --data.source de --data.target en"
+    assert train(["--data.corpus", str(corpus), "--runs", str(tmp_path), *options.split()]) == 0
+    [row] = run_benchmark(runs, "--run", tmp_path / "run", "--busy")
     assert (row["steps"], row["seed"], row["sentences"], row["test"]) == (2, 3, 10, "test")
     assert row["name"] == "make train-de-en CORPUS=corpus"
     assert row["megabytes"] > 0.1
-    assert row["peak_memory_mib"] > 50
     assert "minutes" not in row, "on a busy machine they say nothing"
     assert row["commit"] or not (ROOT / ".git").exists()
     assert "| `make train-de-en CORPUS=corpus` | corpus test, 10 sentences |" in capsys.readouterr().out
@@ -412,7 +406,6 @@ def test_what_others_do_better_is_found_and_bold() -> None:
 
 def test_quality_after_equal_time_is_compared_with_the_best_of_several_others(tmp_path: Path) -> None:
     file = tmp_path / "small_corpora_peers.jsonl"
-    assert not summaries.after_equal_time(file)
     task = {"corpus": "news", "direction": "fi-sv", "pairs": 3000, "minutes": 12.0, "date": "2026-01-02 03:04"}
     task |= {"machine": {"cpu": "C", "cores": 2, "avx512": 1, "bf16": 1, "vnni": 1}, "versions": {}}
     for chrf, system in ((20.0, "nmt"), (30.0, "nmt"), (25.0, "eole"), (40.0, "joeynmt")):

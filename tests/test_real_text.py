@@ -154,7 +154,7 @@ def test_fuzzing_finds_no_failure(tmp_path: Path, run_benchmark: Run) -> None:
 
 
 def test_fuzzing_finds_the_line_that_ends_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = argparse.Namespace(seed=3, memory=2000, seconds=60, long=0, failures=tmp_path / "failures")
+    args = argparse.Namespace(seed=3, long=0, failures=tmp_path / "failures")
     fuzz.make_folders(tmp_path)
     fuzzing = fuzz.Fuzzing("decode", fuzz.Job(fuzz.DECODE), tmp_path, args)
     fuzzing.check([b"", b"\xe2\x96\x81", b"no pieces", b"</s>", b""])
