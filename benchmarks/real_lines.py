@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import benchmark_parser, keep
-from benchmarks.rows import run_script
+from benchmarks.rows import read_pairs, run_script
 from nmt.files import write_lines
+from tests.data.corpus_files import write_corpus
 
 LANGUAGES = ("de", "fr", "cs")
 PROGRAMS = ("nano", "wget", "apt", "gimp-data", "evolution-common", "rhythmbox-data")
@@ -67,7 +68,7 @@ def make_text(corpora: Path, folder: Path) -> None:
     english = dict(paragraphs(packages / "libreoffice-help-en-us"))
     held_out = {file for file, _ in english if int(hashlib.sha256(file.encode()).hexdigest(), 16) % HELD_OUT == 0}
     secret = {text for (file, _), text in english.items() if file in held_out}
-    train, lines = set(lines_of(corpora / "tatoeba", "train", "de")), list[dict[str, str]]()
+    train, lines = set(read_pairs(corpora / "tatoeba", "train", "de", "en")), list[dict[str, str]]()
     held = {name: list[Pair]() for name in CAPTIONS}
     for language in LANGUAGES:
         of_help = dict(paragraphs(packages / f"libreoffice-help-{language}"))
@@ -75,22 +76,19 @@ def make_text(corpora: Path, folder: Path) -> None:
         learned = [pair for (file, _), pair in pairs.items() if file not in held_out]
         learned += [pair for _, pair in messages(packages / f"libreoffice-l10n-{language}", language)]
         train |= {pair for pair in learned if pair[1] not in secret} | {
-            *lines_of(corpora / "multi30k", "train", language)
+            *read_pairs(corpora / "multi30k", "train", language, "en")
         }
         kept = [(f"{place[0]}#{place[1]}", pair) for place, pair in pairs.items() if place[0] in held_out]
         for first, (name, captions) in enumerate(CAPTIONS.items()):
             held[name] += [pair for _, pair in kept[first : 2 * VALIDATED : 2]]
-            held[name] += list(lines_of(corpora / "multi30k", captions, language))[:VALIDATED]
+            held[name] += read_pairs(corpora / "multi30k", captions, language, "en")[:VALIDATED]
         programs = (message for name in PROGRAMS for message in messages(packages / name, language))
         pools = {"help": kept[1::2], "messages": programs, "manuals": manuals(packages / f"manpages-{language}")}
         for kind, pool in pools.items():
             usual = {pair[0]: place for place, pair in pool if len(WORD.findall(pair[0])) >= 3 and len(pair[0]) <= MOST}
             chosen = choose.sample(sorted(usual), NUMBERS[kind])
             lines += [{"language": language, "kind": kind, "place": usual[text], "text": text} for text in chosen]
-    (folder / "three").mkdir()
-    for name, part in {"train": choose.sample(sorted(train), len(train)), **held}.items():
-        for side, language in enumerate(("mul", "en")):
-            write_lines(folder / "three" / f"{name}.{language}", (pair[side] for pair in part))
+    write_corpus(folder / "three", "mul", "en", train=choose.sample(sorted(train), len(train)), **held)
     write_lines(folder / "lines.jsonl", (json.dumps(line, ensure_ascii=False) for line in lines))
 
 
@@ -101,11 +99,6 @@ def fetched(folder: Path) -> Path:
     for package in folder.glob("*.deb"):
         subprocess.run(["dpkg-deb", "-x", package, folder / package.name.partition("_")[0]], check=True)
     return folder
-
-
-def lines_of(folder: Path, name: str, language: str) -> Iterator[Pair]:
-    sides = [(folder / f"{name}.{code}").read_text(encoding="utf8").split("\n")[:-1] for code in (language, "en")]
-    yield from zip(*sides, strict=True)
 
 
 def paragraphs(package: Path) -> Iterator[tuple[Place, str]]:

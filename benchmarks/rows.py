@@ -44,6 +44,12 @@ def rounded(figure: float) -> float:
     return float(f"{figure:.5g}")
 
 
+def read_pairs(folder: Path, name: str, *languages: str) -> list[tuple[str, str]]:
+    """The pairs of two files of lines."""
+    sides = [(folder / f"{name}.{language}").read_text(encoding="utf8").split("\n")[:-1] for language in languages]
+    return list(zip(*sides, strict=True))
+
+
 def megabytes(folder: Path) -> float:
     """The size of a folder's files, in millions of bytes."""
     return rounded(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6)

@@ -57,6 +57,7 @@ def main() -> int:
 def measure(system: str, args: argparse.Namespace) -> Row:
     """The row of a system. Raises ValueError if its training fails."""
     from nmt.scoring.metrics import score
+    from tests.data.corpus_files import write_corpus
 
     source, target = args.direction.split("-")
     files = {"train": "train", "val": "val", "test": args.test}
@@ -66,10 +67,7 @@ def measure(system: str, args: argparse.Namespace) -> Row:
     scratch = args.runs / name
     started = time.perf_counter()
     corpus = scratch / "corpus" / args.folder.name
-    corpus.mkdir(parents=True, exist_ok=True)
-    for part, pairs in lines.items():
-        for language, side in zip((source, target), zip(*pairs, strict=True), strict=True):
-            (corpus / f"{part}.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf8")
+    write_corpus(corpus, source, target, **lines)
     out = ({"nmt": run_nmt, "transformers": run_marian} | toolkits.RUN)[system](corpus, scratch, args)
     whole = (time.perf_counter() - started) / 60
     scores = {s.name.lower(): s for s in score(out, [pair[1] for pair in lines["test"]], language=target)}

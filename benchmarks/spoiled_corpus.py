@@ -18,7 +18,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from nmt.files import write_lines
+from benchmarks.rows import read_pairs
+from tests.data.corpus_files import write_corpus
 
 Pair = tuple[str, str]
 Spoil = Callable[[random.Random, Sequence[Pair], int], Pair]
@@ -64,17 +65,6 @@ WAYS: dict[str, Spoil] = {
 """The tenth way, another language, takes its text from other files."""
 
 
-def read_pairs(folder: Path, name: str, target: str = "en") -> list[Pair]:
-    sides = ((folder / f"{name}.{side}").read_text(encoding="utf8").split("\n")[:-1] for side in ("de", target))
-    return list(zip(*sides, strict=True))
-
-
-def write_pairs(folder: Path, name: str, pairs: Sequence[Pair]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for side, lines in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
-        write_lines(folder / f"{name}.{side}", lines)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=Path)
@@ -84,8 +74,8 @@ def main() -> int:
     args = parser.parse_args()
     rng, first = random.Random(SEED), args.clean[0]
     test = min(file.stem for file in first.glob("test*.de"))  # such as test_2016_flickr
-    held_out = {"val": read_pairs(first, "val"), "test_captions": read_pairs(first, test)}
-    parts = [read_pairs(folder, "train") for folder in args.clean]
+    held_out = {"val": read_pairs(first, "val", "de", "en"), "test_captions": read_pairs(first, test, "de", "en")}
+    parts = [read_pairs(folder, "train", "de", "en") for folder in args.clean]
     for folder, part in zip(args.clean[1:], parts[1:], strict=True):
         # Pairs with one source come one after another, so the last lines share no source with the first ones.
         held_out[f"test_{folder.name}"] = part[-HELD_OUT:]
@@ -93,13 +83,13 @@ def main() -> int:
     clean = [pair for part in parts for pair in part]
     n = round(len(clean) * args.share)
     spoiled = [way(rng, clean, i) for way in WAYS.values() for i in rng.sample(range(len(clean)), n)]
-    others = [pair for name in filter(None, args.languages.split(",")) for pair in read_pairs(first, "train", name)]
+    languages = filter(None, args.languages.split(","))
+    others = [pair for language in languages for pair in read_pairs(first, "train", "de", language)]
     spoiled += rng.sample(others, min(n, len(others)))
     raw = [*clean, *spoiled]
     rng.shuffle(raw)
     for name, train in (("raw", raw), ("oracle", clean)):
-        for split, pairs in {"train": train, **held_out}.items():
-            write_pairs(args.output / name, split, pairs)
+        write_corpus(args.output / name, train=train, **held_out)
     print(f"{len(clean):,} clean pairs and {len(spoiled):,} spoiled ones, {n:,} of each way: {', '.join(WAYS)}")
     return 0
 
