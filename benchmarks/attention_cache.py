@@ -33,11 +33,8 @@ VOCAB = 8000
 
 def main() -> int:
     parser = benchmark_parser(__doc__)
-    parser.add_argument("--family", choices=["encoder-decoder", "decoder-only"], default="encoder-decoder")
     parser.add_argument("--d-model", type=int, default=512, help="width of the models; heads are 64 wide")
-    parser.add_argument(
-        "--layers", type=int, default=6, help="layers of the decoder, and of the encoder if there is one"
-    )
+    parser.add_argument("--layers", type=int, default=6, help="layers of the encoder, and of the decoder")
     parser.add_argument("--batch", type=int, default=64, help="sentences of a batch")
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--steps", type=int, default=60, help="pieces that are decoded")
@@ -59,14 +56,12 @@ def main() -> int:
 
 
 def make(changes: dict[str, Any], args: argparse.Namespace) -> GenerativeModel:
-    n_heads, encoder_layers = args.d_model // 64, args.layers if args.family == "encoder-decoder" else 0
     torch.manual_seed(1)
     config = ModelConfig(
-        family=args.family,
         d_model=args.d_model,
-        n_heads=n_heads,
+        n_heads=args.d_model // 64,
         d_ff=4 * args.d_model,
-        encoder_layers=encoder_layers,
+        encoder_layers=args.layers,
         decoder_layers=args.layers,
         positions="rotary",
         **changes,
@@ -117,8 +112,6 @@ def row(
     return {
         "benchmark": "attention_cache",
         "kind": kind,
-        "family": args.family,
-        "parameters": sum(p.numel() for p in models[kind].parameters()),
         "cache_bytes": models[kind].cache_bytes(),
         "cache_ratio": models[kind].cache_bytes()["target"] / models[first].cache_bytes()["target"],
         "decoding": spread(decoding),

@@ -220,12 +220,11 @@ def test_bf16_loss_compares_equal_updates(
         assert all(0 < abs(bf16 - fp32) < 0.1 for bf16, fp32 in zip(row["bf16"], row["fp32"], strict=True))
 
 
-@pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only"])
 def test_attention_cache_compares_kinds_of_attention_with_the_first(
-    family: str, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
+    run_benchmark: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sizes = "--d-model 128 --layers 1 --batch 2 --beam 2 --steps 2 --length 4 --rounds 2"
-    rows = run_benchmark(attention_cache, sizes, "--family", family)
+    rows = run_benchmark(attention_cache, sizes)
     assert [row["cache_bytes"]["target"] for row in rows] == [1024, 1024, 512]
     assert rows[2]["cache_ratio"] == 0.5
     rounds = [row["decoding"]["rounds"] for row in rows]
