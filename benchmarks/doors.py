@@ -1,15 +1,12 @@
 """Models from and for other libraries: each crossing, and how far the results on both sides differ.
 
-    python -m benchmarks.doors --model runs/de-en-multi30k --corpus multi30k
+    python -m benchmarks.doors --model runs/de-en-multi30k
 
 In: each kind is written by transformers, converted, and compared with what it was. These models have a width of 32 and
 learn a toy language for some steps, so that their translations end, and beams differ from greedy translations. Out: a
-trained model is exported to each format that can express it, which checks it; what becomes a model that can be
-converted is converted back, compared once more, trained for some steps on a corpus, and exported again.
+trained model is exported to each format that can express it, which checks it.
 """
 
-import contextlib
-import json
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,13 +18,10 @@ import torch
 
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, run_script
-from nmt.interop.convert import RECIPE, convert
-from nmt.interop.export import FORMATS, export, load_format, real_lines
+from nmt.interop.export import FORMATS, export, load_format
 from nmt.interop.huggingface import TransformersModel
 from nmt.interop.huggingface_layouts import choose_layout
-from nmt.interop.transformers import KINDS as CONVERTIBLE
-from nmt.train import main as train_command
-from nmt.translation.model_folder import ModelInfo, load_model, read_info, require_model
+from nmt.translation.model_folder import ModelInfo, load_model, require_model
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS
 from tests.interop import foreign
@@ -48,71 +42,28 @@ def main() -> int:
     parser = benchmark_parser(__doc__)
     text = "run or model folder of a model to export; may be repeated; default: none"
     parser.add_argument("--model", type=Path, action="append", default=[], help=text)
-    parser.add_argument("--corpus", help="to train the model on that was exported and converted; default: none")
     parser.add_argument("--steps", type=int, default=200, help="of training each model that is converted; 0: none")
     args = parser.parse_args()
     torch.set_num_threads(1)
     rows = [row for kind in KINDS if args.steps for row in come_in(kind, args.steps)]
-    rows += [row for model in args.model for row in go_out(require_model(model), args.corpus)]
+    rows += [row for model in args.model for row in go_out(require_model(model))]
     keep(({"benchmark": "doors", **row} for row in rows), args)
     return 0
 
 
-def go_out(model: Path, corpus: str | None) -> list[Row]:
-    """The rows of a trained model."""
-    info, _ = read_info(model / "config.json")
-    with tempfile.TemporaryDirectory() as folder:
-        rows = exports(model, Path(folder), "")
-        rows += [equal_beams(model, Path(folder) / "hf", info)] if (Path(folder) / "hf").is_dir() else []
-        config = Path(folder) / "hf" / "config.json"
-        if config.is_file() and json.loads(config.read_text(encoding="utf8"))["model_type"] in CONVERTIBLE:
-            back = Path(folder) / "back"
-            convert(Path(folder) / "hf", back, "there and back", (info.source, info.target))
-            rows.append(there_and_back(model, back))
-            trained = Path(folder) / "trained"
-            trained.mkdir()
-            rows += exports(train_further(back, trained, corpus), trained, FURTHER) if corpus else []
-    return rows
-
-
-def exports(model: Path, folder: Path, before: str) -> list[Row]:
-    """The rows of a model that is exported to each format, as folders in `folder`. `before`: what was done before."""
+def go_out(model: Path) -> list[Row]:
+    """The rows of a trained model that is exported to each format."""
     _, tokenizer, info = load_model(model)
     rows: list[Row] = []
-    for name in FORMATS:
-        form = load_format(name)
-        for quantization in () if form.obstacles(info, tokenizer) else form.QUANTIZATIONS[:1]:
-            parity = export(model, folder / name, name, quantization)
-            found = f"{parity.compared}, largest difference", f"{parity.largest:.1e}"
-            rows.append(row(f"{before}to {name}, {quantization}", info.model.family, *found, parity.sentences))
+    with tempfile.TemporaryDirectory() as folder:
+        for name in FORMATS:
+            form = load_format(name)
+            for quantization in () if form.obstacles(info, tokenizer) else form.QUANTIZATIONS[:1]:
+                parity = export(model, Path(folder) / name, name, quantization)
+                found = f"{parity.compared}, largest difference", f"{parity.largest:.1e}"
+                rows.append(row(f"to {name}, {quantization}", info.model.family, *found, parity.sentences))
+        rows += [equal_beams(model, Path(folder) / "hf", info)] if (Path(folder) / "hf").is_dir() else []
     return rows
-
-
-FURTHER, STEPS = "from hf, trained further, ", 50
-
-
-def train_further(model: Path, folder: Path, corpus: str) -> Path:
-    """Train a converted model for STEPS steps: the new model folder."""
-    options = (
-        f"--name further --training.max_steps {STEPS} --training.validate_every {STEPS} --training.warmup_steps 10"
-    )
-    options += " --training.batch_tokens 1000"
-    corpus = str(Path(corpus).absolute()) if Path(corpus).is_dir() else corpus
-    with contextlib.chdir(folder):
-        status = train_command(["--config", str(model / RECIPE), "--data.corpus", corpus, *options.split()])
-    assert status == 0, "nmt.train has printed why"
-    return folder / "runs" / "further" / "model"
-
-
-def there_and_back(model: Path, back: Path) -> Row:
-    """The row of a model that was exported to transformers and converted again."""
-    before, after = (Translator.load(folder, precision="fp32") for folder in (model, back))
-    lines = real_lines(model, read_info(model / "config.json")[0])
-    search = replace(before.search, beam_size=1, guard=False)
-    equal = [a == b for a, b in zip(before.translate(lines, search), after.translate(lines, search), strict=True)]
-    share = f"{sum(equal) / len(equal):.1%}"
-    family = read_info(model / "config.json")[0].model.family
-    return row("to hf and back", family, "greedy translations, equal", share, len(lines))
 
 
 def equal_beams(model: Path, exported: Path, info: ModelInfo) -> Row:
