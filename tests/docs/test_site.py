@@ -1,4 +1,4 @@
-"""The site of the pages: built without a warning, whole, and readable without a network."""
+"""The site of the pages: built without a warning (of a broken link, say), whole, and readable without a network."""
 
 import re
 import subprocess
