@@ -6,7 +6,7 @@ A folder of `whole_folder` has SHA256SUMS, the hashes of its other files, for `s
 
 import codecs
 import contextlib
-import errno
+import fcntl
 import gzip
 import hashlib
 import io
@@ -14,18 +14,12 @@ import json
 import os
 import shlex
 import shutil
-import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from nmt.messages import say
-
-try:
-    import fcntl
-except ImportError:  # Windows has msvcrt instead
-    fcntl = None  # type: ignore[assignment]
 
 SUMS = "SHA256SUMS"
 MARKER = ".nmt"
@@ -61,11 +55,8 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def flush_to_disk(path: Path) -> None:
-    """fsync a file or a folder. On Windows a folder can't be flushed, and a file only if it may be written to."""
-    windows = os.name == "nt"
-    if windows and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
+    """fsync a file or a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         with naming(path):
             os.fsync(descriptor)
@@ -104,7 +95,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     if path.exists():
         shutil.copymode(path, draft)
         old = path.stat()
-        with contextlib.suppress(PermissionError, AttributeError):  # Windows has no such function
+        with contextlib.suppress(PermissionError):
             os.chown(draft, old.st_uid, old.st_gid)
     flush_to_disk(draft)
     draft.replace(path)
@@ -305,31 +296,18 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
     is_new, lock = not folder.exists(), folder / ".lock"
     folder.mkdir(parents=True, exist_ok=True)
     with lock.open("a") as file:
-        while wait and not try_lock(file):
-            time.sleep(0.2)
-        # A process that has deleted the folder may have held the lock of a file that has no name any more.
-        if not (try_lock(file) and lock.exists() and os.path.samestat(os.fstat(file.fileno()), lock.stat())):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            # A process that has deleted the folder may have held the lock of a file that has no name any more.
+            is_ours = lock.exists() and os.path.samestat(os.fstat(file.fileno()), lock.stat())
+        except (BlockingIOError, PermissionError):
+            is_ours = False
+        if not is_ours:
             raise ValueError(f"{folder} is in use by another process: let it end, or choose another name")
         try:
             yield
         finally:
-            with contextlib.suppress(OSError):  # Windows doesn't delete an open file
+            with contextlib.suppress(OSError):  # another process may put a file there meanwhile
                 if is_new and list(folder.iterdir()) == [lock]:
                     lock.unlink()
                     folder.rmdir()
-
-
-def try_lock(file: IO[Any]) -> bool:
-    """Lock a file until it is closed; False if another process has locked it."""
-    try:
-        if fcntl:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK):
-            return False
-        raise
-    return True

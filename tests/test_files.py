@@ -4,19 +4,15 @@ import errno
 import gzip
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
-from types import SimpleNamespace
 
 import pytest
 
 from nmt.files import (
     check_sums,
-    iterate_lines,
     locked,
     mark,
     naming,
@@ -135,13 +131,6 @@ def test_text_with_a_few_or_with_only_nul_bytes_is_not_taken_for_utf16() -> None
         require_utf8(start, "text")
 
 
-def test_invalid_utf8_can_be_kept_or_refused(tmp_path: Path) -> None:
-    (tmp_path / "text").write_bytes(b"a\nZ\xfcrich\n")
-    assert list(iterate_lines(tmp_path / "text", "surrogateescape")) == ["a", "Z\udcfcrich"]
-    with pytest.raises(ValueError, match="can't decode byte 0xfc"):
-        list(iterate_lines(tmp_path / "text", "strict"))
-
-
 def test_a_file_that_can_not_be_written_to_the_end_is_as_it_was(tmp_path: Path) -> None:
     def lines() -> Iterator[str]:
         yield "new"
@@ -248,38 +237,6 @@ def test_a_lock_leaves_no_folder_of_its_own(tmp_path: Path) -> None:
     with locked(tmp_path / "empty"):
         pass
     assert (tmp_path / "empty").exists(), "it was there before"
-
-
-def test_windows_locks_with_a_module_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held: list[int] = []
-
-    def locking(descriptor: int, mode: int, size: int) -> None:
-        if held:
-            raise PermissionError(errno.EACCES, "Permission denied")
-        held.append(descriptor)
-
-    monkeypatch.setattr("nmt.files.fcntl", None)
-    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
-    with locked(tmp_path), pytest.raises(ValueError, match="in use by another process"), locked(tmp_path):
-        pass
-    assert len(held) == 1
-
-
-WITHOUT = """
-import builtins
-load = builtins.__import__
-def limited(name, values=None, *more, **named):
-    if name in ("fcntl", "resource") and values and values["__name__"].startswith("nmt"):
-        raise ImportError(name)
-    return load(name, values, *more, **named)
-builtins.__import__ = limited
-import nmt.training.run, nmt.data.store.named_tokenizer, nmt.translation.jobs
-"""
-
-
-@pytest.mark.slow
-def test_nmt_loads_without_the_modules_that_windows_lacks() -> None:
-    subprocess.run([sys.executable, "-c", WITHOUT], cwd=Path(__file__).parent.parent, check=True)
 
 
 def test_an_error_of_a_full_disk_gets_the_name_of_the_file(tmp_path: Path) -> None:

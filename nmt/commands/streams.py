@@ -28,8 +28,7 @@ def open_input(name: str) -> IO[bytes]:
     # If it is closed, its number may have become that of a file.
     require(sys.stdin is not None, "standard input can't be read: name a FILE, or pipe text in")
     # A parent may have left it non-blocking: an empty read would then look like the end.
-    if sys.platform != "win32":
-        os.set_blocking(0, True)
+    os.set_blocking(0, True)
     return open(0, "rb", buffering=0, closefd=False)
 
 

@@ -12,7 +12,7 @@ import torch
 
 EVERY = 3.0  # seconds between two looks
 SPARE = 0.25  # of a core: so much may others take from the last thread's core
-TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Threads:

@@ -93,13 +93,11 @@ class Engine:
     def submit(self, task: Callable[[int], Any], numbers: Iterable[int]) -> list[Future[Any]]:
         """Let processes of the pool do the task. They never get the signal of Ctrl-C: each would print a traceback."""
         self.pool = self.pool or ProcessPoolExecutor(self.most, get_context("spawn"), start_worker)
-        has_masks = hasattr(signal, "pthread_sigmask")  # not on Windows
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if has_masks else set()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             return [self.pool.submit(task, number) for number in numbers]
         finally:
-            if has_masks:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def usable_cores() -> int:
