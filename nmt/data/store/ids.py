@@ -7,8 +7,7 @@ PyTorch is imported only to read: `nmt.data.batches` makes tensors of these file
 """
 
 import json
-from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
+from nmt.data.copies.lexicon import Ids
 from nmt.fields import require
 
 Array = NDArray[np.integer]
@@ -65,22 +65,9 @@ def array_in(content: NDArray[np.uint8], entry: dict[str, Any]) -> NDArray[Any]:
     return np.frombuffer(content, kind, (end - begin) // kind.itemsize, begin)
 
 
-class Side:
-    """The ids of many sequences, which are added part by part."""
-
-    def __init__(self) -> None:
-        self.parts, self.lengths = [np.zeros(0, np.int32)], array("i")
-
-    def add(self, sequences: Iterable[Sequence[int]]) -> None:
-        ids = array("i")
-        for sequence in sequences:
-            ids.extend(sequence)
-            self.lengths.append(len(sequence))
-        self.parts.append(np.frombuffer(ids, np.int32))
-
-    def arrays(self) -> tuple[Array, Array]:
-        """All ids one after another, and the length of each sequence, in the smallest type that holds them."""
-        return small(np.concatenate(self.parts)), small(np.array(self.lengths, np.int32))
+def joined(parts: Sequence[Ids]) -> tuple[Array, Array]:
+    """The ids of all parts one after another, and the length of each text, in the smallest type that holds them."""
+    return small(np.concatenate([p.flat for p in parts])), small(np.concatenate([p.lengths_N for p in parts]))
 
 
 def small(values: Array) -> Array:

@@ -30,11 +30,12 @@ import numpy as np
 from nmt.config import Config
 from nmt.data.cleaning.cleaner import Examples, Ledger, Pair
 from nmt.data.cleaning.filters import HeldOut, alike_key
+from nmt.data.copies.lexicon import Ids
 from nmt.data.copies.placeholders import add_placeholders
 from nmt.data.copies.typos import make_typos
 from nmt.data.sections import Section, Tally, cleaners_for, starts_of
 from nmt.data.store.facts import WORDS_SOURCES, count_words
-from nmt.data.store.ids import Shard, Side, small
+from nmt.data.store.ids import Shard, joined, small
 from nmt.data.store.record import read_json
 from nmt.data.store.stages import task
 from nmt.data.texts import Row, divide_rows, read_rows, write_rows
@@ -181,7 +182,7 @@ class Draft:
         """Encode the pairs of a shard, and drop long ones."""
         tokenizer, most = Tokenizer.load(self.folder / "tokenizer"), self.config.data.max_pieces
         tally, starts = Tally(self.sections, self.config.data.unit), starts_of(tokenizer, self.sections)
-        source, target, kept = Side(), Side(), list[Row]()
+        source, target, kept = [Ids.of([])], [Ids.of([])], list[Row]()
         restored = [section.text != "pairs" for section in self.sections]
         for rows in chunks(read_rows(self.file("clean", n)), AT_ONCE):
             first = [starts[row.corpus] for row in rows]
@@ -194,10 +195,10 @@ class Draft:
                     if not is_kept:
                         tally.drop(row, f"longer than {most:,} pieces")
             kept += compress(rows, fits)
-            source.add(compress(sides[0], fits))
-            target.add(compress(sides[1], fits))
+            for parts, ids in zip((source, target), sides, strict=True):
+                parts.append(Ids.of([*compress(ids, fits)]))
         corpora = small(np.array([row.corpus for row in kept], np.int32))
-        shard = Shard(*source.arrays(), *target.arrays(), corpora)
+        shard = Shard(*joined(source), *joined(target), corpora)
         with task(self.folder, "data", n) as (working, report):
             shard.write(working / self.file("data", n, "safetensors").name)
             write_rows(working / self.file("data", n).name, kept, at_once=AT_ONCE)

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from nmt.data.batches import Pairs, Sequences, StoredPairs, make_batch, plan_batches, read_store
+from nmt.data.copies.lexicon import Ids
 from nmt.data.store import shards
 from nmt.data.store.engines import Engine
-from nmt.data.store.ids import Shard, Side, small
+from nmt.data.store.ids import Shard, joined, small
 from nmt.data.store.preparing import prepare
 from nmt.training.data import TrainingData
 from tests.data.store.test_prepared import config, corpus
@@ -22,11 +23,8 @@ def store(folder: Path, parts: list[list[list[int]]]) -> tuple[StoredPairs, Sequ
     """A store of these texts as sources, and reversed as targets; and the sources in memory."""
     files = [folder / f"{n}.safetensors" for n in range(len(parts))]
     for n, (file, part) in enumerate(zip(files, parts, strict=True)):
-        source, target = Side(), Side()
-        source.add(part[:1])
-        source.add(part[1:])
-        target.add(ids[::-1] for ids in part)
-        Shard(*source.arrays(), *target.arrays(), small(np.full(len(part), n, np.int32))).write(file)
+        source, target = [Ids.of(part[:1]), Ids.of(part[1:])], [Ids.of([ids[::-1] for ids in part])]
+        Shard(*joined(source), *joined(target), small(np.full(len(part), n, np.int32))).write(file)
     return StoredPairs(files), Sequences.of(ids for part in parts for ids in part)
 
 
@@ -46,20 +44,6 @@ def test_stored_pairs_are_those_in_memory_in_any_part(tmp_path: Path, parts: lis
         assert torch.equal(torch.cat(source), memory.lengths_N)
         assert torch.equal(torch.cat(target), memory.lengths_N)
         assert torch.cat(portions).tolist() == [n for n, part in enumerate(parts) for _ in part]
-
-
-def test_files_are_open_only_while_they_are_read(tmp_path: Path) -> None:
-    resource = pytest.importorskip("resource")
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    stored, memory = store(tmp_path, [[[n, n]] for n in range(1, 400)])
-    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
-    try:
-        stored = StoredPairs(stored.files)
-        assert sum(len(source_N) for source_N, _, _ in stored.columns()) == len(stored) == 399
-        every = torch.arange(399)
-        assert stored.chosen(every).source.rows(every) == memory.rows(every)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def batches(pairs: Pairs) -> list[Tensor]:
