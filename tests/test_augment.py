@@ -5,7 +5,6 @@ import pickle
 import re
 import shutil
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +20,6 @@ from nmt.config import DataConfig, SearchConfig
 from nmt.data.batches import Pairs, read_store
 from nmt.data.cleaning.cleaner import Ledger
 from nmt.data.corpora import read_sentences
-from nmt.data.store import engines
 from nmt.data.store.engines import Engine, Task
 from nmt.data.store.prepared import Prepared
 from nmt.files import check_sums, mark, read_lines
@@ -226,18 +224,12 @@ def test_a_part_that_comes_second_leaves_the_output_to_the_other(
     assert not list(tmp_path.glob("out.*"))
 
 
-@pytest.mark.slow
-def test_several_workers_make_the_same_bytes(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(augmentation, "PIECE", 2)
-    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))  # new processes take seconds to start
-    assert main(arguments(home, tmp_path / "one", *both(home))) == 0
-    assert main(arguments(home, tmp_path / "two", *both(home), "--workers", "2")) == 0
-    assert tree(tmp_path / "two") == tree(tmp_path / "one")
-
-
-def test_a_worker_process_loads_each_model_once(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_processes_load_each_model_once_and_make_the_same_bytes(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The tasks are pickled, as for other processes; what is sent has no weights."""
     monkeypatch.setattr(augmentation, "PIECE", 1)
+    assert main(arguments(home, tmp_path / "one", *both(home))) == 0
     loaded, load, sizes = list[object](), Translator.load, list[int]()
 
     def counted(folder: Path, device: str, **more: Any) -> Translator:
@@ -258,6 +250,7 @@ def test_a_worker_process_loads_each_model_once(home: Path, tmp_path: Path, monk
     assert len(sizes) == 7
     assert max(sizes) < 5000
     assert len(loaded) == 2
+    assert tree(tmp_path / "out") == tree(tmp_path / "one")
 
 
 def test_made_pairs_alone_are_a_corpus_for_data_more(home: Path, tmp_path: Path, stderr_of: Stderr) -> None:
@@ -353,17 +346,12 @@ def test_text_in_one_language_is_read_as_training_text_is(
     more = tmp_path / "more.en.gz"
     lines = ["\ufeffA cat sleeps.", "A bird sings.", "", "A cow \udcff.", "A very long line, or so.", "A dog barks."]
     more.write_bytes(gzip.compress("\n".join(lines).encode("utf8", "surrogateescape")))
-    options = [*both(home), "--more-target", str(more), "--data.max_characters", "20"]
-    assert main(arguments(home, tmp_path / "out", *options)) == 0
-    found = set(read_lines(tmp_path / "out/train.en")) & {line.strip("\ufeff") for line in lines}
-    assert found == {"A cat sleeps.", "A dog barks."}
     sentences, ledger = read_sentences(more, DataConfig(max_characters=20, text="target"), {"A bird sings."})
     assert list(sentences) == ["A cat sleeps.", "A dog barks."]
     assert ledger.repaired == {"byte-order mark removed": 1}
     assert ledger.dropped == dict.fromkeys(
         ["blank", "invalid UTF-8", "occurs in val or test", "longer than 20 characters"], 1
     )
-    capsys.readouterr()
     (tmp_path / "more.en").write_bytes("A cat".encode("utf-16"))
     assert main(arguments(home, tmp_path / "no", *both(home), "--more-target", str(tmp_path / "more.en"))) == 2
     assert "is UTF-16: convert it" in capsys.readouterr().err

@@ -8,7 +8,7 @@ the targets (back-translation, Sennrich et al. 2016). Both at once, by models of
 An interrupted command can be repeated and continues. The work folder, beside the output until that is complete, has:
 
     text/       the lines that are translated, in pieces (see `nmt.commands.pieces`)
-    made/       their translations
+    made/       their translations; reports/ says which are whole (see `nmt.data.store.stages`)
     pairs/      the corpus
     state.json  what was asked, and what was read: written when text/ and pairs/ are whole
 """
@@ -30,6 +30,7 @@ from nmt.data.cleaning.filters import digest
 from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.store.engines import Engine, usable_cores
 from nmt.data.store.record import fingerprints
+from nmt.data.store.stages import REPORTS, Stage
 from nmt.fields import lasting, require
 from nmt.files import (
     MARKER,
@@ -97,13 +98,14 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
             stack.close()  # others may work in the folder meanwhile
         workers = engine.workers or usable_cores()
         sent = pieces if workers == 1 else pieces.for_workers(max(1, usable_cores() // workers))
+        stage = Stage("made", ("text",), sent.translate, len(pieces.tasks), where="parts", verb="Translating")
         with engine:
-            engine.run(sent.translate, engine.share(sent.missing()), "Translating")
+            stage.do(work, engine)
         if in_parts and not lock_again(stack, work, output):
             say(f"{output} is made by another part")
             return None
-        if missing := pieces.missing():
-            share = f"{len(missing):,} of {len(pieces.tasks):,} pieces"
+        if missing := stage.missing(work):
+            share = f"{len(missing):,} of {stage.size:,} pieces"
             say(f"{share} are not translated yet: the last part makes {output}")
             return None
         return finish(plan, pieces, ledgers, output)
@@ -133,7 +135,7 @@ def begin(plan: Plan, work: Path) -> tuple[Pieces, dict[str, Ledger]]:
         say(f"{work} has what an interrupted command left: going on with it")
     else:
         mark(work)
-        parts = [work / part for part in ("text", "pairs", "made")]
+        parts = [work / part for part in ("text", "pairs", "made", REPORTS)]
         for part in parts:
             shutil.rmtree(part, ignore_errors=True)
         try:
@@ -143,7 +145,6 @@ def begin(plan: Plan, work: Path) -> tuple[Pieces, dict[str, Ledger]]:
                 shutil.rmtree(part, ignore_errors=True)
             (work / MARKER).unlink()
             raise
-        (work / "made").mkdir()
         counts = {name: ledger.as_dict() for name, ledger in ledgers.items()}
         state = {"key": key, "ledgers": counts}
         write_json(work / STATE, state)

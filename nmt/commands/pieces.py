@@ -1,8 +1,7 @@
 """Text in pieces: files of lines and models flow in; a file of translations of each piece by each model flows out.
 
-The pieces are the tasks of an engine (see `nmt.data.store.engines`). A file of translations is written under a name of
-its own and renamed when it is whole, so processes and machines may work in one folder, and only what is missing is
-made.
+The pieces are the tasks of a stage (see `nmt.data.store.stages`): processes and machines may work in one folder, and
+only what is missing is made.
 """
 
 import time
@@ -13,12 +12,12 @@ from itertools import islice
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import Literal
-from uuid import uuid4
 
 import torch
 
 from nmt.commands.options import keep_what_is_loaded
 from nmt.config import DecodingPrecision, SearchConfig
+from nmt.data.store.stages import report_file, task
 from nmt.files import iterate_lines, naming, write_lines
 from nmt.messages import say
 from nmt.reading.request import Translation
@@ -75,10 +74,6 @@ class Pieces:
     def made(self, model: Model, n: int) -> Path:
         return self.folder / "made" / f"{model.name.replace(' ', '-')}-{n:05}.txt"
 
-    def missing(self) -> list[int]:
-        """The numbers of tasks that are not done yet."""
-        return [number for number, task in enumerate(self.tasks) if not self.made(*task).exists()]
-
     def for_workers(self, threads: int) -> "Pieces":
         """The same, small enough to be sent to other processes, which may have another current folder."""
         models = tuple(replace(model, loaded=None, folder=model.folder.absolute()) for model in self.models)
@@ -87,7 +82,7 @@ class Pieces:
     def translate(self, number: int) -> None:
         """Do a task, unless it is done: write the `search.n_best` translations of each line, as `usable_text`."""
         model, n = self.tasks[number]
-        if self.made(model, n).exists():  # another process has done it meanwhile
+        if report_file(self.folder, "made", number).exists():  # another process has done it meanwhile
             return
         if self.threads and parent_process():
             torch.set_num_threads(self.threads)
@@ -96,11 +91,10 @@ class Pieces:
         n_best = translator.translate_n_best(lines, model.search)
         speed = len(lines) / (time.perf_counter() - started)
         padded = ((*translations, *[None] * (width - len(translations))) for translations in n_best)
-        draft = file.with_name(f"{file.stem}-{uuid4()}")  # another process may have the same task
+        texts = (usable_text(translation) for group in padded for translation in group)
         try:
-            with naming(file):
-                write_lines(draft, (usable_text(translation) for group in padded for translation in group))
-                draft.replace(file)
+            with naming(file), task(self.folder, "made", number) as (working, _):
+                write_lines(working / file.name, texts)
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}; the same command goes on from here", str(file)) from error
         say(f"{model.name}: piece {n + 1:,} of {self.count(model):,}, {speed:,.0f} lines a second")
