@@ -6,11 +6,11 @@ import json
 import logging
 import os
 import re
+import resource
 import signal
 import socket
 import sys
 import time
-from contextlib import suppress
 from types import FrameType
 
 import httptools
@@ -170,7 +170,7 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A first SIGTERM begins the end; Ctrl-C, a closed terminal, or a second signal, ends at once."""
-        if self.is_alone and hasattr(signal, "setitimer"):
+        if self.is_alone:
             # The system ends the process then, even if a thread never lets go of Python's interpreter.
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             most = self.service.config.ready_seconds + self.service.config.drain_seconds + GRACE
@@ -206,14 +206,11 @@ def serve(service: Service, listener: socket.socket) -> None:
     """Run the service until it is told to end."""
     set_up()
     sys.setswitchinterval(SWITCH_INTERVAL)
-    with suppress(ImportError):  # Windows has no limit of open files
-        import resource
-
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each connection is one
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each connection is one
     server = Server(service)
     server.is_alone = True
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup, which ignores it
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup, which ignores it
         signal.signal(signal.SIGHUP, server.handle_exit)
     server.run([listener])
     logging.shutdown()

@@ -1,20 +1,21 @@
 """Files of users are read and written in processes of their own: one that takes too much memory or time is ended, and
 the service goes on.
 
-The processes are forks of one that has loaded this module and has no threads, where the system has such (not Windows).
-So nothing here may need torch, which would take memory. What goes between them and the service are files in a folder:
-the upload, its texts, and their answers.
+The processes are forks of one that has loaded this module and has no threads. So nothing here may need torch, which
+would take memory. What goes between them and the service are files in a folder: the upload, its texts, and their
+answers.
 """
 
 import json
 import logging
 import multiprocessing
+import resource
 import shutil
 import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import util
+from multiprocessing import forkserver, util
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -24,15 +25,9 @@ from nmt.documents.archive import Archive
 from nmt.documents.base import Answer, Document, Options, Unit, read_document
 from nmt.fields import require
 
-try:
-    import resource
-except ImportError:  # Windows bounds no processes in this way
-    resource = None  # type: ignore[assignment]
-
 LOG = logging.getLogger("nmt.server")
 POLL = 0.05  # seconds between two looks whether the work was stopped
-HAS_FORKS = "forkserver" in multiprocessing.get_all_start_methods()
-CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORKS else "spawn")
+CONTEXT = multiprocessing.get_context("forkserver")
 SPARE, GROWTH = 64 << 20, 20  # bytes above what an idle process has, and for each byte of the unpacked file
 MOST_RESULT, MOST_PROBLEM = 2**20, 1_000  # bytes of what a process says; characters of a problem, which may quote files
 LONGEST, BEGINNING = 100_000, 2_000  # characters of a text, or of a group; of those by which a language is guessed
@@ -43,17 +38,13 @@ TOO_LARGE = "the file needs too much memory to be read: split it"
 
 def prepare() -> None:
     """Start the process that others are forks of."""
-    if HAS_FORKS:
-        from multiprocessing import forkserver
-
-        CONTEXT.set_forkserver_preload([__name__])
-        forkserver.ensure_running()
+    CONTEXT.set_forkserver_preload([__name__])
+    forkserver.ensure_running()
 
 
 def clean_up() -> None:
     """Delete what `prepare` made. Python does it too, but not where the process is ended at once."""
-    if HAS_FORKS:
-        shutil.rmtree(util.get_temp_dir(), ignore_errors=True)
+    shutil.rmtree(util.get_temp_dir(), ignore_errors=True)
 
 
 def in_process(stop: Stop, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -72,7 +63,7 @@ def in_process(stop: Stop, seconds: float, function: Callable[..., Any], *argume
         kind, value = json.loads(receiver.recv_bytes(MOST_RESULT))
     except EOFError:
         process.join(1)
-        require(process.exitcode != -signal.SIGXCPU if resource else True, too_slow)
+        require(process.exitcode != -signal.SIGXCPU, too_slow)
         kind, value = "ended", f"exit status {process.exitcode}"
     finally:
         receiver.close()
@@ -89,8 +80,7 @@ def in_process(stop: Stop, seconds: float, function: Callable[..., Any], *argume
 def run(sender: Connection, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """In the process: send the result, or the name of the error and its sentence or place."""
     try:
-        if resource:
-            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
         outcome = json.dumps(("", function(*arguments)))
     except MemoryError:
         outcome = json.dumps(("ValueError", TOO_LARGE))
@@ -104,7 +94,7 @@ def run(sender: Connection, seconds: float, function: Callable[..., Any], argume
 
 def allow_memory(unpacked: int) -> None:
     """In the process: bound its memory by what it has, and by the bytes of the file when it is unpacked."""
-    if resource and Path("/proc/self/statm").exists():
+    if Path("/proc/self/statm").exists():  # Linux
         has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (has + SPARE + GROWTH * unpacked, resource.RLIM_INFINITY))
 
