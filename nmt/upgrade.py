@@ -15,6 +15,7 @@ FLUENT = "since language models in search had no figure; leave it out, and use s
 FILTERED = "since pairs that the same quality filtered gave 0.5 BLEU more; take data.scorer and data.least_quality"
 LIKE = "since no figure showed that it pays; leave it out: cleaning.alike drops pairs that differ in case and digits"
 UNPAID = "since no figure showed that it pays; leave it out"
+READ = f"{UNPAID}, or take nmt 1.1.0, which reads it"
 TUNED = "since no figure showed that another value pays; leave it out"
 # Settings that were removed, by their dotted names: their values where they are not used, and why.
 REMOVED: dict[str, tuple[Any, str]] = {
@@ -26,6 +27,11 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "training.balance_weight": (0.01, LARGE),
     "training.balance_rate": (0.001, LARGE),
     "model.layer_drop": (0, UNPAID),
+    "model.share_layers": (1, READ),
+    "model.sharing": ("sequence", READ),
+    "training.word_dropout": (0, UNPAID),
+    "noise.deletion": (0, UNPAID),
+    "noise.permutation": (0, UNPAID),
     "model.attention": ("heads", LATENT),
     "model.latent_width": (None, LATENT),
     "model.rotary_width": (None, LATENT),

@@ -42,14 +42,6 @@ class ModelConfig:
     decoder_layers: Annotated[int, Range(1, MAX_LAYERS)] = 6
     """Number of layers of the decoder. An encoder-only model has none."""
 
-    share_layers: Size = 1
-    """Number of layers of a stack that share the weights of one block (Lan et al. 2020); 1: no sharing. The model has
-    fewer parameters, and takes as much time. If it is the number of layers, all layers share one block."""
-
-    sharing: Literal["sequence", "cycle"] = "sequence"
-    """Which layers share a block if share_layers is above 1 (Takase and Kiyono 2021). With 6 layers and share_layers 2,
-    sequence has the blocks 1 1 2 2 3 3, and cycle has 1 2 3 1 2 3."""
-
     d_ff: Size = 2048
     """Inner width of the feed-forward layers."""
 
@@ -118,7 +110,6 @@ class ModelConfig:
         require(heads % kv_heads == 0, f"model.n_kv_heads is {kv_heads}: it must divide model.n_heads, {heads}")
         check_use("model", self, self.family == "decoder-only", "model.family decoder-only", ["source_attention"])
         check_use("model", self, self.family == "encoder-decoder", "model.family encoder-decoder", ["source_end"])
-        check_use("model", self, self.share_layers > 1, "model.share_layers above 1", ["sharing"])
         fits = self.positions != "rotary" or self.d_head % 2 == 0
         require(fits, f"model.d_model / model.n_heads is {self.d_head}: rotary positions need an even head width")
 

@@ -47,7 +47,7 @@ USUAL_SHARE = {"mlm": 0.15, "denoise": 0.35}
 NOISE_OF = {  # the fields of NoiseConfig, by the objectives that use them
     "mlm or denoise": ["share"],
     "mlm": ["masked", "random"],
-    "denoise": ["mean_span", "deletion", "permutation"],
+    "denoise": ["mean_span"],
     "pair": ["false_pairs"],
 }
 
@@ -144,10 +144,6 @@ class TrainingConfig:
     """Share of the target probability that is spread evenly over the vocabulary (Szegedy et al. 2016). auto is 0.1 for
     translation and denoise, which suits nearly every corpus, and 0 for other objectives, where the probabilities
     themselves are needed."""
-
-    word_dropout: Probability = 0.0
-    """Probability with which each input piece of encoder and decoder is replaced by unk in training. It makes the
-    decoder use the source more, and is for small corpora. With r_drop the two passes replace different pieces."""
 
     r_drop: NotNegative = 0.0
     """Weight of R-Drop (Wu et al. 2021, alpha); 0 switches it off. Each batch then passes through the model twice, and
@@ -277,13 +273,6 @@ class NoiseConfig:
     mean_span: Annotated[float, Range(1, 100)] = 3.0
     """Mean number of pieces in a hidden span of denoise, which replaces each span by one mask piece (text infilling,
     Lewis et al. 2020, section 2.2). The lengths have a Poisson distribution, and an empty span adds a mask piece."""
-
-    deletion: Probability = 0.0
-    """Probability with which denoise deletes each visible piece, without a mask piece in its place."""
-
-    permutation: Count = 0
-    """Number of places that denoise may move a piece at most (Lample et al. 2018, section 2.3); 0 keeps the order,
-    and 3 is usual. Pieces are moved before spans are hidden."""
 
     false_pairs: Annotated[float, Range(0.01, 0.99)] = 0.5
     """Share of the pairs that objective pair spoils, to teach the model to tell them from true pairs."""

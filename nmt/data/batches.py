@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from nmt.data.store.ids import Shard
-from nmt.vocabulary import BOS, EOS, PAD, UNK
+from nmt.vocabulary import BOS, EOS, PAD
 
 WINDOW = 1 << 20  # pairs of a large corpus that are planned at once
 Plan = list[Tensor]  # for each batch of an epoch, the indices of its pairs
@@ -255,17 +255,6 @@ def make_batch(pairs: Pairs, index_B: Tensor) -> Batch:
     tgt_in, tgt_mask = pairs.target.padded(index_B, bos=True)
     tgt_out, _ = pairs.target.padded(index_B, eos=True)
     return Batch(src, src_mask, tgt_in, tgt_out, tgt_mask)
-
-
-def hide_pieces(batch: AnyBatch, probability: float) -> AnyBatch:
-    """The batch with random input pieces (not EOS, BOS, padding or `tgt_out_BT`) replaced by unk: word dropout (Gal and
-    Ghahramani 2016, section 4.2), but sampled for each occurrence of a piece."""
-
-    def hidden(ids: Tensor) -> Tensor:
-        chosen = (torch.rand(ids.shape) < probability) & (ids != BOS) & (ids != EOS) & (ids != PAD)
-        return ids.masked_fill(chosen, UNK)
-
-    return replace(batch, src_BS=hidden(batch.src_BS), tgt_in_BT=hidden(batch.tgt_in_BT)) if probability else batch
 
 
 def plan_batches(lengths: Sequence[Tensor], budget: int, seed: int, epoch: int) -> Plan:

@@ -5,7 +5,7 @@ Layers that share a block are written each for itself. Missing biases are writte
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +13,6 @@ from torch import Tensor
 from nmt.config import ModelConfig, ObjectiveName
 from nmt.interop.bart import LINEAR, NORMS
 from nmt.messages import show_value
-from nmt.model.blocks import Stack
 from nmt.model.contract import Model
 from nmt.model.positions import sinusoids
 from nmt.vocabulary import BOS, EOS, PAD
@@ -23,7 +22,7 @@ MOST_ROTARY = 4096  # what config.json names for models without a limit
 
 # Settings that change training only, and sizes: every class has any of them. Layers that share a block are written out.
 SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
-FREE = {*SIZES, "share_layers", "sharing", "scale_embeddings", "tied_embeddings", "bias", "activation"}
+FREE = {*SIZES, "scale_embeddings", "tied_embeddings", "bias", "activation"}
 FREE |= {"dropout", "attention_dropout", "activation_dropout"}
 AUTO: dict[str, str] = {"encoder-decoder": "AutoModelForSeq2SeqLM", "decoder-only": "AutoModelForCausalLM"}
 OBJECTIVES = {"encoder-decoder": ("translation", "denoise"), "decoder-only": ("translation", "lm")}
@@ -157,11 +156,10 @@ def bart(model: Model) -> Tensors:
     config, found = model.config, weights_of(model)
     tensors: Tensors = {}
     for side in ("encoder", "decoder"):
-        stack = cast(Stack, model.get_submodule(side))
-        for layer, number in enumerate(stack.order):
+        for layer in range(getattr(config, f"{side}_layers")):
             for ours, theirs in (LINEAR | NORMS).items():
                 names = [f"model.{side}.layers.{layer}.{name}" for name in theirs]
-                tensors |= split(found, f"{side}.{number}.{ours}", names)
+                tensors |= split(found, f"{side}.{layer}.{ours}", names)
         if config.norm_position == "pre":
             tensors |= split(found, f"{side}_norm", [f"model.{side}.layer_norm"])
     tensors = {name.replace("weight", "bias"): torch.zeros(len(tensor)) for name, tensor in tensors.items()} | tensors
@@ -197,8 +195,8 @@ def llama(model: Model) -> Tensors:
     if not is_tied(config):
         tensors["lm_head.weight"] = found["output.weight"]
     shared = config.kv_heads * config.d_head
-    for layer, number in enumerate(cast(Stack, model.get_submodule("decoder")).order):
-        ours, theirs = f"decoder.{number}", f"model.layers.{layer}"
+    for layer in range(config.encoder_layers + config.decoder_layers):
+        ours, theirs = f"decoder.{layer}", f"model.layers.{layer}"
         attention, mlp, rows = f"{theirs}.self_attn", f"{theirs}.mlp", [config.d_model, shared, shared]
         tensors |= split(found, f"{ours}.self_attention.qkv", [f"{attention}.{x}_proj" for x in "qkv"], rows)
         for x in "qk" if config.qk_norm else "":

@@ -78,7 +78,7 @@ class DecoderGraph(Graph):
         mask_TL = torch.where(place_L[None] <= place_T[:, None], 0.0, MASKED)
         source_mask = hide(encoder_attention_mask)
         new_BEM, present = encoder_hidden_states[:, past[0][2].size(2) :], list[list[Tensor]]()
-        for block, (keys, values, source_keys, source_values) in zip(model.decoder.layers(), past, strict=True):
+        for block, (keys, values, source_keys, source_values) in zip(model.decoder, past, strict=True):
             added = block.cross_attention.keys_values(new_BEM)
             source = [torch.cat(pair, 2) for pair in zip((source_keys, source_values), added, strict=True)]
             kv = list[Tensor]()
@@ -134,7 +134,7 @@ def quantise(folder: Path) -> None:
 
 
 def write_decoder(model: Any, size: dict[str, Any], file: Path) -> None:
-    config, B, S, T, P, E, layers = model.config, 2, 6, 2, 3, 4, len(model.decoder.order)
+    config, B, S, T, P, E, layers = model.config, 2, 6, 2, 3, 4, len(model.decoder)
     past = [[torch.zeros(B, config.kv_heads, n, config.d_head) for n in (P, P, E, E)] for _ in range(layers)]
     arguments = (torch.full((B, T), BOS), torch.ones(B, S, dtype=torch.int64), torch.zeros(B, S, config.d_model), past)
     text, source = {0: size["B"], 1: size["T"]}, {0: size["B"], 1: size["S"]}

@@ -86,23 +86,14 @@ class DecoderBlock(nn.Module):
 
 
 class Stack(nn.ModuleList):
-    """`depth` layers of the same kind of block, the encoder or the decoder of a model. A layer is one pass through a
-    block. Layers may share a block (Lan et al. 2020), and a cache counts layers, not blocks."""
+    """`depth` layers of the same kind of block, the encoder or the decoder of a model."""
 
     def __init__(self, config: ModelConfig, kind: type[Block | DecoderBlock], depth: int) -> None:
-        n_blocks = -(-depth // config.share_layers)
-        super().__init__(kind(config) for _ in range(n_blocks))
-        cycle = config.sharing == "cycle"
-        self.order = [layer % n_blocks if cycle else layer // config.share_layers for layer in range(depth)]
-        """The number of each layer's block."""
+        super().__init__(kind(config) for _ in range(depth))
         self.recompute = False
         """Whether training stores only the input of each layer, and computes the layer again in the backward pass."""
         self.compiled: list[Any] = []
         """The blocks as `compile_rows` compiled them."""
-
-    def layers(self) -> list[Any]:
-        blocks = list(self)
-        return [blocks[number] for number in self.order]
 
     def compile_rows(self) -> None:
         """Compile the blocks for rows of several sequences, which all have one shape. What has other shapes, such as
@@ -112,8 +103,7 @@ class Stack(nn.ModuleList):
     def forward(self, x_BTM: Tensor, *arguments: Any) -> Tensor:
         """The output of the last layer. `arguments`: those of the blocks after x."""
         in_rows = self.training and any(isinstance(argument, Rows) for argument in arguments)
-        blocks = self.compiled if self.compiled and in_rows else list(self)
-        for block in (blocks[number] for number in self.order):
+        for block in self.compiled if self.compiled and in_rows else self:
             if self.training and self.recompute:
                 x_BTM = checkpoint(block, x_BTM, *arguments, use_reentrant=False)
             else:
@@ -123,6 +113,6 @@ class Stack(nn.ModuleList):
     def step(self, x_RM: Tensor, cache: DecoderCache) -> Tensor:
         """The output of the last layer at the newest position of each row."""
         blocks: list[Any] = list(self)
-        for layer, number in enumerate(self.order):
-            x_RM = blocks[number].step(x_RM, cache, layer)
+        for layer, block in enumerate(blocks):
+            x_RM = block.step(x_RM, cache, layer)
         return x_RM

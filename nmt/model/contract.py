@@ -223,7 +223,4 @@ class GenerativeModel(Model, Decoder):
         token of each hypothesis, and for each `source` token, once for all of its hypotheses."""
         itemsize = next(self.parameters()).dtype.itemsize
         of_layer = 2 * self.config.kv_heads * self.config.d_head * itemsize  # keys and values
-        target = source = len(self.decoder.order)
-        if self.config.family == "encoder-decoder":  # layers of one block have the same keys and values of the source
-            source = len(self.decoder)
-        return {"target": target * of_layer, "source": source * of_layer}
+        return dict.fromkeys(("target", "source"), len(self.decoder) * of_layer)

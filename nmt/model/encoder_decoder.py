@@ -98,8 +98,7 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         assert not self.training, "dropout would make the search random: call model.eval() first"
         memory_BSM, mask = self.encode(src_BS, None if bool(src_mask_BS.all()) else src_mask_BS)
         blocks: list[Any] = list(self.decoder)
-        by_block = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
-        source_2NKSD = [by_block[number] for number in self.decoder.order]
+        source_2NKSD = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
         mask_N11S = mask if isinstance(mask, Tensor) else None
         return DecoderCache(max_length, width, (), None, source_2NKSD, mask_N11S, separate=separate)
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmt.config import TrainingConfig
-from nmt.data.batches import AnyBatch, Batch, hide_pieces
+from nmt.data.batches import AnyBatch, Batch
 from nmt.data.packing import PackedBatch
 from nmt.model import layers
 from nmt.model.cache import MASKED
@@ -114,9 +114,8 @@ class Learner(nn.Module):
     def forward(self, batch: Batch) -> Loss:
         """The loss summed over a batch's real target tokens; the output layer runs at those positions only.
 
-        With R-Drop the batch passes through the model twice, with different dropout (of words too), and the difference
-        of the passes adds to the loss. In evaluation mode R-Drop and word dropout are off, as all dropout is, and no
-        teacher is asked.
+        With R-Drop the batch passes through the model twice, with different dropout, and the difference of the passes
+        adds to the loss. In evaluation mode R-Drop is off, as all dropout is, and no teacher is asked.
         """
         if isinstance(batch, PackedBatch):
             return self.of_rows(self.prepared(batch))
@@ -136,8 +135,7 @@ class Learner(nn.Module):
 
     def prepared(self, batch: AnyBatch) -> AnyBatch:
         """The batch as the model reads it, as often as it passes through the model."""
-        word_dropout = self.config.word_dropout if self.training else 0.0
-        return hide_pieces(batch.repeated(self.terms().passes), word_dropout)
+        return batch.repeated(self.terms().passes)
 
     def of_rows(self, batch: PackedBatch) -> Loss:
         """The loss of a packed batch that is prepared. The output layer runs at all positions, since their number must

@@ -158,7 +158,7 @@ class Writer:
         kind = specs.TransformerDecoderSpec if decodes else specs.TransformerEncoderSpec
         stack = getattr(self.model, side)
         spec = kind(
-            len(stack.order),
+            len(stack),
             config.n_heads,
             pre_norm=config.norm_position == "pre",
             activation=getattr(self.specs.Activation, ACTIVATIONS[config.activation]),
@@ -190,7 +190,7 @@ class Writer:
             spec.position_encodings.encodings = self.array(f"{positions}.table")
         elif config.positions in SINUSOIDAL:
             spec.position_encodings.encodings = sinusoids(POSITIONS, config.d_model, config.positions).numpy()
-        for layer, number in zip(spec.layer, stack.order, strict=True):
+        for number, layer in enumerate(spec.layer):
             self.block(layer, f"{side}.{number}")
         return spec
 

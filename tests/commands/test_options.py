@@ -96,7 +96,6 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
         (["--training.ema", "1.0"], "training.ema is 1.0: it must be at least 0 and below 1"),
         (["--tokenizer.joint", "false"], "three-way"),
         (["train.de", "train.en"], "unexpected words on the command line: train.de train.en; see --help"),
-        (["--model.sharing", "cycle"], "model.sharing is cycle: it is used only with model.share_layers above 1"),
         (["--noise.mean_span", "2"], "used only with training.objective denoise or training.denoise_steps"),
         (["--noise.share", "0.2"], "used only with training.objective mlm or denoise or training.d"),
         (["--noise.random", "0.2"], "noise.random is 0.2: it is used only with training.objective mlm"),

@@ -32,7 +32,6 @@ SETTINGS: list[dict[str, Any]] = [
     {},
     {"positions": "rotary", "n_kv_heads": 1, "qk_norm": True},
     {"positions": "learned", "max_positions": 60},
-    {"share_layers": 2},
 ]
 RULES: list[dict[str, Any]] = [
     {},

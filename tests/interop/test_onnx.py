@@ -36,7 +36,6 @@ CONFIG = ModelConfig(
     n_kv_heads=2,
     encoder_layers=1,
     decoder_layers=2,
-    share_layers=2,
     d_ff=24,
     norm="rms",
     norm_position="pre",

@@ -22,8 +22,7 @@ USUAL: dict[str, dict[str, Any]] = {  # a usual model of each family that transl
     "decoder-only": {**MODERN, "source_attention": "causal", "bias": False},
 }
 # Values for the settings that are numbers.
-NUMBERS: dict[str, list[Any]] = {"n_kv_heads": [2], "share_layers": [2], "norm_epsilon": [1e-4]}
-ONLY_WITH_OTHERS = ("family", "sharing")
+NUMBERS: dict[str, list[Any]] = {"n_kv_heads": [2], "norm_epsilon": [1e-4]}
 
 
 def changed_settings() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -31,7 +30,7 @@ def changed_settings() -> Iterator[tuple[str, dict[str, Any]]]:
     defaults = ModelConfig()
     for name, (hint, *_) in annotations(ModelConfig).items():
         values = NUMBERS.get(name) or ([True, False] if hint is bool else get_args(hint))
-        for value in values if name not in ONLY_WITH_OTHERS else ():
+        for value in values if name != "family" else ():
             is_new = any(usual.get(name, getattr(defaults, name)) != value for usual in USUAL.values())
             if isinstance(value, str | float | int) and is_new:
                 yield f"`model.{name}` {show_value(value)}", {name: value}

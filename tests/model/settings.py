@@ -33,13 +33,10 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "scale_embeddings": (True, False),
     "encoder_layers": (1, 2),
     "decoder_layers": (1, 2, 3),
-    "share_layers": (1, 2),
-    "sharing": ("sequence", "cycle"),
 }
 NEEDS: dict[str, dict[str, Any]] = {  # the other settings without which a setting has no effect, and is refused
     "source_attention": {"family": "decoder-only"},
     "source_end": {"family": "encoder-decoder"},
-    "sharing": {"share_layers": 2},
 }
 
 

@@ -26,8 +26,3 @@ def test_a_model_that_can_t_write_predicts_some_positions(n_predicted: int) -> N
     model = build_model(config(family="encoder-only"), VOCAB, VOCAB).eval()
     of_none = training_flops(model, 7, 0)
     assert training_flops(model, 7, n_predicted) - of_none == n_predicted * 6 * VOCAB * model.config.d_model
-
-
-def test_layers_that_share_a_block_take_time() -> None:
-    plain, shared = (make(config(encoder_layers=4, share_layers=n), 1) for n in (1, 2))
-    assert training_flops(plain, 5, 6) == training_flops(shared, 5, 6)

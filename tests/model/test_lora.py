@@ -17,7 +17,6 @@ TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_
 KINDS = {
     "plain": TINY,
     "modern": replace(TINY, norm="rms", positions="rotary", activation="swiglu", n_kv_heads=1, bias=False),
-    "shared": replace(TINY, family="decoder-only", decoder_layers=4, share_layers=2),
     "encoder": replace(TINY, family="encoder-only"),
 }
 

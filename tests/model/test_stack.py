@@ -1,4 +1,4 @@
-"""Stacks: layers that share weights, or are computed twice."""
+"""Stacks: layers that are computed twice, and what is in them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,6 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.functional import gelu
 
 from nmt.config import ModelConfig
-from nmt.model.blocks import Stack
 from nmt.model.build import build_model
 from nmt.model.contract import Model
 from nmt.model.layers import FeedForward
@@ -25,48 +24,10 @@ def build(config: ModelConfig, seed: int = 1) -> Model:
 
 
 def states(model: Model, seed: int = 1) -> Tensor:
-    """The states of a batch, with dropout and skipped layers of this seed."""
+    """The states of a batch, with dropout of this seed."""
     ids, mask = sentences(1, [7, 4])
     torch.manual_seed(seed)
     return model.target_states(ids, mask, ids, mask)
-
-
-@pytest.mark.parametrize(
-    ("depth", "share", "sharing", "order"),
-    [
-        (6, 1, "sequence", [0, 1, 2, 3, 4, 5]),
-        (6, 2, "sequence", [0, 0, 1, 1, 2, 2]),
-        (6, 2, "cycle", [0, 1, 2, 0, 1, 2]),
-        (5, 2, "sequence", [0, 0, 1, 1, 2]),
-        (5, 3, "cycle", [0, 1, 0, 1, 0]),
-        (3, 9, "sequence", [0, 0, 0]),
-    ],
-)
-def test_layers_share_blocks_in_order(depth: int, share: int, sharing: str, order: list[int]) -> None:
-    model = build(config(encoder_layers=depth, share_layers=share, sharing=sharing))
-    stack = model.get_submodule("encoder")
-    assert isinstance(stack, Stack)
-    assert stack.order == order
-    assert len(stack) == max(order) + 1
-    assert [stack[i] for i in order] == stack.layers()
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("sharing", ["sequence", "cycle"])
-def test_shared_layers_compute_what_layers_of_equal_weights_compute(family: str, sharing: str) -> None:
-    depths = {"family": family, "encoder_layers": 4, "decoder_layers": 2}
-    shared, plain = build(config(**depths, share_layers=2, sharing=sharing)), build(config(**depths))
-    with torch.no_grad():
-        for name, stack in plain.named_children():
-            if isinstance(stack, Stack):
-                blocks: Any = shared.get_submodule(name)
-                for own, block in zip(stack, blocks.layers(), strict=True):
-                    own.load_state_dict(block.state_dict())
-        for embedding, other in zip(plain.embeddings(), shared.embeddings(), strict=True):
-            embedding.copy_(other)
-    assert torch.equal(states(shared), states(plain))
-    n_blocks = sum(1 for name, _ in shared.named_parameters() if name.endswith("feed_forward.up.weight"))
-    assert n_blocks == {"encoder-only": 2}.get(family, 3)
 
 
 def gradients(model: Model) -> list[Tensor]:
@@ -91,18 +52,16 @@ def saved_bytes(call: Callable[[], Any]) -> int:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("more", [{}, {"share_layers": 2}])
-def test_layers_computed_twice_have_the_same_gradients_bit_for_bit(family: str, more: dict[str, Any]) -> None:
+def test_layers_computed_twice_have_the_same_gradients_bit_for_bit(family: str) -> None:
     p = {"dropout": 0.2, "attention_dropout": 0.2, "activation_dropout": 0.2}
-    model = build(config(family=family, encoder_layers=4, decoder_layers=2, **p, **more)).train()
+    model = build(config(family=family, encoder_layers=4, decoder_layers=2, **p)).train()
     expected, state = gradients(model), torch.get_rng_state()
     plain = saved_bytes(lambda: states(model))
     model.recompute(True)
     for got, gradient in zip(gradients(model), expected, strict=True):
         assert torch.equal(got, gradient)
     assert torch.equal(torch.get_rng_state(), state), "what comes after is equal too"
-    if not more:
-        assert saved_bytes(lambda: states(model)) < plain / 2
+    assert saved_bytes(lambda: states(model)) < plain / 2
 
 
 @pytest.mark.parametrize(

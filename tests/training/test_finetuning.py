@@ -6,18 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nmt.config import Config, ModelConfig, TokenizerConfig, TrainingConfig
-from nmt.data.batches import Pairs, Sequences, hide_pieces, make_batch
+from nmt.data.batches import Pairs, Sequences, make_batch
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel
 from nmt.training.distributed import Processes
 from nmt.training.finetuning import freeze, start_from
 from nmt.training.run import Run
-from nmt.vocabulary import BOS, EOS, PAD, UNK
 from tests.tiny import build_generative_model, save_tiny
 
 PAIRS = [
@@ -146,29 +143,3 @@ def test_the_parts_that_are_not_frozen_learn(words: Tokenizer) -> None:
     assert {name.split(".")[0] for name, p in model.named_parameters() if p.requires_grad} == {"decoder"}
     with pytest.raises(ValueError, match="nothing is left to learn"):
         TrainingConfig(freeze=("embeddings", "encoder", "decoder"))
-
-
-@given(st.integers(0, 99), st.floats(0.0, 0.9))
-def test_word_dropout_hides_pieces_that_are_read_and_no_mark(seed: int, probability: float) -> None:
-    torch.manual_seed(seed)
-    ids = [list(range(4, 4 + n)) for n in (60, 30)]
-    batch = make_batch(Pairs(Sequences.of(ids), Sequences.of(ids)), torch.arange(2))
-    hidden = hide_pieces(batch, probability)
-    assert torch.equal(hidden.tgt_out_BT, batch.tgt_out_BT)
-    for before, after in ((batch.src_BS, hidden.src_BS), (batch.tgt_in_BT, hidden.tgt_in_BT)):
-        marks = (before == BOS) | (before == EOS) | (before == PAD)
-        assert torch.equal(after[marks], before[marks])
-        assert ((after == before) | (after == UNK)).all()
-        share = float((after[~marks] == UNK).float().mean())
-        assert abs(share - probability) < 0.3
-
-
-def test_the_passes_of_r_drop_hide_different_pieces() -> None:
-    torch.manual_seed(1)
-    ids = [list(range(4, 64))]
-    twice = hide_pieces(make_batch(Pairs(Sequences.of(ids), Sequences.of(ids)), torch.arange(1)).repeated(2), 0.5)
-    first, second = twice.src_BS == UNK
-    assert not first.equal(second)
-    assert first.any()
-    assert second.any()
-    assert twice.tgt_out_BT[0].equal(twice.tgt_out_BT[1])

@@ -62,9 +62,9 @@ def test_value_and_gradients_are_those_of_the_formulas(
 
 
 def test_evaluation_mode_has_no_dropout_and_no_r_drop(data: TrainingData, tmp_path: Path) -> None:
-    trainer = new_trainer(data, tmp_path, r_drop=5.0, word_dropout=0.5)
+    trainer = new_trainer(data, tmp_path, r_drop=5.0)
     noisy = Learner(trainer.model, trainer.config, trainer.numerics).eval()
-    plain = Learner(trainer.model, replace(trainer.config, r_drop=0.0, word_dropout=0.0), trainer.numerics).eval()
+    plain = Learner(trainer.model, replace(trainer.config, r_drop=0.0), trainer.numerics).eval()
     batch = make_batch(data.train.chosen(torch.arange(100)), torch.arange(10))
     with torch.no_grad():
         assert float(noisy(batch).smoothed) == float(noisy(batch).smoothed) == float(plain(batch).smoothed)

@@ -40,7 +40,6 @@ KINDS_OF_BATCHES: list[Objective] = [
     LanguageModel(),
     MaskedPieces(NoiseConfig(), VOCAB),
     Denoising(NoiseConfig()),
-    Denoising(NoiseConfig(deletion=0.2, permutation=2)),
     TruePairs(NoiseConfig(), KINDS),
 ]
 

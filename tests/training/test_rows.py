@@ -35,7 +35,7 @@ MODELS: list[dict[str, Any]] = [
     {},
     {"norm_position": "post", "output_bias": False, "bias": False},
     {"positions": "rotary", "n_kv_heads": 1, "qk_norm": True, "activation": "swiglu", "norm": "rms"},
-    {"positions": "learned", "max_positions": 40, "share_layers": 2, "decoder_layers": 2},
+    {"positions": "learned", "max_positions": 40, "decoder_layers": 2},
 ]
 
 
@@ -161,7 +161,7 @@ def test_steps_that_cannot_be_recorded_are_computed(
 @pytest.mark.usefixtures("packing", "traced")
 def test_compiled_rows_are_the_same(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
-    model = replace(TINY, bias=False, decoder_layers=2, share_layers=2)
+    model = replace(TINY, bias=False, decoder_layers=2)
     settings: dict[str, Any] = {"batch_tokens": 300, "max_steps": 3, "validate_every": 3}
     plain = run(new_trainer(data, tmp_path / "plain", model, **settings))
     fast = run(new_trainer(data, tmp_path / "compiled", model, compile=True, **settings))

@@ -61,7 +61,7 @@ def test_the_loss_is_the_cross_entropy_with_the_teacher(
 
 
 def test_an_interrupted_run_goes_on_bit_for_bit(data: TrainingData, teachers: list[str], tmp_path: Path) -> None:
-    config = settings(teachers[0], accumulate=2, r_drop=2.0, word_dropout=0.1, ema=0.9, max_steps=8)
+    config = settings(teachers[0], accumulate=2, r_drop=2.0, ema=0.9, max_steps=8)
     whole, _ = require_same_end(lambda folder: make_trainer(config, data, folder), tmp_path, 7)
     assert not any("teacher" in name for name, _ in whole.learner.named_parameters()), "no checkpoint has the teacher"
 

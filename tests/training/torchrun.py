@@ -28,12 +28,12 @@ SETTINGS = shlex.split("""
     --tokenizer.vocab_size 60 --tokenizer.byte_fallback false --model.d_model 16 --model.n_heads 2 --model.d_ff 32
     --model.encoder_layers 1 --model.decoder_layers 1 --model.bias false --model.dropout 0.1 --model.positions rotary
     --training.epsilon 1e-5 --training.batch_tokens 60 --training.accumulate 4 --training.schedule constant
-    --training.warmup_steps 0 --training.learning_rate 1e-3 --training.word_dropout 0.1 --training.ema 0.9
+    --training.warmup_steps 0 --training.learning_rate 1e-3 --training.ema 0.9
     --training.validation_sentences 2 --training.threads 1 --training.log_every 1 --training.device cpu
     --training.precision fp32 --search.beam_size 2 --search.max_length 20 --resume
 """)
 NO_DROPOUT = shlex.split("""
-    --model.dropout 0 --training.word_dropout 0 --training.denoise_steps 0 --training.accumulate 2
+    --model.dropout 0 --training.denoise_steps 0 --training.accumulate 2
     --training.max_steps 2
 """)
 

@@ -43,15 +43,10 @@ def mask_pieces(
 
 
 def infill(ids_BL: Tensor, lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -> Sequences:
-    """Text infilling (Lewis et al. 2020, section 2.2), after permutation and with deletion; never a longer text."""
-    if noise.permutation:
-        ids_BL = permute(ids_BL, lengths_B, noise.permutation, generator)
+    """Text infilling (Lewis et al. 2020, section 2.2); never a longer text."""
     spans_BS, counts_B = poisson_spans(lengths_B, noise, generator)
     starts_BG, hidden_BL = place(lengths_B, spans_BS, counts_B, generator)
-    visible_BL = inside(lengths_B) & ~hidden_BL
-    if noise.deletion:
-        visible_BL &= torch.rand(ids_BL.shape, generator=generator) >= noise.deletion
-    return with_masks(ids_BL, visible_BL, starts_BG)
+    return with_masks(ids_BL, inside(lengths_B) & ~hidden_BL, starts_BG)
 
 
 def inside(lengths_B: Tensor) -> Tensor:
@@ -95,9 +90,3 @@ def with_masks(ids_BL: Tensor, kept_BL: Tensor, starts_BG: Tensor) -> Sequences:
     both_BX = torch.stack([torch.full_like(ids_BG, UNK), ids_BG], dim=2).flatten(1)
     kept_BX = torch.stack([starts_BG, kept_BG], dim=2).flatten(1)
     return Sequences(both_BX[kept_BX], kept_BX.sum(1))
-
-
-def permute(ids_BL: Tensor, lengths_B: Tensor, distance: int, generator: Generator) -> Tensor:
-    """Move each piece by at most `distance` places: sorted by place + U(0, distance + 1) (Lample et al. 2018)."""
-    keys_BL = torch.arange(ids_BL.size(1)) + torch.rand(ids_BL.shape, generator=generator) * (distance + 1)
-    return ids_BL.gather(1, keys_BL.masked_fill_(~inside(lengths_B), torch.inf).argsort(dim=1, stable=True))

@@ -127,7 +127,7 @@ class Model {
     const ids = [...this.before, ...source, ...(this.sourceEnd ? [EOS] : [])];
     const n = ids.length;
     let x = this.embedded(ids, "src");
-    for (const layer of this.encoder) {
+    for (let layer = 0; layer < this.encoder; layer += 1) {
       const name = `encoder.${layer}`;
       const attend = (y) => this.selfAttention(y, `${name}.self_attention`, n, this.room(n), 0);
       x = this.around(x, `${name}.around_self.norm`, attend);
@@ -137,28 +137,29 @@ class Model {
       yield;
     }
     x = this.norm(x, "encoder_norm");
-    const sources = new Map();
-    for (const layer of new Set(this.decoder)) {
+    const [sources, past] = [[], []];
+    for (let layer = 0; layer < this.decoder; layer += 1) {
       const name = `decoder.${layer}.cross_attention`;
       const [both, kv, half] = [this.linear(x, `${name}.kv`, n), this.room(n), this.keyHeads * this.headWidth];
       for (let i = 0; i < n; i += 1) {
         kv.keys.set(both.subarray(2 * i * half, (2 * i + 1) * half), i * half);
         kv.values.set(both.subarray((2 * i + 1) * half, 2 * (i + 1) * half), i * half);
       }
-      sources.set(layer, { ...kv, keys: this.norm(kv.keys, `${name}.k_norm`, "rms", 1e-6) });
+      sources.push({ ...kv, keys: this.norm(kv.keys, `${name}.k_norm`, "rms", 1e-6) });
+      past.push(this.room(length));
       yield;
     }
-    return { n, position: 0, sources, past: this.decoder.map(() => this.room(length)) };
+    return { n, position: 0, sources, past };
   }
 
   /** The logits after one more target id; `cache.attention` becomes that of the last layer to the source. */
   step(id, cache) {
     let x = this.embedded([id], "tgt", cache.position);
-    this.decoder.forEach((layer, number) => {
+    for (let layer = 0; layer < this.decoder; layer += 1) {
       const name = `decoder.${layer}`;
       cache.attention = new Float32Array(cache.n);
       const attend = (y) =>
-        this.selfAttention(y, `${name}.self_attention`, 1, cache.past[number], cache.position);
+        this.selfAttention(y, `${name}.self_attention`, 1, cache.past[layer], cache.position);
       const look = (y) => {
         const query = this.norm(
           this.linear(y, `${name}.cross_attention.q`),
@@ -166,7 +167,7 @@ class Model {
           "rms",
           1e-6,
         );
-        const found = this.attended(query, cache.sources.get(layer), 1, cache.n, cache.attention);
+        const found = this.attended(query, cache.sources[layer], 1, cache.n, cache.attention);
         return this.linear(found, `${name}.cross_attention.out`);
       };
       x = this.around(x, `${name}.around_self.norm`, attend);
@@ -174,7 +175,7 @@ class Model {
       x = this.around(x, `${name}.around_feed_forward.norm`, (y) =>
         this.feedForward(y, `${name}.feed_forward`, 1),
       );
-    });
+    }
     cache.position += 1;
     return this.linear(this.norm(x, "decoder_norm"), "output");
   }

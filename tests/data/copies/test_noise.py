@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nmt.config import NoiseConfig
 from nmt.data.batches import Sequences
-from nmt.data.copies.noise import hidden_counts, infill, mask_pieces, permute
+from nmt.data.copies.noise import hidden_counts, infill, mask_pieces
 from nmt.vocabulary import FIRST_PIECE, UNK
 
 VOCAB = 1000
@@ -79,29 +79,6 @@ def test_infilling_has_empty_spans() -> None:
     source = rows(infill(ids, lengths, INFILLING, generator))
     empty = sum(b == UNK and c == a + 1 for row in source for a, b, c in zip(row, row[1:], row[2:], strict=False))
     assert empty / sum(row.count(UNK) for row in source) == pytest.approx(0.05, abs=0.015)
-
-
-def test_deletion_takes_its_share_of_the_visible_pieces() -> None:
-    ids, lengths, generator = padded([[*range(4, 104)]] * 300, 1)
-    source = infill(ids, lengths, replace(INFILLING, deletion=0.2), generator)
-    visible = [without_masks(row) for row in rows(source)]
-    assert all(row == sorted(row) for row in visible)
-    assert sum(map(len, visible)) / (300 * 65) == pytest.approx(0.8, abs=0.01)
-
-
-@given(batches, st.integers(1, 5), seeds)
-def test_permutation_moves_no_piece_further_than_its_distance(texts: list[list[int]], distance: int, seed: int) -> None:
-    ids, lengths, generator = padded([[*range(len(text))] for text in texts], seed)
-    for text, row in zip(texts, permute(ids, lengths, distance, generator).tolist(), strict=True):
-        moved = row[: len(text)]
-        assert sorted(moved) == [*range(len(text))]
-        assert all(abs(i - place) <= distance for place, i in enumerate(moved))
-
-
-def test_permutation_changes_the_order_of_infilling() -> None:
-    ids, lengths, generator = padded([[*range(4, 104)]] * 5, 1)
-    visible = [without_masks(row) for row in rows(infill(ids, lengths, replace(INFILLING, permutation=3), generator))]
-    assert all(row != sorted(row) and len(set(row)) == 65 for row in visible)
 
 
 @pytest.mark.parametrize(
