@@ -81,7 +81,7 @@ def put(xml: Xml, element: Element, message: Message, answer: Answer) -> None:
             values = state if element.name == "translation" else {}
             xml.replace(*xml.filled(element, xml.encode(escape(text)), values))
     finally:  # the first form is the last to be written
-        is_first = around and around.name == "translation" and element is around.elements[0]
+        is_first = around and around.name == "translation" and element is around.find("numerusform")
         if around and is_first and xml.edits and xml.edits[-1][0] < around.end:
             xml.replace(*xml.attributes(around, unsure))
 

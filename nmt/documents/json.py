@@ -18,6 +18,7 @@ from nmt.documents.base import (
     Document,
     Options,
     Slot,
+    Text,
     decode,
     has_words,
     require_keys,
@@ -154,19 +155,19 @@ def read_xcstrings(data: bytes, options: Options) -> Document:
         for entry in entries:
             chosen = [next(rest) for _ in entry.texts]
             if [answer.text for answer in chosen] != entry.texts and all(answer.text.strip() for answer in chosen):
-                edits += entry_edits(source.text, entry, chosen, options.target)
+                edits += entry_edits(source, entry, chosen, options.target)
         return source.edited(edits, notes)
 
     return Document(data, units, write, notes)
 
 
-def entry_edits(text: str, entry: Entry, answers: Sequence[Answer], target: str) -> Iterator[Edit]:
+def entry_edits(source: Text, entry: Entry, answers: Sequence[Answer], target: str) -> Iterator[Edit]:
     """Put the translations beside the localization of the source language, or make it the first one."""
     localizations = entry.node.members.get("localizations")
     known = localizations.members.get(target) if localizations else None
     outer = localizations or entry.node
-    unit = indent(text, outer.start) + "  "
-    new = localization(text, entry, answers, unit)
+    unit = indent(source, outer.start) + "  "
+    new = localization(source.text, entry, answers, unit)
     if known:
         yield known.start, known.end, new
         return
@@ -174,11 +175,11 @@ def entry_edits(text: str, entry: Entry, answers: Sequence[Answer], target: str)
     if localizations is None:
         inner = member_text.replace("\n", "\n  ")
         member_text = f'{unit}"localizations" : {{\n  {inner}\n{unit}}}'
-    inside = text[outer.start + 1 : outer.end - 1]
+    inside = source.text[outer.start + 1 : outer.end - 1]
     comma = "," if inside.strip() else ""
     yield outer.start + 1, outer.start + 1, f"\n{member_text}{comma}"
     if not comma:
-        yield outer.end - 1, outer.end - 1, f"\n{indent(text, outer.start)}" if "\n" not in inside else ""
+        yield outer.end - 1, outer.end - 1, f"\n{indent(source, outer.start)}" if "\n" not in inside else ""
 
 
 def localization(text: str, entry: Entry, answers: Sequence[Answer], unit: str) -> str:
@@ -196,7 +197,7 @@ def localization(text: str, entry: Entry, answers: Sequence[Answer], unit: str) 
     return splice(text[start : entry.source.end], [(first - start, last - start, new) for first, last, new in edits])
 
 
-def indent(text: str, place: int) -> str:
-    """The blanks at the start of the line of a place."""
-    match = re.compile(r"[ \t]*").match(text, text.rfind("\n", 0, place) + 1)
+def indent(source: Text, place: int) -> str:
+    """The blanks at the start of the line of a place, at most 100."""
+    match = re.compile(r"[ \t]{0,100}").match(source.text, source.line_start(place))
     return match[0] if match else ""

@@ -85,7 +85,8 @@ class Element:
         return "".join(parts)
 
     def find(self, name: str) -> "Element | None":
-        return next((child for child in self.elements if child.name == name), None)
+        elements = (child for child in self.children if isinstance(child, Element))
+        return next((child for child in elements if child.name == name), None)
 
     def walk(self, enters: "Callable[[Element], bool]" = lambda element: True) -> "Iterator[Element]":
         """The element and all elements in it, in the order of the file, but for those in elements not entered."""

@@ -4,6 +4,7 @@ sentence."""
 import contextlib
 import gc
 import html
+import json
 import re
 import time
 from collections.abc import Callable
@@ -142,6 +143,19 @@ LONG: dict[str, Callable[[int], tuple[str, bytes]]] = {  # files of n parts
     "titles of Markdown": lambda n: ("md", b"[a](b" + b' "' * (n // 20) + b")"),
     "blanks of a box": lambda n: ("md", b"/// a |" + b" " * n),
     "blanks of JSON": lambda n: ("json", b'{"a": "Wort"}' + b" " * n),
+    "entries of Xcode": lambda n: (
+        "xcstrings",
+        (" " * n + json.dumps({"sourceLanguage": "de", "strings": {f"Wort {i}": {} for i in range(n // 20)}})).encode(),
+    ),
+    "forms of Qt": lambda n: (
+        "qt",
+        b"<TS><message><source>Wort</source><translation>%b</translation></message></TS>"
+        % (b"<numerusform/>" * (n // 20)),
+    ),
+    "CDATA of Android": lambda n: (
+        "android",
+        f"<resources><string name='a'>{'<![CDATA[Wort <b>Wort</b>]]>' * (n // 80)}</string></resources>".encode(),
+    ),
     "heads of books": lambda n: ("epub", epub("<html" * (n // 5))),
 }
 

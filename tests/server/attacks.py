@@ -7,14 +7,14 @@ prints the times of `/health` in milliseconds, as JSON: it is a process of its o
 """
 
 import asyncio
-import io
 import json
 import random
 import sys
 import time
-import zipfile
 from collections.abc import Iterator
 from urllib.parse import quote
+
+from tests.documents.office_samples import docx, run
 
 Attack = tuple[str, bytes]
 """A name, and all that is sent."""
@@ -43,14 +43,6 @@ def file(name: str, data: bytes, path: str = "/v1/documents", **more: str) -> by
     part = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
     body = "".join([*parts, part]).encode() + data + b"\r\n--b--\r\n"
     return http("POST", path, body, "multipart/form-data; boundary=b")
-
-
-def packed(**members: str) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in members.items():
-            archive.writestr(name.replace("__", "/"), text)
-    return made.getvalue()
 
 
 def texts() -> Iterator[Attack]:
@@ -144,17 +136,21 @@ def bodies() -> Iterator[Attack]:
 
 def files(paths: tuple[str, ...] = ("/v1/documents", "/translate_file", "/v2/document")) -> Iterator[Attack]:
     """Files whose readers have much to do."""
-    tag = '<w:p><w:r><w:t xml:space="preserve">a</w:t></w:r></w:p>'
-    word = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-    types = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>'
-
-    def docx(body: str) -> bytes:
-        return packed(word__document=f"<w:document {word}><w:body>{body}</w:body></w:document>", Content_Types=types)
-
-    xliff = '<xliff version="1.2"><file source-language="de" target-language="en"><body><trans-unit id="1"><source>{}'
+    draw = random.Random(1)
+    words = [f"{draw.getrandbits(60):x}" for _ in range(60_000)]  # what becomes much longer isn't unpacked
+    runs, boxes = "<w:r><w:pict><w:txbxContent><w:p>", "</w:p></w:txbxContent></w:pict></w:r>"
+    xliff = (
+        '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">'
+        '<file source-language="de" target-language="en"><body>{}</body></file></xliff>'
+    )
+    unit = '<trans-unit id="1"><source>{}</source></trans-unit>'
+    seg = '<tu><tuv xml:lang="de"><seg>a</seg></tuv><tuv xml:lang="en"><seg/></tuv></tu>'
+    entries = ",".join(f'"Hund {n}": {{}}' for n in range(50_000))
+    forms = "<numerusform></numerusform>" * 50_000
     made = {
         "a.po": b'msgid "' + b"\\" * 60_000 + b"\n" + b'"a" ' * 15_000,
-        "b.po": b'msgid ""\n' + b'"a\\n"\n' * 50_000,
+        "b.po": b'msgid ""\n' + b'"a\\n"\n' * 50_000 + b'msgstr ""\n',
+        "c.po": b'msgid "' + b"\\\\" * 60_000 + b'a"\nmsgstr ""\n',
         "a.md": b"[a](<" * 12_000 + b'[a]: <a> "' * 5_000,
         "b.md": b"> " * 20_000 + b"* " * 20_000,
         "c.md": b"**a" * 20_000 + b"`" * 20_000,
@@ -162,20 +158,26 @@ def files(paths: tuple[str, ...] = ("/v1/documents", "/translate_file", "/v2/doc
         "b.html": b"<!--" * 50_000 + b"<a " * 50_000,
         "a.vtt": b"WEBVTT\n\n00:00.000 --> 00:01.000\n" + b"<00:00." * 70_000,
         "a.srt": b"1\n00:00:00,000 --> 00:00:01,000\n" + b"a\n" * 100_000,
-        "a.xlf": (xliff.format('<bpt id="1">' * 12_000)).encode(),
-        "b.xlf": (xliff.format("\r" * 300_000 + "</source></trans-unit></body></file></xliff>")).encode(),
-        "a.docx": docx("<w:p>" + "<w:r><w:t>a</w:t></w:r>" * 30_000 + "</w:p>"),
-        "b.docx": docx(tag * 300_000),
+        "a.xlf": xliff.format(unit.format('<bpt id="1">' * 12_000)).encode(),
+        "b.xlf": xliff.format(unit.format("\r" * 300_000 + "a")).encode(),
+        "c.xlf": xliff.format(unit.format('<g id="1">' * 200 + "a" + "</g>" * 200) * 200).encode(),
+        "a.docx": docx("".join(map(run, words[:30_000]))),
+        "b.docx": docx(*map(run, words)),
         "c.docx": docx("<w:p>" * 100_000),
+        "d.docx": docx(runs * 30 + run("a") + boxes * 30, *map(run, words[:5_000])),
         "strings.xml": b"<resources>" + b"<string name='a'>\\u0041\r</string>" * 50_000 + b"</resources>",
         "a.json": b'{"a":' * 100_000,
         "b.json": json.dumps([f"{{count, plural, one {{Hund}} other {{{n}}}}}" for n in range(50_000)]).encode(),
         "a.yaml": b"a: [" * 50_000 + b"&a *a " * 50_000,
+        "b.yaml": b'- a: "b"\n' * 50_000,
         "a.csv": b'"' * 200_000 + b"a,b\n" * 500_000,
+        "b.csv": b'"a""b",b\n' * 200_000,
         "a.txt": b"Der Hund.\n" * 2_000_000,
-        "a.tmx": b"<tmx version='1.4'><body>" + b"<tu><tuv><seg>a</seg></tuv></tu>" * 60_000,
+        "a.tmx": f'<tmx version="1.4"><header srclang="de"/><body>{seg * 60_000}</body></tmx>'.encode(),
         "a.strings": b'"a" = "' + b"\\" * 200_000,
-        "a.xcstrings": b'{"strings": {' + b'"a": {"localizations": {"de": {}}},' * 50_000 + b'"b": {}}}',
+        "b.strings": b'"a" = "' + b"\\n" * 100_000 + b'a";',
+        "a.ts": f"<TS><message><source>a</source><translation>{forms}</translation></message></TS>".encode(),
+        "a.xcstrings": f'{{"sourceLanguage": "de", "strings": {{{entries}}}}}'.encode(),
     }
     for n, (name, data) in enumerate(made.items()):
         yield name, file(name, data, paths[n % len(paths)])
