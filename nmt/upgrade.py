@@ -15,7 +15,7 @@ FLUENT = "since language models in search had no figure; leave it out, and use s
 FILTERED = "since pairs that the same quality filtered gave 0.5 BLEU more; take data.scorer and data.least_quality"
 LIKE = "since no figure showed that it pays; leave it out: cleaning.alike drops pairs that differ in case and digits"
 UNPAID = "since no figure showed that it pays; leave it out"
-READ = f"{UNPAID}, or take nmt 1.1.0, which reads it"
+READ = f"{UNPAID}, or take nmt 1.0.0, which reads it"
 TUNED = "since no figure showed that another value pays; leave it out"
 # Settings that were removed, by their dotted names: their values where they are not used, and why.
 REMOVED: dict[str, tuple[Any, str]] = {

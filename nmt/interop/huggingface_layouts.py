@@ -1,6 +1,6 @@
 """Classes of transformers that can hold our models: the settings that each needs, its config.json and its weights.
 
-Layers that share a block are written each for itself. Missing biases are written as zeros where a class needs them.
+Missing biases are written as zeros where a class needs them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from nmt.vocabulary import BOS, EOS, PAD
 MOST_POSITIONS = 1024  # of sinusoids, which Marian and Pegasus compute once
 MOST_ROTARY = 4096  # what config.json names for models without a limit
 
-# Settings that change training only, and sizes: every class has any of them. Layers that share a block are written out.
+# Settings that change training only, and sizes: every class has any of them.
 SIZES = ("d_model", "n_heads", "n_kv_heads", "d_ff", "encoder_layers", "decoder_layers", "max_positions")
 FREE = {*SIZES, "scale_embeddings", "tied_embeddings", "bias", "activation"}
 FREE |= {"dropout", "attention_dropout", "activation_dropout"}

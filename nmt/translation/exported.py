@@ -1,7 +1,7 @@
 """Models that CTranslate2 runs: folders that nmt exported for it, and copies of our model folders, in the user's cache,
 for the searches that it does faster; and the format of their files.
 
-The weights keep their values. Layers that share a block get copies of it (the file has them once).
+The weights keep their values.
 """
 
 import hashlib

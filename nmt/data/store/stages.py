@@ -71,7 +71,7 @@ def task(folder: Path, name: str, n: int) -> Iterator[tuple[Path, dict[str, Any]
     the report last. The folder is the task's own, so that a task may be done twice at the same time."""
     report: dict[str, Any] = {}
     for part in (WORKING, REPORTS, name):
-        (folder / part).mkdir(parents=True, exist_ok=True)
+        (folder / part).mkdir(exist_ok=True)  # not `folder`, which another process may have finished and deleted
     with TemporaryDirectory(dir=folder / WORKING) as working:
         yield Path(working), report
         files = {file: folder / name / file.name for file in sorted(Path(working).iterdir())}
