@@ -105,6 +105,7 @@ def test_the_choice_is_told_recorded_and_kept(corpus: Path, capsys: pytest.Captu
     assert "has read all of the text" not in said
     config = settings_of(corpus)
     assert (config.training.max_steps, config.training.best_metric, config.training.optimizer) == (20, "chrf", "muon")
+    assert config.training.weight_decay == 0.3
     assert (config.tokenizer.vocab_size, config.model.d_ff, config.model.positions) == (60, 32, "rotary")
     (run / "report.json").unlink()
     assert train(corpus, "--resume") == 0
