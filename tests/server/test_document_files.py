@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +36,27 @@ async def test_a_document_is_kept_for_a_while_and_deleted_even_if_nobody_asks_fo
     with pytest.raises(Refused, match=r"up to 0\.01 minutes, and at most 50"):
         files.get(file.id, token)
     files.close()
+    assert not file.folder.parent.exists()
+
+
+async def test_documents_of_a_service_that_was_killed_are_deleted_and_those_of_others_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    killed, foreign = tmp_path / "nmt-files-killed", tmp_path / "nmt-files-of-something-else"
+    for folder in (killed, foreign):
+        folder.mkdir()
+        (folder / "result").write_text("text")
+    (killed / ".lock").touch()
+    (tmp_path / "nmt-files-link").symlink_to(killed)
+    runs = Files(ServeConfig())
+    assert not killed.exists()
+    assert (foreign / "result").exists()
+    file, _ = runs.start(ME, "a.txt", "text/plain", made)
+    await file.task
+    Files(ServeConfig())
+    assert (file.folder / "result").exists()
+    runs.close()
     assert not file.folder.parent.exists()
 
 

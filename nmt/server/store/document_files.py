@@ -2,7 +2,9 @@
 temporary folder, and given to whoever has its token."""
 
 import asyncio
+import contextlib
 import hmac
+import os
 import secrets
 import shutil
 import tempfile
@@ -14,10 +16,12 @@ from pathlib import Path
 from typing import Literal
 
 from nmt.config.serve import ServeConfig
+from nmt.files import locked
 from nmt.server.errors import Busy, Refused, refusal
 from nmt.server.store.keys import hash_of
 from nmt.server.work.owners import Room, Work
 
+PREFIX = "nmt-files-"
 State = Literal["waiting", "translating", "done", "error"]
 
 
@@ -62,6 +66,8 @@ class Files:
         self.known: dict[str, File] = {}
         self.in_work = Room(config.files)
         self.folder: tempfile.TemporaryDirectory[str] | None = None
+        self.lock = contextlib.ExitStack()
+        delete_abandoned()
 
     def start(self, owner: Work, name: str, media_type: str, translate: Translate) -> tuple[File, str]:
         """Begin to translate a document; also its token. Refused if files are switched off, Busy if too many are in
@@ -69,7 +75,8 @@ class Files:
         if not self.config.files:
             raise Refused("this service translates no files", status=403, code="disabled")
         if self.folder is None:
-            self.folder = tempfile.TemporaryDirectory(prefix="nmt-files-", ignore_cleanup_errors=True)
+            self.folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+            self.lock.enter_context(locked(Path(self.folder.name)))
         token, identity = secrets.token_hex(32).upper(), secrets.token_hex(16).upper()  # as DeepL's clients know them
         folder = Path(self.folder.name, identity)
         folder.mkdir(parents=True)  # before a place is taken: the disk may be full; what clears /tmp deletes parents
@@ -127,3 +134,13 @@ class Files:
             file.task.cancel()
         if self.folder:
             self.folder.cleanup()
+        self.lock.close()
+
+
+def delete_abandoned() -> None:
+    """Delete the documents of services that were killed: of this user, and locked by no process."""
+    for folder in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
+        with contextlib.suppress(OSError, ValueError):  # ValueError: its service runs
+            if folder.lstat().st_uid == os.getuid() and not folder.is_symlink() and (folder / ".lock").exists():
+                with locked(folder):
+                    shutil.rmtree(folder)
