@@ -77,7 +77,8 @@ def members(path: Path) -> Iterator[tuple[str, bytes]]:
 def options_of(form: str, data: bytes) -> Options:
     first = data.decode("utf-8", "replace").partition("\n")[0]
     columns = tuple(str(n + 1) for n in range(len(re.split("[,;\t|]", first)))) if form == "csv" else ()
-    return Options(source="", target="pl", columns=columns)
+    language = re.search(rb'"Language: ([\w@-]+)', data) if form == "po" else None  # others are refused
+    return Options(source="", target=language[1].decode() if language else "pl", columns=columns)
 
 
 def parse(form: str, data: bytes) -> None:
@@ -149,5 +150,6 @@ def test_real_files(files: dict[str, list[tuple[str, bytes]]], capsys: pytest.Ca
     with capsys.disabled():
         print(dict(counts), {form: f"{found[form] / seen[form]:.1%}" for form in seen})
     assert problems == []
+    assert {form for form in files if counts[f"{form} refused"] > max(2, counts[form])} == set()
     assert sum(number for form, number in counts.items() if form in FORMATS) >= LEAST
     assert {form for form in seen if found[form] < 0.97 * seen[form]} == set()
