@@ -15,7 +15,7 @@ from nmt.documents.xml_splice import Edit, Element, Text, Xml
 from nmt.fields import require
 from nmt.text.languages import font_class, new_direction
 
-TEXTS = ("text:p", "text:h")
+TEXTS = frozenset("text:p text:h presentation:footer-decl presentation:header-decl".split())  # noqa: SIM905
 AROUND = frozenset("text:span text:a text:meta".split())  # noqa: SIM905
 BREAKS = frozenset(("text:tab", "text:line-break"))
 ORDERED = re.compile(r"text:bookmark.*|text:change.*|text:reference-mark.*|.*-(?:start|end)")

@@ -136,13 +136,14 @@ WORKBOOK = {
 }
 CONTENT = f"""<office:document-content xmlns:office="{OPEN_DOCUMENT}:office:1.0" xmlns:text="{OPEN_DOCUMENT}:text:1.0" \
 xmlns:style="{OPEN_DOCUMENT}:style:1.0" xmlns:fo="{OPEN_DOCUMENT}:xsl-fo-compatible:1.0" \
-xmlns:table="{OPEN_DOCUMENT}:table:1.0" \
+xmlns:table="{OPEN_DOCUMENT}:table:1.0" xmlns:presentation="{OPEN_DOCUMENT}:presentation:1.0" \
 xmlns:lo="urn:lo"><office:automatic-styles><style:style style:name="T1" style:family="text">\
 <style:text-properties lo:rsid="1"/>\
 </style:style><style:style style:name="P1" style:family="paragraph">\
 <style:text-properties fo:language="de" fo:country="DE"/>\
 </style:style></office:automatic-styles><office:body><text:tracked-changes><text:p>Weg damit</text:p>\
 </text:tracked-changes>
+<presentation:footer-decl presentation:name="f">Unten</presentation:footer-decl>
 <text:h>Der <text:span text:style-name="T1">Tit</text:span>el</text:h>\
 <text:p>Das ist <text:span text:style-name="T2">fe</text:span>\
 <text:span text:style-name="T2">tt</text:span><text:note><text:note-body><text:p>Eine Note</text:p></text:note-body>\
@@ -159,7 +160,7 @@ def odt(text: str) -> bytes:
     return zipped({"mimetype": "x", "content.xml": HEAD + CONTENT.partition("<office:body>")[0] + body})
 
 
-ODF_TEXTS = ["Der Titel", "Das ist <1>fett</1><2/><br/>und<br/>neu", "Eine Note", "Wort"]
+ODF_TEXTS = ["Unten", "Der Titel", "Das ist <1>fett</1><2/><br/>und<br/>neu", "Eine Note", "Wort"]
 XLIFF_1 = """<?xml version='1.0' encoding='utf-8'?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
  <file original="a" source-language="de" datatype="html"><body>
