@@ -65,7 +65,8 @@ def read_settings(path: Path) -> dict[str, Any]:
         ValueError: the file is not valid YAML, of a newer nmt, or has an unknown name or a value of the wrong type.
     """
     require(not path.is_dir(), f"{path} is a folder: name a file, such as {path / 'config.yaml'}")
-    require(path.is_file(), f"{path}: there is no such file")
+    known = ", ".join(sorted(recipe.stem for recipe in RECIPES.glob("*.yaml")))
+    require(path.is_file(), f"{path}: there is no such file; recipes of nmt are {known}")
     try:
         settings = read_yaml(path.read_text(encoding="utf8"))
     except ValueError as error:

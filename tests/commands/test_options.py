@@ -365,6 +365,8 @@ def test_a_recipe_that_can_t_be_read_is_named(tmp_path: Path, text: str, message
 def test_a_run_folder_in_place_of_its_settings_is_answered_with_their_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=rf"^{tmp_path} is a folder: name a file, such as {tmp_path}/config\.yaml$"):
         load_config(tmp_path)
+    with pytest.raises(ValueError, match=r"there is no such file; recipes of nmt are .*modern, multi30k"):
+        load_config(Path("modren"))
 
 
 @pytest.mark.parametrize(
