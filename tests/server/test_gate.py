@@ -164,7 +164,10 @@ def test_who_has_used_its_characters_may_ask_for_all_but_translations(guarded: T
     key = make_key(keys, "short", characters=3)
     head = {"authorization": f"Bearer {key}"}
     text: dict[str, Any] = {"json": {"text": "Hund", "target": "en"}}
+    long = "a" * 10_001
     for method, path, sent, expected in (
+        ("POST", "/v1/translate", {"json": {"text": long, "target": "en"}}, 413),
+        ("POST", "/translate", {"json": {"q": long, "source": "de", "target": "en"}}, 400),
         ("POST", "/v1/translate", text, 200),
         ("GET", "/v2/usage", {}, 200),
         ("GET", "/v1/models", {}, 200),

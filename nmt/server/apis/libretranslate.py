@@ -119,11 +119,11 @@ async def suggest(call: Call) -> Response:
 
 def check_texts(call: Call, texts: Sequence[str]) -> None:
     """Count the texts, and refuse too many or too long ones."""
-    call.charge(texts)
     config = call.service.config
     for size, most in ((len(texts), config.texts), (max(map(len, texts)), config.text_characters)):
         if size > most:
             raise Refused(f"Invalid request: request ({size}) exceeds text limit ({most})", code="too_long")
+    call.charge(texts)
 
 
 async def translate(call: Call) -> Response:

@@ -106,7 +106,6 @@ class Call:
     def admit(self, texts: Sequence[str]) -> None:
         """Count the texts. Refused if they are too many or too long."""
         config = self.service.config
-        self.charge(texts)
         if len(texts) > config.texts:
             problem = f"the request has {len(texts):,} texts: at most {config.texts:,} are allowed"
             raise Refused(f"{problem}; send several requests", status=413, code="too_many")
@@ -114,6 +113,7 @@ class Call:
         if longest > config.text_characters:
             problem = f"a text has {longest:,} characters: at most {config.text_characters:,} are allowed"
             raise Refused(f"{problem}; send it in parts", status=413, code="too_long")
+        self.charge(texts)
 
     def charge(self, texts: Sequence[str]) -> None:
         """Count the texts."""
