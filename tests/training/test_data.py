@@ -87,11 +87,12 @@ def test_sources_that_are_read_with_the_targets_tell_nothing(known: Tokenizer) -
 
 Made = list[tuple[bool, int, int]]
 PORTIONS = [Section("a", "de", "en"), Section("b", "de", "en", weight=0.3), Section("c", "en", "de", weight=2.5)]
-# Hashes of all batches of the epochs 0 and 3, and of those of epoch 3 from number 130 on, as nmt 0.2.0 planned them.
+# Hashes of all batches of the epochs 0 and 3, and of those of epoch 3 from number 30 on (of a store: 130), as nmt 0.2.0
+# planned them.
 PLANS = {
-    ("plain", False): ["7609ba1fb9269df4", "2ccfe8221813bc98", "e3b0c44298fc1c14"],
+    ("plain", False): ["7609ba1fb9269df4", "2ccfe8221813bc98", "41579601b7b0f32c"],
     ("plain", True): ["812feb52d13f60d0", "697fa0491f17d0c0", "3a58fbd0d3c66068"],
-    ("mixed", False): ["a655aa0ff1a46bf3", "b61c70224c5448e9", "e3b0c44298fc1c14"],
+    ("mixed", False): ["a655aa0ff1a46bf3", "b61c70224c5448e9", "5d58e48ae24da090"],
     ("mixed", True): ["93d8a5fdbbdbd2c2", "f6f983bd3f4bb252", "84dc9783a4478b1c"],
 }
 
@@ -128,8 +129,9 @@ def feed_of(kind: str, in_store: bool, folder: Path, *, in_threads: bool = False
 
 
 def digest(planned: Iterable[PlannedBatch]) -> str:
-    found = hashlib.sha256()
-    for batch in planned:
+    found, batches = hashlib.sha256(), [*planned]
+    assert batches
+    for batch in batches:
         rows = batch.index_B if batch.rows_N is None else batch.rows_N[batch.index_B]
         found.update(f"{batch.number} {rows.tolist()}\n".encode())
         sizes = batch.pairs.source.lengths_N[batch.index_B].tolist()
@@ -146,7 +148,7 @@ def test_batches_are_those_of_earlier_versions_so_that_their_runs_resume(
     feed, train = feed_of(kind, in_store, tmp_path, in_threads=in_threads)
     assert isinstance(train, StoredPairs if in_store else Pairs)
     found = []
-    for epoch, number in ((0, 0), (3, 0), (3, 130)):
+    for epoch, number in ((0, 0), (3, 0), (3, 130 if in_store else 30)):
         feed.go_to((epoch, number))
         found.append(digest(takewhile(lambda batch, epoch=epoch: batch.epoch == epoch, feed.planned)))  # type: ignore[misc]
     assert found == PLANS[kind, in_store]
