@@ -9,22 +9,26 @@ import torch
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
-from nmt.reading.request import Part, Translation
+from nmt.reading.request import Constraints, Part, Request, Translation
 from nmt.translation.forced import known_of
 from nmt.translation.jobs import Scoring
 from nmt.translation.translator import Translator
-from tests.tiny import PAIRS, SHORT, make_model
+from nmt.vocabulary import EOS
+from tests.tiny import PAIRS, SHORT, TINY, make_model
 
 
-def test_given_translations_get_the_score_of_search(translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [source for source, _ in PAIRS]
-    found = [best for best, *_ in translator.translate_n_best(lines)]
+def test_given_translations_get_the_score_of_search(tokenizer: Tokenizer, capsys: pytest.CaptureFixture[str]) -> None:
+    model: Any = make_model(tokenizer, config=replace(TINY, output_bias=True))
+    model.output.bias.data[EOS] = 10.0  # so that a translation is its prefix, whose pieces are those of its text
+    translator, lines = Translator(model, tokenizer, replace(SHORT, beam_size=1)), [source for source, _ in PAIRS[:2]]
+    requests = [Request(source, Constraints(target)) for source, target in PAIRS[:2]]
+    found = [best for best, *_ in translator.translate_n_best(requests)]
+    assert [best.text for best in found] == [target for _, target in PAIRS[:2]]
     scored = translator.scorer().score([(line, best.text) for line, best in zip(lines, found, strict=True)])
     for best, forced in zip(found, scored, strict=True):
         assert forced is not None
-        if translator.tokenizer.encode_target([best.text])[0] == best.parts[0].hypothesis.ids:
-            assert forced.score == pytest.approx(best.score, abs=1e-4)
-            assert forced.token_log_probs == pytest.approx(best.token_log_probs, abs=1e-4)
+        assert forced.score == pytest.approx(best.score, abs=1e-4)
+        assert forced.token_log_probs == pytest.approx(best.token_log_probs, abs=1e-4)
     data = "".join(f"{line}\t{best.text}\n" for line, best in zip(lines, found, strict=True)).encode().splitlines()
     assert Scoring(translator, SHORT, "text").answer(data).decode().split() == [f"{s.score:.4f}" for s in scored if s]
     pairs = zip(lines, found, strict=True)
