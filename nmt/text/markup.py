@@ -58,8 +58,7 @@ NO_TRANSLATION = re.compile(
 CHARACTER = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});|[ \t\n\r\f\v]+|.", re.DOTALL)
 ENTITY = re.compile("&(?:amp|lt|gt|quot|apos|nbsp|#39|#160);")
 SPACES = " \t\n\r\f\v"
-BARE = "\3"  # stands for a bare & until the character after it is known
-SOURCE_SPELLINGS = {"&": BARE, ">": ">"}
+BARE = "\3\ufdd0\ufdd1"  # stand for a bare & until the character after it is known: the first that a segment lacks
 
 
 @dataclass
@@ -104,7 +103,8 @@ class Segment:
         """What is replaced in a whole spelled translation."""
         if not self.spellings:
             return [(match.start(), match.end(), "]]&gt;") for match in re.finditer(re.escape(CDATA_END), text)]
-        bare = re.finditer(f"{BARE}(?=([a-zA-Z0-9#])?)", text)
+        mark = self.spellings["&"]
+        bare = re.finditer(f"{mark}(?=([a-zA-Z0-9#])?)", text) if mark in BARE else ()
         return [(*match.span(), "&amp;" if match[1] else "&") for match in bare]
 
     def finish(self, text: str) -> str:
@@ -255,7 +255,8 @@ def make_segment(text: str, start: int, end: int, inside: list[Tag], user_items:
     start += len(text[start:first]) - len(text[start:first].lstrip(SPACES))
     end -= len(text[max(start, last) : end]) - len(text[max(start, last) : end].rstrip(SPACES))
     characters, places, spellings = list[str](), list[int](), {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-    position = start
+    position, raw = start, text[start:end]
+    as_in_source = {"&": next((mark for mark in BARE if mark not in raw), "&amp;"), ">": ">"}
     for tag in [*inside, Tag(end, end)]:
         for match in CHARACTER.finditer(text, position, tag.start):
             decoded = decode(match[0])
@@ -266,14 +267,13 @@ def make_segment(text: str, start: int, end: int, inside: list[Tag], user_items:
                 places += [match.start() - start, *[match.end() - start] * (len(decoded) - 1)]
             if match[0][0] == "&" and decoded != match[0] and len(decoded) == 1 and decoded != " ":
                 spellings[decoded] = match[0]
-            elif decoded[0] in SOURCE_SPELLINGS:
-                spellings[decoded[0]] = SOURCE_SPELLINGS[decoded[0]]
+            elif decoded[0] in as_in_source:
+                spellings[decoded[0]] = as_in_source[decoded[0]]
         if tag.end > tag.start:
             is_single = tag.void or not tag.partner or tag.depth >= DEEPEST
             characters.append(SINGLE if is_single else CLOSES if tag.closes else OPENS)
             places.append(tag.start - start)
         position = tag.end
-    raw = text[start:end]
     flat = Flat(raw, "".join(characters), [*places, len(raw)], rendered=True)
     return Segment(raw, start, lift(flat, user_items), spellings)
 
