@@ -58,6 +58,7 @@ NO_TRANSLATION = re.compile(
 CHARACTER = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});|[ \t\n\r\f\v]+|.", re.DOTALL)
 ENTITY = re.compile("&(?:amp|lt|gt|quot|apos|nbsp|#39|#160);")
 SPACES = " \t\n\r\f\v"
+BARE_MARKS = re.compile("[\3\ufdd0\ufdd1](?=([a-zA-Z0-9#])?)")
 BARE = "\3\ufdd0\ufdd1"  # stand for a bare & until the character after it is known: the first that a segment lacks
 
 
@@ -104,7 +105,7 @@ class Segment:
         if not self.spellings:
             return [(match.start(), match.end(), "]]&gt;") for match in re.finditer(re.escape(CDATA_END), text)]
         mark = self.spellings["&"]
-        bare = re.finditer(f"{mark}(?=([a-zA-Z0-9#])?)", text) if mark in BARE else ()
+        bare = (match for match in BARE_MARKS.finditer(text) if match[0] == mark)
         return [(*match.span(), "&amp;" if match[1] else "&") for match in bare]
 
     def finish(self, text: str) -> str:

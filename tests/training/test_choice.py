@@ -82,7 +82,8 @@ def test_larger_corpora_get_larger_models() -> None:
 def test_without_time_for_four_passes_over_the_text_a_narrower_model_is_chosen(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A pass has 1,000 steps: 40 minutes have room for 2 with the widest model, and for 8 with the narrowest."""
+    """A pass has 1,000 steps, and half of the time is for validations: 40 minutes have room for one with the widest
+    model, and for four with the narrowest."""
     monkeypatch.setattr(module, "time_steps", lambda config, data: (config.model.d_model / 512, 1000.0))
     monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 10.0)
     monkeypatch.setattr(
@@ -90,7 +91,7 @@ def test_without_time_for_four_passes_over_the_text_a_narrower_model_is_chosen(
     )
     usual = ["--data.corpus", str(corpus), "--runs", str(corpus.parent / "runs"), "--tokenizer.vocab_size", "60"]
     usual += ["--tokenizer.byte_fallback", "false"]
-    for minutes, width in ((40, 128), (50, 256), (100, 512), (120, 512)):
+    for minutes, width in ((40, 128), (80, 256), (150, 512), (200, 512)):
         assert main([*usual, "--training.max_minutes", str(minutes)]) == 0
         assert f"layers of width {width}, dropout 0.1;" in capsys.readouterr().err
     assert main([*usual, "--training.max_minutes", "40", "--model.d_model", "512"]) == 0
@@ -124,12 +125,12 @@ def test_a_run_that_goes_on_with_other_minutes_or_epochs_gets_the_steps_that_fit
     (run / "report.json").unlink()
     shutil.rmtree(run / "model")
     monkeypatch.setattr(module, "time_steps", lambda config, data: (1.0, 1000.0))
-    assert train(corpus, "--resume", "--training.max_minutes", "0.6") == 0
+    assert train(corpus, "--resume", "--training.max_minutes", "1.2") == 0
     said = capsys.readouterr().err
-    assert "dropout 0.3; 28 steps, 0.0 passes over the text" in said
+    assert "dropout 0.3; 33 steps, 0.0 passes over the text" in said
     assert "WARNING: training ends before it has read all of the text once" in said
     after = settings_of(corpus)
-    assert (before.training.max_steps, after.training.max_steps) == (20, 28)
+    assert (before.training.max_steps, after.training.max_steps) == (20, 33)
     assert after.training.warmup_steps == before.training.warmup_steps, "which may not change"
     (run / "report.json").unlink()
     shutil.rmtree(run / "model")
@@ -142,7 +143,7 @@ def test_a_run_that_goes_on_with_other_minutes_or_epochs_gets_the_steps_that_fit
 @pytest.mark.usefixtures("without_training")
 @pytest.mark.parametrize(
     ("seconds", "limit", "values", "steps"),
-    [(1.0, "max_minutes", [2, 1], [96, 48]), (0.001, "max_epochs", [8, 6], [40, 30])],
+    [(1.0, "max_minutes", [2, 1], [98, 42]), (0.001, "max_epochs", [8, 6], [40, 30])],
 )
 def test_minutes_and_epochs_limit_the_steps_and_so_the_course_of_the_rate(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, limit: str, values: list[int], steps: list[int]
