@@ -22,8 +22,8 @@ from nmt.training.monitor import Window
 from nmt.translation.model_folder import read_info, require_model
 
 SLOW_STEPS, TIMED_STEPS = 3, 8  # the first steps of a process are slow
-# Trainings of 8 to 50 minutes on eight corpora: their steps took up to 1.17 times as long as the timed ones, and each of
-# 5 to 7 validations 1 to 7 times as long as training on as many pairs.
+# In 16 trainings of 8 to 50 minutes, steps took up to 1.18 times as long as the timed ones, and each of 5 to 7
+# validations up to 7 times as long as training on as many pairs.
 SLOWER, VALIDATIONS, VALIDATING = 1.08, 7, 4
 OF_TIME = ("training.max_steps", "training.validate_every")
 LIMITS = ("training.max_minutes", "training.max_epochs")
