@@ -62,14 +62,14 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         settings["training.best_metric"] = "chrf"  # BLEU of little text is near 0, and needs words between blanks
     steps, passes, about = config.training.max_steps, math.inf, ""
     has_model = bool(config.training.start_from)
-    data = TrainingData.load(prepared, config.data)
-    validated = min(len(data.validation_text), config.training.validation_sentences or math.inf)
     for chosen_now in choice.choose_models(pairs, given):
         settings |= {name: value for name, value in chosen_now.items() if not (has_model and name.startswith("model."))}
         if "training.max_steps" in given:
             break
         minutes = config.training.max_minutes or more * choice.usual_minutes(pairs)
+        data = TrainingData.load(prepared, config.data)
         seconds, steps_a_pass = time_steps(make_config(settings | given), data)
+        validated = min(len(data.validation_text), config.training.validation_sentences or math.inf)
         whole = 60 * minutes / (SLOWER * seconds)
         validating = min(whole / 2, VALIDATIONS * VALIDATING * steps_a_pass * validated / len(data.train))  # in steps
         fitting = whole - validating

@@ -1,6 +1,7 @@
 """Documents in flight: for who has the token, for a while, and not too many."""
 
 import asyncio
+import os
 import shutil
 from pathlib import Path
 
@@ -48,12 +49,14 @@ async def test_documents_of_a_service_that_was_killed_are_deleted_and_those_of_o
         folder.mkdir()
         (folder / "result").write_text("text")
     (killed / ".lock").touch()
+    os.utime(killed, (0, 0))
     (tmp_path / "nmt-files-link").symlink_to(killed)
     runs = Files(ServeConfig())
     assert not killed.exists()
     assert (foreign / "result").exists()
     file, _ = runs.start(ME, "a.txt", "text/plain", made)
     await file.task
+    os.utime(file.folder.parent, (0, 0))
     Files(ServeConfig())
     assert (file.folder / "result").exists()
     runs.close()

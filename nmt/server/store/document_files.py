@@ -22,6 +22,7 @@ from nmt.server.store.keys import hash_of
 from nmt.server.work.owners import Room, Work
 
 PREFIX = "nmt-files-"
+NEW = 60  # seconds in which a folder may not be locked yet
 State = Literal["waiting", "translating", "done", "error"]
 
 
@@ -141,6 +142,8 @@ def delete_abandoned() -> None:
     """Delete the documents of services that were killed: of this user, and locked by no process."""
     for folder in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
         with contextlib.suppress(OSError, ValueError):  # ValueError: its service runs
-            if folder.lstat().st_uid == os.getuid() and not folder.is_symlink() and (folder / ".lock").exists():
+            about = folder.lstat()
+            is_ours = about.st_uid == os.getuid() and not folder.is_symlink() and (folder / ".lock").exists()
+            if is_ours and time.time() - about.st_mtime > NEW:
                 with locked(folder):
                     shutil.rmtree(folder)
