@@ -43,6 +43,7 @@ DENOISE_SHARE, MOST_DENOISED, LEAST_DENOISED = 0.3, 27_000, 1_000
 # 29.8 BLEU with 54,000 sentences, and 25.6 without (three seeds); 3,000 pairs of Cherokee 28.7 chrF with 17,000, and
 # 28.1 without (two); 3,000 of Guaraní 18.5 chrF with 28,000, and 18.6 without (one; runs.jsonl).
 TEXTS_SHARE, MORE_STEPS = 0.5, 1.4
+VALIDATIONS, OF_FEW_STEPS = 7, 3  # in a training, and in one of fewer than 1,000 steps
 # What all sizes share: what reaches a loss in the fewest steps, by the figures in recipes/README.md. With a decay of
 # 0.3, 11,600 pairs of Cherokee had 33.3 chrF of `val` after 2,500 steps, and 30.4 with 0.01; 50,000 of Japanese 52.9
 # and 50.3; 3,000 of Cherokee, after 1,600 steps, 26.0 and 23.9 (small_corpora.jsonl).
@@ -115,5 +116,5 @@ def course_of(steps: int, share: float) -> dict[str, Any]:
         "training.denoise_steps": round(share * steps),
         "training.warmup_steps": steps // 14,
         # Validations of a model that has learned little take long, since its translations have no end.
-        "training.validate_every": max(1, math.ceil(steps / (7 if steps >= 1000 else 3))),
+        "training.validate_every": max(1, math.ceil(steps / (VALIDATIONS if steps >= 1000 else OF_FEW_STEPS))),
     }
