@@ -6,7 +6,7 @@ from html import unescape
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt.text.markup import TAG, is_markup, parse, parse_inner, visible
@@ -48,6 +48,7 @@ def test_segments_and_what_is_kept_make_up_the_text() -> None:
 
 
 @many
+@example("Haus & <code>\3</code> Hut")
 @given(texts)
 def test_tags_put_back_into_an_unchanged_line_are_where_they_were_but_for_blanks_and_spelling(text: str) -> None:
     for segment in parse(text.replace("<title>", "")):  # whose tags are text
