@@ -99,7 +99,7 @@ def suspicions(
         "unfinished": not finished,
         "items": has_items and loses_items((source, of_source), (translation, of_translation)),
         "sentences": not empty and loses_sentences(source, translation, length / max(1, source_length)),
-        "numbers": (any(is_wanted(number, translation) for number in lost) and not empty)
+        "numbers": (wants_number(lost, translation) and not empty)
         or (has_items and is_glued(of_source, source, translation))
         or (not any(has_letters) and not empty and numbers(source, of_source) != numbers(translation, of_translation)),
         "unsure": not sure,
@@ -162,13 +162,14 @@ def is_glued(items: list[Item], source: str, translation: str) -> bool:
     return any(number[1:] in numbers for number in glued)
 
 
-def is_wanted(number: Item, translation: str) -> bool:
-    """Whether a number that a translation lacks is likely a mistake: not if it is a single digit or a clock time, or
-    the end of a longer number, as 50 of 1950, or if it only got a zero after its decimals, as 2.50."""
-    if sum(map(str.isdigit, number.text)) < 2 or CLOCK.fullmatch(number.text):
-        return False
-    ends = (number.canonical, f"{number.canonical}0" if "." in number.canonical else number.canonical)
-    return not any(run.replace(",", ".").endswith(ends) for run in DIGITS.findall(translation))
+def wants_number(lost: list[Item], translation: str) -> bool:
+    """Whether one of the numbers that a translation lacks is likely a mistake: not if it is a single digit or a clock
+    time, or the end of a longer number, as 50 of 1950, or if it only got a zero after its decimals, as 2.50."""
+    long = [n.canonical for n in lost if sum(map(str.isdigit, n.text)) > 1 and not CLOCK.fullmatch(n.text)]
+    runs = DIGITS.findall(translation.replace(",", ".")) if long else []
+    sizes = {len(number) + more for number in long for more in (0, 1)}
+    ends = {run[-size:] for run in runs for size in sizes}
+    return any(number not in ends and not ("." in number and f"{number}0" in ends) for number in long)
 
 
 def loops(source: str, translation: str) -> bool:
