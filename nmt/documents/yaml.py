@@ -89,6 +89,7 @@ def parse(text: str) -> list[Value]:
 def values_of(events: Iterator[yaml.Event], around: yaml.CollectionStartEvent, key: str, depth: int) -> Iterator[Value]:
     """The values in a collection, and in those in it, up to its end. `key`: of the collection."""
     for event in events:
+        require(depth <= DEEPEST, f"line {event.start_mark.line + 1}: nested deeper than {DEEPEST}")
         key_event = None
         if isinstance(event, yaml.CollectionEndEvent):
             return
@@ -100,8 +101,6 @@ def values_of(events: Iterator[yaml.Event], around: yaml.CollectionStartEvent, k
             event = next(events)
         yield Value(event, key, key_event, around, depth)
         if isinstance(event, yaml.CollectionStartEvent):
-            line = event.start_mark.line + 1
-            require(depth < DEEPEST, f"line {line}: nested deeper than {DEEPEST}")
             yield from values_of(events, event, key, depth + 1)
 
 
