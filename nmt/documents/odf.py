@@ -18,6 +18,7 @@ from nmt.text.languages import font_class, new_direction
 TEXTS = frozenset("text:p text:h presentation:footer-decl presentation:header-decl".split())  # noqa: SIM905
 AROUND = frozenset("text:span text:a text:meta".split())  # noqa: SIM905
 BREAKS = frozenset(("text:tab", "text:line-break"))
+CELLS = ("table:table-cell", "table:covered-table-cell")
 ORDERED = re.compile(r"text:bookmark.*|text:change.*|text:reference-mark.*|.*-(?:start|end)")
 NOT_TEXT = frozenset("float percentage currency date time boolean".split())  # noqa: SIM905
 LANGUAGE = {"western": "fo:{}", "asian": "style:{}-asian", "complex": "style:{}-complex"}
@@ -110,7 +111,7 @@ def changes(xml: Xml, options: Options) -> Iterator[Edit]:
             yield xml.attributes(element, language)
         elif turned and (new := turned_style(element, turned)):
             yield xml.attributes(element, new)
-        elif "office:string-value" in values and "table:formula" not in values:
+        elif element.name in CELLS and "office:string-value" in values and "table:formula" not in values:
             yield xml.attributes(element, {"office:string-value": None})
 
 

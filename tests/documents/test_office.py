@@ -173,6 +173,8 @@ def test_open_document() -> None:
     assert 'fo:language="en" fo:country="none"' in text
     assert '<table:table-cell office:value-type="string"><text:p>WORT</text:p>' in text
     assert "<text:p>drei</text:p>" in text
+    field = '<text:variable-set office:value-type="string" office:string-value="x">x</text:variable-set>'
+    assert f"<text:p>{field} HUND" in translated(odt(f"{field} Hund"), "odt", "content.xml")
 
 
 def test_a_span_of_open_document_that_changes_nothing_goes_with_its_partner() -> None:
