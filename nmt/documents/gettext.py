@@ -55,12 +55,13 @@ class Message:
 
 
 def accelerator(text: str) -> tuple[str, str] | None:
-    """The mark and the letter after it; only short texts with one mark have them."""
+    """The mark and the letter after it; only short texts with one mark, in no address, have them."""
     found = [*ACCELERATOR.finditer(text)]
     if len(found) != 1 or len(text.split()) > 6 or text.count(found[0][0]) > 1:
         return None
     mark, letter, before = found[0][0], text[found[0].end()], text[: found[0].start()]
-    if before[-1:].isalnum() and letter.isupper():  # R&D
+    in_item = any(item.start < len(before) < item.end for item in find_items(text))
+    if in_item or (before[-1:].isalnum() and letter.isupper()):  # R&D
         return None
     if mark == "_" and re.search(r"[%{}<>=/.$]|\w{3}_\w{4}|\b[a-z]{3,}_", text.rstrip(".")):  # file_name, user_id
         return None
