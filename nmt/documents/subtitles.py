@@ -32,9 +32,11 @@ POSITION = re.compile(f"(?:{OVERRIDE.pattern})*")  # before the text
 SPEAKER = re.compile(r"[ \t]*[-–—]")  # each line is somebody else's
 SENTENCE_END = re.compile(rf"[{MARKS}:;♪)\]]['\"”’»“]*$")
 WORDS = re.compile(r"(?:<[^<>]*>|[^\s<]|<)+")
-IS_UNSPACED = re.compile(rf"[{UNSPACED}\uff00-\uffef]")
-# A character of Thai or Lao with the vowel before it, or any other one; or a tag.
-CHARACTER = re.compile(r"<[^<>]*>|[\u0e40-\u0e44\u0ec0-\u0ec4]?. ?")
+NO_BLANKS = rf"{UNSPACED}\uff00-\uffef"  # between words
+IS_UNSPACED = re.compile(f"[{NO_BLANKS}]")
+# A tag; a word of a script with blanks; or a character, with the vowel of Thai or Lao before it.
+CHARACTER = re.compile(rf"<[^<>]*>|[^\s<{NO_BLANKS}]+ ?|[\u0e40-\u0e44\u0ec0-\u0ec4]?. ?")
+BOUND = "ำຳ、。，．！？」』）"  # not at the beginning of a line
 
 
 @dataclass(frozen=True)
@@ -168,13 +170,13 @@ class Writer:
 
 
 def split(text: str) -> list[str]:
-    """The words of a text, each with the blank after it; of a text without blanks, its characters."""
+    """The words of a text, each with the blank after it; of scripts without blanks, the characters."""
     words = [f"{word} " for word in WORDS.findall(text)]
     if not IS_UNSPACED.search(text):
         return words
     characters = list[str]()
     for character in (found for word in words for found in CHARACTER.findall(word)):
-        if characters and (is_combining(character[0]) or character[0] in "ำຳ"):
+        if characters and (is_combining(character[0]) or character[0] in BOUND):
             characters[-1] += character
         else:
             characters.append(character)

@@ -1,5 +1,7 @@
 """Subtitles keep their times and their number of lines; long lines are noted."""
 
+import re
+
 import pytest
 
 from nmt.documents.base import Answer
@@ -40,12 +42,13 @@ def test_sentences_end_at_the_marks_of_all_scripts(first: str, second: str, n_un
     assert len(read(cues, "srt").units) == n_units
 
 
-@pytest.mark.parametrize("text", ["ที่นี่มีน้ำดื่ม", "ខ្ញុំទៅផ្ទះហើយ", "ကျွန်တော်အိမ်ပြန်မယ်", "がっこう"])
+@pytest.mark.parametrize("text", ["ที่นี่มีน้ำดื่ม", "ខ្ញុំទៅផ្ទះហើយ", "ကျွန်တော်အိမ်ပြန်မယ်", "がっこう", "私はWord 11を買った。"])
 def test_scripts_without_blanks_are_split_between_letters(text: str) -> None:
     parts = split(text)
     assert "".join(parts).strip() == text
     assert len(parts) > 2
-    assert not any(is_combining(part[0]) or part[0] in "ำ" for part in parts)
+    assert not any(is_combining(part[0]) or part[0] in "ำ。" for part in parts)
+    assert [part.strip() for part in parts if part.isascii()] == re.findall("[a-zA-Z]+|[0-9]+", text)
 
 
 def test_lines_are_balanced_and_long_ones_noted() -> None:
