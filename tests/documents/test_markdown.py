@@ -57,6 +57,7 @@ def check(text: str, found: list[str], answers: list[str], expected: str) -> Non
         (":::tip[Rat]{#Rat} Rat\n", "Advice", ":::tip[Advice]{#Rat} Rat\n"),
         ('\\??? note "Hund"  \nbellt\n', '??? note "Dog"<br id="1">barks', '\\??? note "Dog"  \nbarks\n'),
         ("Hund\n", "??? note\n", "\\??? note\n"),
+        ("&nbsp;&emsp; Hund\n", "&nbsp; dog", "&nbsp;&emsp; \\&nbsp; dog\n"),
         ("Ein Hund\n    {: .x }\n", "A dog", "A dog\n    {: .x }\n"),
     ],
 )
