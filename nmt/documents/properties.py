@@ -31,7 +31,7 @@ LINE = re.compile(
 )
 PROPERTY_ESCAPE = re.compile(rf"\\(u[0-9a-fA-F]{{4}}|{BREAK}[ \t\f]*+|.)", re.DOTALL)
 PROPERTY_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"})
-ARGUMENT = re.compile(r"\{\d")
+ARGUMENT, QUOTED = re.compile(r"\{\d"), re.compile(r"(?<!')(?:'')*+'[{}]")
 # Of .strings.
 SPACE = re.compile(r"(?>(?:\s++|/\*(?>(?:[^*]|\*(?!/))*)\*/|//[^\r\n]*+)*)")
 STRING = r'"((?>(?:[^"\\]|\\.)*))"'
@@ -56,7 +56,9 @@ def read_properties(data: bytes, options: Options) -> Document:
 
 def written(value: str, encoding: str, text: str) -> str:
     """A text as it is written in place of a value; characters that the encoding lacks as escapes."""
-    text = (text.replace("'", "''") if ARGUMENT.search(value) else text).translate(PROPERTY_ESCAPES)
+    if ARGUMENT.search(value):  # apostrophes that quote braces, as in '{'0'}', are one
+        text = re.sub(r"(?<![{}])'(?![{}])" if QUOTED.search(value) else "'", "''", text)
+    text = text.translate(PROPERTY_ESCAPES)
     text = f"\\{text}" if text[:1] in (" ", "=", ":") else text
     lacking = (character for character in {*text} if not character.encode(encoding, "ignore"))
     return text.translate({ord(character): json.dumps(character)[1:-1] for character in lacking})

@@ -260,6 +260,8 @@ def test_properties_keep_escapes_and_apostrophes() -> None:
     latin = read_document("a=ü\nb Hund\n".encode("cp1252"), "properties", Options(encoding="cp1252"))
     assert latin.join([Answer("żé😀"), Answer("= Pies")]) == b"a=\\u017c\xe9\\ud83d\\ude00\nb \\= Pies\n"
     assert not latin.notes
+    quoted = read_document(b"a=Nimm '{'0'}' f''r {0}\nb=''{0}'' da", "properties", Options())
+    assert quoted.join([Answer("it's '{'0'}' {0}"), Answer("'{0}' x")]) == b"a=it''s '{'0'}' {0}\nb=''{0}'' x"
     utf8 = read_document("a=ü\n".encode(), "properties", Options())
     assert utf8.join([Answer("ö")]).decode() == "a=ö\n"
 
