@@ -18,11 +18,10 @@ from nmt.fields import require
 from nmt.text.edits import Edit, apply
 from nmt.text.items import find_items
 from nmt.text.languages import same_language
-from nmt.text.po import ESCAPES, Entry, charset, read_entries
+from nmt.text.po import ESCAPES, LANGUAGE, Entry, charset, read_entries
 
 RULE = re.compile(r"plural\s*=([^;\n]{1,999})")
 MOST_FORMS = 10  # of a plural
-LANGUAGE = re.compile(r"^Language:(.*)$", re.MULTILINE)
 PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
 WRITTEN = {meaning: f"\\{letter}" for letter, meaning in ESCAPES.items()} | {"\\": "\\\\", '"': '\\"'}
 ACCELERATOR = re.compile(r"(?<![&\w])&(?=\w)(?!\w+;)|(?<=\w)&(?=[^\W\d_])(?!\w+;)|(?<!_)_(?=[^\W\d_])")
@@ -95,7 +94,7 @@ def read_po(data: bytes, options: Options) -> Document:
     texts = [entry for entry in entries if entry.texts["msgid"]]
     todo = [entry for entry in texts if options.all_entries or not any(entry.texts[name] for name in entry.answers)]
     stated = LANGUAGE.search(old)
-    require_language(stated[1].strip() if stated and len(todo) < len(texts) else "", options.target)
+    require_language(stated[1] if stated and len(todo) < len(texts) else "", options.target)
     chosen = [(entry, messages_of(entry, n_plurals, header)) for entry in todo]
     units = [text_unit(message.core, f"line {entry.line}") for entry, messages in chosen for message in messages]
     notes = list[str]()
@@ -122,7 +121,7 @@ def require_language(found: str, language: str) -> None:
 def in_language(header: str, language: str) -> str:
     """The header of a catalogue that is, or becomes, one in this language."""
     stated = LANGUAGE.search(header)
-    if not language or not stated or same_language(stated[1].strip(), language):
+    if not language or not stated or same_language(stated[1], language):
         return header
     header = f"{header[: stated.start()]}Language: {language.replace('-', '_')}{header[stated.end() :]}"
     return re.sub("^Plural-Forms:.*$", lambda _: f"Plural-Forms: {plural_rule(language)}", header, flags=re.MULTILINE)

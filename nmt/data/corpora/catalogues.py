@@ -5,7 +5,6 @@ translation have an empty one; the header is left out.
 """
 
 import gettext
-import re
 import struct
 from collections.abc import Iterator
 from itertools import chain
@@ -13,9 +12,8 @@ from pathlib import Path
 
 from nmt.files import open_compressed, require_whole_gzip
 from nmt.text.languages import same_language
-from nmt.text.po import Entry, charset, read_entries
+from nmt.text.po import LANGUAGE, Entry, charset, read_entries
 
-LANGUAGE = re.compile(r"^Language:\s*([\w-]+)", re.MULTILINE)
 CONTEXT = "\4"  # stands between the context of a message and the message
 FUZZY = "fuzzy"  # a cause in ledgers: a translation that somebody should look at
 

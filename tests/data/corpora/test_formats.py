@@ -234,6 +234,9 @@ def test_a_catalogue_without_a_header_is_read_from_source_to_target(tmp_path: Pa
     polib.pofile(str(tmp_path / "a.po")).save_as_mofile(str(tmp_path / "a.mo"))
     assert [*mo_messages(tmp_path / "a.mo")[1]] == [("Hund", "dog", False)]
     (tmp_path / "a.po").write_bytes(
-        'msgid ""\nmsgstr "Content-Type: a; charset=latin1\\n"\n\nmsgid "ä"\nmsgstr ""\n'.encode("latin1")
+        'msgid ""\nmsgstr "Content-Type: a; charset=latin1\\nLanguage: \\nX: x\\n"\n\nmsgid "ä"\nmsgstr ""\n'.encode(
+            "latin1"
+        )
     )
-    assert [*po_messages(tmp_path / "a.po")[1]] == [("ä", "", False)]
+    language, messages = po_messages(tmp_path / "a.po")
+    assert (language, [*messages]) == ("", [("ä", "", False)])
