@@ -217,19 +217,20 @@ def read_mo(data: bytes, options: Options) -> Document:
             entries.append((targets + 8 * n, [*map(Message, chosen)], translation.count(b"\0") + 1))
     numbered = ((message, n) for n, (_, messages, _) in enumerate(entries, 1) for message in messages)
     units = [text_unit(message.core, f"message {n}") for message, n in numbered]
+    notes = list[str]()
 
     def write(answers: Sequence[Answer]) -> bytes:
         table, added, length = bytearray(data), list[bytes](), len(data)
         rest = (Answer(answer.text.replace("\0", "")) for answer in answers)  # which separates forms
         for place, messages, n_forms in entries:
             if forms := translations(messages, [next(rest) for _ in messages], n_forms):
-                new = b"\0".join(Text("", encoding).encode(form) for form in forms)
+                new = Text("", encoding).edited([(0, 0, "\0".join(forms))], notes)
                 table[place : place + 8] = struct.pack(f"{order}2I", len(new), length)
                 added.append(new + b"\0")
                 length += len(new) + 1
         return bytes(table) + b"".join(added)
 
-    return Document(data, units, write)
+    return Document(data, units, write, notes)
 
 
 def strings(table: bytes, data: bytes, order: str) -> list[bytes]:

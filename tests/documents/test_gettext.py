@@ -112,6 +112,9 @@ def test_compiled_catalogues_get_their_texts_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "a.mo").write_bytes(joined)
     assert polib.mofile(str(tmp_path / "a.mo")).find("Hund").msgstr_plural == {0: "HUND", 1: "DIE _HUNDE"}
     assert joined.startswith(data[:28])
+    ascii_only = read(data.replace(b"charset=UTF-8", b"charset=ascii"), "mo")
+    assert b"\0?dog?\0" in ascii_only.join([Answer("“dog”") for _ in ascii_only.units])
+    assert "the encoding ascii has no “”, which became ?" in ascii_only.notes[0]
     sample = SAMPLES["mo"]
     for size in (0, 10, 40, 70):
         with pytest.raises(ValueError, match=r"MO file|cut off"):
