@@ -100,9 +100,10 @@ def joined(xml: Xml, found: list[Piece]) -> list[Piece]:
 def changes(xml: Xml, options: Options) -> Iterator[Edit]:
     """The styles with a language get another one, and styles turn to another direction. Cells that have their text a
     second time, as a value, lose the value: it would hide the translation."""
-    code, _, country = options.target.replace("_", "-").partition("-")
-    name = LANGUAGE[font_class(options.target)]
-    language = {name.format("language"): code, name.format("country"): country or "none"}
+    code, *parts = options.target.split("-")
+    name, script = LANGUAGE[font_class(options.target)], next((part for part in parts if len(part) == 4), None)
+    country = next((part for part in parts if len(part) < 4), "none")
+    language = {name.format("language"): code, name.format("script"): script, name.format("country"): country}
     turned = new_direction(options.source, options.target)
     for element in xml.root.walk():
         values = element.attributes

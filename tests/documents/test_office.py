@@ -175,6 +175,8 @@ def test_open_document() -> None:
     assert "<text:p>drei</text:p>" in text
     field = '<text:variable-set office:value-type="string" office:string-value="x">x</text:variable-set>'
     assert f"<text:p>{field} HUND" in translated(odt(f"{field} Hund"), "odt", "content.xml")
+    chinese = turned(FILES["odt", "content"][0], "odt", "content.xml", target="zh-Hant")
+    assert 'style:language-asian="zh" style:script-asian="Hant" style:country-asian="none"' in chinese
 
 
 def test_a_span_of_open_document_that_changes_nothing_goes_with_its_partner() -> None:
