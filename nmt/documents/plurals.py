@@ -73,8 +73,8 @@ class Leaf:
     source: str
     text: str
     """With a number in place of the sign."""
-    sample: Sample | None = None
-    sign: str = "#"
+    sample: Sample | None
+    sign: str
 
     def write(self, answer: str) -> str:
         """An answer as it is written in the message; ValueError if a number or a placeholder is lost. A form for one
@@ -85,7 +85,8 @@ class Leaf:
             in_words = is_alone and not found
             require(len(found) == 1 or in_words, f"the translation of a plural form hasn't the number {number} once")
             answer = splice(answer, [(*match.span(), self.sign) for match in found])
-        same = all(answer.count(brace) == self.source.count(brace) for brace in "{}")
+        signs = "{}" if self.sample or not self.sign else ("{", "}", self.sign)
+        same = all(answer.count(sign) == self.source.count(sign) for sign in signs)
         require(same and bool(answer.strip()), "the translation of a plural form hasn't the placeholders of the text")
         return answer if "'" in self.source else re.sub("'(?=[{}#])", "’", answer)  # which would begin a quotation
 
@@ -100,7 +101,7 @@ class Choice:
 def leaf(text: str, sample: Sample | None, sign: str) -> Leaf:
     """A form with the number of this sample, if it has the sign once and the number not yet."""
     if not sample or not sign or text.count(sign) != 1 or str(sample.number) in text:
-        return Leaf(text, text)
+        return Leaf(text, text, None, sign)
     return Leaf(text, text.replace(sign, str(sample.number)), sample, sign)
 
 

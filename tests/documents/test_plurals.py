@@ -56,9 +56,10 @@ def test_selects_and_nested_choices() -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["# Hunde mit {name}", "# von 2 mit {name}"])
 @pytest.mark.parametrize("answer", ["Hunde", "2 2 Hunde {name}", "2 Hunde", "2 Hunde {name} {", ""])
-def test_a_message_whose_number_or_placeholder_is_lost_stays(answer: str) -> None:
-    document = in_json("{n, plural, other{# Hunde mit {name}}}", Options(target="en"))
+def test_a_message_whose_number_or_placeholder_is_lost_stays(answer: str, form: str) -> None:
+    document = in_json(f"{{n, plural, other{{{form}}}}}", Options(target="en"))
     assert document.join([Answer(answer) for _ in document.units]) == document.data
     assert any("stays as it is" in note for note in document.notes)
 
