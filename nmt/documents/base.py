@@ -69,6 +69,16 @@ class Options:
     zip: Limits = field(default_factory=Limits)
     """Of files that are zip files: office files and books."""
 
+    def wants(self, key: str) -> bool:
+        """Whether the texts of a key are translated: of all keys, or of those that the columns name."""
+        return not self.columns or key in self.columns
+
+    def require_keys(self, keys: Iterable[str]) -> None:
+        """ValueError if a column is none of the texts' keys; a file without texts lacks none."""
+        known = dict.fromkeys(keys)
+        missing = ",".join(name for name in self.columns if known and name not in known)
+        require(not missing, f"--columns {missing}: no text has this key; there are {', '.join([*known][:20])}")
+
 
 @dataclass(frozen=True)
 class Document:
@@ -198,13 +208,6 @@ def require_text(unit: Unit, answer: str) -> None:
     """ValueError if an answer has no text, perhaps tags alone, but its unit has."""
     before, after = (re.sub("<[^<>]*>", "", text) if unit.markup else text for text in (unit.text, answer))
     require(bool(after.strip()) or not before.strip(), "the translation is empty")
-
-
-def require_keys(columns: Sequence[str], keys: Iterable[str]) -> None:
-    """ValueError if a key that users name is none of the texts' keys; a file without texts lacks none."""
-    known = dict.fromkeys(keys)
-    missing = ",".join(name for name in columns if known and name not in known)
-    require(not missing, f"--columns {missing}: no text has this key; there are {', '.join([*known][:20])}")
 
 
 DATE = re.compile(r"(?:([aAdDEhHmMsSyY])\1{0,3}(?![^\W\d_])|[\W\d_]){1,40}")  # such as dd.MM.yyyy

@@ -13,22 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from nmt.documents.base import (
-    Answer,
-    Document,
-    Options,
-    Slot,
-    Text,
-    decode,
-    has_words,
-    require_keys,
-    splice,
-    text_document,
-    text_unit,
-)
+from nmt.documents.base import Answer, Document, Options, Slot, Text, decode, has_words, text_document, text_unit
 from nmt.documents.plurals import has_text, new_keys, new_member, with_forms
 from nmt.fields import require
-from nmt.text.edits import Edit
+from nmt.text.edits import Edit, apply
 from nmt.text.languages import short_code
 from nmt.text.normalise import with_blanks
 
@@ -59,8 +47,8 @@ def read_json(data: bytes, options: Options) -> Document:
     locale = root.members.get("@@locale") if options.target else None  # of ARB
     changes = [(locale.start, locale.end, json.dumps(options.target.replace("-", "_")))] if locale else []
     found = strings(root)
-    require_keys(options.columns, (node.key for node in found))
-    chosen = [node for node in found if not options.columns or node.key in options.columns]
+    options.require_keys(node.key for node in found)
+    chosen = [node for node in found if options.wants(node.key)]
     texts = [node for node in chosen if has_text(node.text or "")]
     slots = [Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write) for node in texts]
     read = {id(node) for node in texts}
@@ -194,7 +182,8 @@ def localization(text: str, entry: Entry, answers: Sequence[Answer], unit: str) 
     edits = [(node.start, node.end, new) for node, new in zip(entry.values, written, strict=True)]
     edits += [(node.start, node.end, f'"{state}"') for node in states]
     start = entry.source.start
-    return splice(text[start : entry.source.end], [(first - start, last - start, new) for first, last, new in edits])
+    edits = sorted((first - start, last - start, new) for first, last, new in edits)
+    return apply(text[start : entry.source.end], edits)
 
 
 def indent(source: Text, place: int) -> str:

@@ -8,17 +8,7 @@ import json
 import re
 from functools import partial
 
-from nmt.documents.base import (
-    Document,
-    Options,
-    Slot,
-    decode,
-    has_words,
-    paired,
-    require_keys,
-    text_document,
-    text_unit,
-)
+from nmt.documents.base import Document, Options, Slot, decode, has_words, paired, text_document, text_unit
 from nmt.documents.plurals import has_text, with_forms
 from nmt.text.po import ESCAPES
 
@@ -44,11 +34,11 @@ def read_properties(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
     slots, encoding = list[Slot](), "ascii" if source.text.isascii() else source.encoding
     matches = [*LINE.finditer(source.text)]
-    require_keys(options.columns, (match["key"] for match in matches if match["value"]))
+    options.require_keys(match["key"] for match in matches if match["value"])
     for match in matches:
         text = PROPERTY_ESCAPE.sub(lambda code: "" if code[1][0] in "\r\n" else meaning(code), match["value"] or "")
         text = paired(text).replace("''", "'") if ARGUMENT.search(text) else paired(text)
-        if match["key"] and has_text(text) and (not options.columns or match["key"] in options.columns):
+        if match["key"] and has_text(text) and options.wants(match["key"]):
             unit = text_unit(text, source.place(match.start()))
             slots.append(Slot(*match.span("value"), unit, partial(written, match["value"], encoding)))
     return with_forms(text_document(source, slots), options)

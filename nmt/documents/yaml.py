@@ -13,17 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from nmt.documents.base import (
-    Document,
-    Options,
-    Slot,
-    decode,
-    has_words,
-    paired,
-    require_keys,
-    text_document,
-    text_unit,
-)
+from nmt.documents.base import Document, Options, Slot, decode, has_words, paired, text_document, text_unit
 from nmt.documents.plurals import new_keys, new_member
 from nmt.fields import require
 from nmt.text.edits import Edit
@@ -68,7 +58,7 @@ class Value(NamedTuple):
 def read(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding)
     values = parse(source.text)
-    require_keys(options.columns, (value.key for value in values if text_of(value.event)))
+    options.require_keys(value.key for value in values if text_of(value.event))
     roots = [value.key_event for value in values if value.depth == 1 and value.key_event]
     changes = [*root_edits(roots[0], options)] if len(roots) == 1 else ()
     return text_document(source, slots_of(source.text, values, options), changes)
@@ -108,7 +98,7 @@ def slots_of(source: str, values: Sequence[Value], options: Options) -> list[Slo
     slots, mappings, translated = list[Slot](), dict[int, dict[str, Value]](), set[int]()
     for value in values:
         event, text = value.event, text_of(value.event)
-        if has_words(text) and (not options.columns or value.key in options.columns):
+        if has_words(text) and options.wants(value.key):
             start, end = event.start_mark.index, event.end_mark.index
             match = PROPERTIES.match(source, start, end)
             start = match.end() if match else start
