@@ -144,12 +144,6 @@ def test_a_text_with_an_item_has_a_sign_of_one(text: str) -> None:
 
 
 @exactly
-@given(texts)
-def test_a_text_has_its_own_items(text: str) -> None:
-    assert compare_items(text, text) == SAME
-
-
-@exactly
 @given(st.lists(st.sampled_from(every_item), max_size=8))
 def test_items_may_change_places_but_none_may_go_or_come(chosen: list[tuple[str, str]]) -> None:
     source = " und ".join(item for _, item in chosen)

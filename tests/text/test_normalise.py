@@ -71,9 +71,3 @@ def test_a_text_is_changed_if_and_only_if_a_cause_is_named(raw: str) -> None:
 def test_what_is_no_string_is_refused_with_a_sentence(text: object) -> None:
     with pytest.raises(TypeError, match=r"is of type .*, but a text must be a string"):
         tidy(text)  # type: ignore[arg-type]
-
-
-def test_invalid_utf8_is_named() -> None:
-    causes = list[str]()
-    tidy(b"Z\xfcrich".decode("utf-8", "surrogateescape"), causes)
-    assert INVALID in causes
