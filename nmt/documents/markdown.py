@@ -104,7 +104,7 @@ class Body:
                 places, cursor = self.cell_places(token.content, cursor, self.lines[row][1])
                 yield from self.block_slots(token, places, "cell")
             else:
-                kind = "heading" if kind == "heading" and not is_underlined else "paragraph"
+                kind = "paragraph" if kind != "heading" else "underlined" if is_underlined else kind
                 yield from self.block_slots(token, self.line_places(token.content, token.map[0]), kind)
 
     def html_slots(self, token: Any) -> Iterator[Slot]:
@@ -181,7 +181,8 @@ class Body:
 
     def means(self, content: str, pieces: Sequence[Piece], kind: str, *, has_html: bool) -> bool:
         """Whether a text in Markdown is a single paragraph, or a heading, with these pieces."""
-        tokens = self.parser.parse(f"# {content}" if kind == "heading" else content, dict(self.env))
+        whole = {"heading": f"# {content}", "underlined": f"{content}\n---"}.get(kind, content)  # or a table
+        tokens = self.parser.parse(whole, dict(self.env))
         if [token.type for token in tokens[1:2]] != ["inline"] or len(tokens) != 3 or PREFIX.match(content):
             return False
         return outline(pieces_of(tokens[1].children, tokens[1].content), has_html) == outline(pieces, has_html)

@@ -73,11 +73,13 @@ def test_footnotes_and_definitions_stay_on_lines_of_their_own() -> None:
     assert translated(text, *answers) == (expected, [])
 
 
-def test_an_answer_without_the_tags_of_its_text_is_not_written() -> None:
+def test_an_answer_that_would_mean_something_else_is_not_written() -> None:
     for answer in ("dog", "<1>dog", "<1>a</1> <2/>", "<1>a</1><script>"):
         text, notes = translated("Ein **Hund**\n", answer)
         assert text == "Ein **Hund**\n"
         assert notes == ["line 1: the translation hasn't the tags of the text, so the text stays as it is"]
+    text, notes = translated("|Hund\nda\n---\n", "|dog")  # on one line, it would be the head of a table
+    assert (text, len(notes)) == ("|Hund\nda\n---\n", 1)
 
 
 def test_blanks_of_any_kind_at_the_end_of_a_block_are_no_text() -> None:
