@@ -42,6 +42,11 @@ def test_sentences_end_at_the_marks_of_all_scripts(first: str, second: str, n_un
     assert len(read(cues, "srt").units) == n_units
 
 
+def test_lines_in_chinese_and_japanese_are_joined_without_blanks() -> None:
+    cues = "1\n00:00:01,000 --> 00:00:02,000\nこれは\nWord\n\n2\n00:00:02,100 --> 00:00:03,000\nの\n本です。\n"
+    assert translated(cues, "srt", "This is a Word book.")[0] == ["これは Word の本です。"]
+
+
 @pytest.mark.parametrize("text", ["ที่นี่มีน้ำดื่ม", "ខ្ញុំទៅផ្ទះហើយ", "ကျွန်တော်အိမ်ပြန်မယ်", "がっこう", "私はWord 11を買った。"])
 def test_scripts_without_blanks_are_split_between_letters(text: str) -> None:
     parts = split(text)
