@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from nmt.text.items import find_items, tag_pairs
 from nmt.text.restore import Restored, lift, restore
 from nmt.text.tokens import Links, Tokens, is_word, tokenize, word_starts
-from nmt.text.user_items import NO_USER_ITEMS
 
 
 def token_links(links: Links, source: tuple[str, Tokens], target: tuple[str, Tokens]) -> list[tuple[int, int]]:
@@ -139,19 +138,12 @@ def test_links_are_those_of_the_words_of_items() -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["{a} ", "{a}", "Wort {a} ", "Wort{a}", "<b>Größe</b> ", "({a}) und ", "<b><i>x</i></b>", "({x}", "</b>"],
+    ["{a} ", "{a}", "Wort {a} ", "Wort{a}", "<b>Größe</b> ", "({a}) und ", "<b><i>x</i></b>", "({x}", "</b>",
+     "<b>Wort |</b>"],
 )  # fmt: skip
 def test_thousands_of_items_take_linear_time(unit: str) -> None:
-    line = (unit * 5_000).strip()
+    line = "".join(part * 5_000 for part in unit.split("|")).strip()
     begin = time.process_time()
     lifted = lift(line)
     restore(lifted.text, lifted, [(i, i) for i in range(len(lifted.tokens))])
     assert time.process_time() - begin < 3  # 0.03 to 0.6 s; quadratic time is 4 s to minutes
-
-
-def test_tags_in_each_other_take_linear_time() -> None:
-    line = "<b>Wort " * 4000 + "</b>" * 4000
-    begin = time.process_time()
-    lifted = lift(line)
-    assert restore(lifted.text, lifted, [(i, i) for i in range(len(lifted.tokens))], NO_USER_ITEMS).text == line
-    assert time.process_time() - begin < 4
