@@ -68,8 +68,8 @@ def accelerator(text: str) -> tuple[str, str] | None:
 
 
 def translations(messages: Sequence[Message], answers: Sequence[Answer], n_forms: int) -> list[str]:
-    """The forms of a translation: the last answer stands for those without one. None if no answer changes anything, or
-    one is empty."""
+    """The forms of a translation: the last answer stands for those without one. No forms if no answer changes
+    anything, or one is empty."""
     pairs = [*zip(messages, answers, strict=True)]
     is_empty = not all(answer.text.strip() for answer in answers)
     if is_empty or all(answer.text == message.core for message, answer in pairs):
@@ -136,7 +136,7 @@ def plural_rule(language: str) -> str:
 @lru_cache
 def samples(rule: str) -> list[Sample]:
     """A number for each form: 1, if it has that, else the least one from 2 on; for a form of millions alone, as French
-    has it, the number of the last form. None if the rule isn't one."""
+    has it, the number of the last form. No numbers if the rule isn't one."""
     match = RULE.search(rule)
     try:
         found = samples_of(gettext.c2py(match[1])) if match else {}

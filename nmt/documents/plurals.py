@@ -29,7 +29,7 @@ HEAD = re.compile(r"\{\s*+[\w.]++\s*+,\s*+(plural|selectordinal|select)\s*+,\s*+
 KEY = re.compile(r"\s*+(=\d++|[\w-]++)\s*+\{")
 END = re.compile(r"\s*+\}")
 # The number, in programs; %name is none.
-SIGN = re.compile(r"%(?:(?:\d\$)?(?:l{0,2}|h{1,2}|q|z)[diu]|n)(?![a-zA-Z_])|%@|%\{count\}|\{\{-?\s*+count\s*+\}\}")
+SIGN = re.compile(r"%(?:(?:\d\$)?(?:l{0,2}|h{1,2}|q|z)[diu]|L?n)(?![a-zA-Z_])|%@|%\{count\}|\{\{-?\s*+count\s*+\}\}")
 OTHER = re.compile("(|.*_)other", re.DOTALL)
 
 

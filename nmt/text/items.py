@@ -10,8 +10,8 @@ An item has one of these kinds. Where several kinds match at one place, the firs
   opening tag without attributes must be an element of HTML, or be closed somewhere (`<Your name>` is text).
 - placeholder: `{name}`, `{0}`, `{ x }`, `{{ x }}`, `{% x %}`, `{#x}`, `${NAME}`, `$NAME`, `__NAME__`, `%name%`,
   `@name@`, `[[x]]`, `$t(x)` of i18next, `@:x` and `@.lower:x` of Vue, printf's `%s`, `%1$s`, `%.2f`, `%(name)s`,
-  strftime's `%Y`, Qt's `%1`, `%L1`, `%n`; `:name` and `:smile:` after a blank, an opening bracket or a quote; a whole
-  argument of ICU: `{0, number}`, `{n, plural, one {# file} other {# files}}`.
+  strftime's `%Y`, Qt's `%1`, `%L1`, `%n`, `%Ln`; `:name` and `:smile:` after a blank, an opening bracket or a quote; a
+  whole argument of ICU: `{0, number}`, `{n, plural, one {# file} other {# files}}`.
 - emoji: one picture with all that modifies it: skin tones, flags, keycaps, pictures joined into one.
 - number: digits of any script with the marks inside them, and the currency, percent sign or unit beside them. A bare
   single digit is no item, as translations may spell it out; nor are digits right after a letter (`B2B`, `A380`).
@@ -77,7 +77,7 @@ PRINTF_END = r"(?:hh?|ll?|[jzt])?(?:[sduoxXcrfFeEgG@]|i(?!g))"
 DATE_PART = rf"[-_^0]?[aAbBdeHIjklmMpSyYzZ](?!{LETTER}{{2}}|\d)"  # of strftime
 PRINTF = (
     rf"%(?<!\d%)(?<!%%)(?:(?<!\d{BLANK}%)|(?![a-z]{{2}}))"
-    rf"(?:(?:\d++\$|\([^()\s]++\))?(?:[-+0]?\d++)?(?:\.\d++)?{PRINTF_END}|L?[1-9](?![\d.,]*\d)|n(?!{LETTER})"
+    rf"(?:(?:\d++\$|\([^()\s]++\))?(?:[-+0]?\d++)?(?:\.\d++)?{PRINTF_END}|L?[1-9](?![\d.,]*\d)|L?n(?!{LETTER})"
     rf"|{DATE_PART})"
 )
 # No currency ($US) and no number ($five).

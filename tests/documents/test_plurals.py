@@ -185,10 +185,10 @@ def test_messages_of_qt_are_filled_and_finished() -> None:
 
 @pytest.mark.parametrize("last", ["<numerusform></numerusform></t", "<numerusform/></t", "</t"])
 def test_a_message_of_qt_gets_the_forms_of_another_language(last: str) -> None:
-    file = QT.replace("<numerusform></numerusform></t", last).replace(' language="en_GB"', "")
+    file = QT.replace("<numerusform></numerusform></t", last).replace(' language="en_GB"', "").replace("%n", "%Ln")
     document = read_document(file.encode(), "qt", TO_POLISH)
     assert sorted(texts(document)[1:]) == ["1 Hunde", "2 Hunde", "5 Hunde"]
-    forms = ["x %n Hunde", "y %n", ""]
+    forms = ["x %Ln Hunde", "y %Ln", ""]
     for_numbers = {"1 Hunde": "x 1 Hunde", "2 Hunde": "y 2", "5 Hunde": "z"}
     written = document.join([Answer(for_numbers.get(text, text)) for text in texts(document)]).decode()
     assert "".join(f"<numerusform>{form}</numerusform>" for form in forms) in written

@@ -33,7 +33,7 @@ ITEMS = {
         "{0,date,short}",
         "{count, plural, one {# file} other {# {x} files}}",
         "{0,choice,0#no files|1#one file|1<{0} files}",
-        "%1", "%L1", "%n", "%date%", "@name@", "[[x]]", "[[ x ]]",
+        "%1", "%L1", "%n", "%Ln", "%date%", "@name@", "[[x]]", "[[ x ]]",
         '{% include "a b.md" %}', "{%- if x -%}", "{#my-id}", "{{#if x}}", "$t(menu.open)", '$t(x, {"count": 2})',
         "{# a b #}", "%Y", "%-d", "%H", "@:menu.open", "@.lower:menu.open-it", "@:(menu.open)",
     ],
