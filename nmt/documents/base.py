@@ -267,7 +267,7 @@ class Text:
 
     @cached_property
     def line_ends(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self.text)]
+        return [match.end() - 1 for match in re.finditer("\r\n?|\n", self.text)]
 
     def line_start(self, place: int) -> int:
         """Where the line of a character starts."""

@@ -32,7 +32,7 @@ def test_a_table_without_quotes_gets_none() -> None:
     assert joined == '1\ta b c\n2\t "x" y'
 
 
-@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n'])
+@pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n', "sep=;\r"])
 def test_a_first_line_states_the_separator(line: str) -> None:
     document = read(f"{line}a,b,c;text\n1;Hund\n", "csv", columns=("text",))
     assert [(unit.text, unit.place) for unit in document.units] == [("Hund", "line 3")]
