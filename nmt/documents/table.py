@@ -50,7 +50,7 @@ class Cell:
 
 def read_table(data: bytes, options: Options) -> Document:
     source = decode(data, options.encoding, options.source)
-    first = re.sub('"[^"]*+"', "", source.text[:10_000]).partition("\n")[0]
+    first = re.split("[\r\n]", re.sub('"[^"]*+"', "", source.text[:10_000]), maxsplit=1)[0]
     stated = STATED.match(source.text)
     delimiter = stated[1] if stated else "\t" if "\t" in first else max(",;|", key=first.count)
     cells = [*read_cells(source, delimiter, stated.end() if stated else 0)]

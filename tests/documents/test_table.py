@@ -30,6 +30,7 @@ def test_columns_have_names_or_numbers(columns: tuple[str, ...], expected: list[
 def test_a_table_without_quotes_gets_none() -> None:
     _, joined = translated("1\tHund\n2\tHut", "csv", "a\tb\nc", '"x" y', columns=("2",))
     assert joined == '1\ta b c\n2\t "x" y'
+    assert translated("a,b\rx;y;z;,Hund\r", "csv", "dog", columns=("b",)) == (["Hund"], "a,b\rx;y;z;,dog\r")
 
 
 @pytest.mark.parametrize("line", ["sep=;\r\n", '"sep=;"\n', "sep=;\r"])
