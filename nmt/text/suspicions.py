@@ -99,7 +99,7 @@ def suspicions(
         "unfinished": not finished,
         "items": has_items and loses_items((source, of_source), (translation, of_translation)),
         "sentences": not empty and loses_sentences(source, translation, length / max(1, source_length)),
-        "numbers": (wants_number(lost, translation) and not empty)
+        "numbers": (bool(lost) and not empty and wants_number(lost, translation))
         or (has_items and is_glued(of_source, source, translation))
         or (not any(has_letters) and not empty and numbers(source, of_source) != numbers(translation, of_translation)),
         "unsure": not sure,
@@ -166,7 +166,7 @@ def wants_number(lost: list[Item], translation: str) -> bool:
     """Whether one of the numbers that a translation lacks is likely a mistake: not if it is a single digit or a clock
     time, or the end of a longer number, as 50 of 1950, or if it only got a zero after its decimals, as 2.50."""
     long = [n.canonical for n in lost if sum(map(str.isdigit, n.text)) > 1 and not CLOCK.fullmatch(n.text)]
-    runs = DIGITS.findall(translation.replace(",", ".")) if long else []
+    runs = DIGITS.findall(translation.replace(",", "."))
     sizes = {len(number) + more for number in long for more in (0, 1)}
     ends = {run[-size:] for run in runs for size in sizes}
     return any(number not in ends and not ("." in number and f"{number}0" in ends) for number in long)
