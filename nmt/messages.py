@@ -34,7 +34,8 @@ def say(line: str) -> None:
 
 def print_to_stderr(line: str) -> None:
     """Print a message to the user on stderr, without a layout; each of several processes prints."""
-    print(line.translate(CONTROLS), file=sys.stderr, flush=True)
+    if sys.stderr:  # which is None if it is closed: then `print` would take standard output
+        print(line.translate(CONTROLS), file=sys.stderr, flush=True)
 
 
 @contextmanager

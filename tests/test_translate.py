@@ -375,20 +375,24 @@ def test_a_reader_that_leaves_early_ends_it_without_a_word(model_folder: Path, t
         (0, [], "standard input can't be read"),
         (0, ["CITATION.cff", "-"], "standard input can't be read"),
         (1, ["CITATION.cff"], "standard output can't be written to"),
+        (1, ["CITATION.cff", "--output", os.devnull], ""),
+        (2, ["CITATION.cff", "--verbose"], ""),
     ],
 )
-def test_what_is_closed_is_named(model_folder: Path, number: int, files: list[str], told: str) -> None:
-    """Also if a file has taken its number."""
+def test_what_is_closed_is_named_if_it_is_needed(model_folder: Path, number: int, files: list[str], told: str) -> None:
+    """Also if a file has taken its number. What is said to nobody isn't among the translations."""
 
     def run(arguments: list[str]) -> int:
         os.close(number)
-        setattr(sys, ("stdin", "stdout")[number], None)  # as Python begins then
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)  # as Python begins then
         return main(arguments)
 
-    process = forks.start(run, [*PLAIN, "--model", str(model_folder), *files], stderr=subprocess.PIPE, text=True)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 2
+    pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    process = forks.start(run, [*PLAIN, "--model", str(model_folder), *files], **pipes, text=True)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == (2 if told else 0)
     assert told in errors
+    assert output.count("\n") == (Path("CITATION.cff").read_text().count("\n") if number == 2 else 0)
     assert "Traceback" not in errors
 
 

@@ -328,7 +328,7 @@ def run_command(name: str, command: Callable[[], int | None]) -> int:
     """
     try:
         status = command() or 0
-        sys.stdout.flush()
+        print(end="", flush=True)  # not by sys.stdout, which is None if it is closed
         return status
     except BrokenPipeError:
         # What is still in the buffer of standard output would fail again at exit.

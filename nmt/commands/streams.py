@@ -11,6 +11,7 @@ from typing import IO, cast
 
 from nmt.fields import require
 from nmt.files import partial_path, require_utf8, require_whole_gzip, whole_file
+from nmt.messages import print_to_stderr
 
 # Bytes read at once, per sentence of a batch: enough for about 12 batches, which are sorted by length.
 BYTES_AHEAD = 1024
@@ -67,7 +68,7 @@ def replace_when_done(path: Path) -> Iterator[IO[bytes]]:
             yield file
         except BaseException:
             if file.tell():
-                print(f"{path} is unchanged; the lines written so far are in {file.name}", file=sys.stderr)
+                print_to_stderr(f"{path} is unchanged; the lines written so far are in {file.name}")
             else:
                 partial_path(path).unlink()
             raise

@@ -67,7 +67,7 @@ def main() -> None:
             jobs.update(zip(batch, results, strict=True))
         for n, line in enumerate(chunk):
             done += 1
-            if len(pieces[n]) > room:
+            if len(pieces[n]) > room and sys.stderr:
                 print(f"line {done} is too long for the model: it is not translated", file=sys.stderr)
             if n in jobs:
                 hypothesis = jobs[n].result().hypotheses[0][len(about["before_target"]) :]
