@@ -5,6 +5,7 @@ Layers have the names of our own modules.
 """
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -81,27 +82,27 @@ def read_adapter(model: Model, folder: Path) -> dict[str, tuple[Tensor, Tensor, 
     layers, found = dict(model.named_modules()), {}
     for name in names:
         a_RI, b_OR = (tensors.get(f"{name}.lora_{letter}.weight", torch.empty(0, 0)).float() for letter in "AB")
-        layer, rank, sizes = layers.get(name), len(a_RI), (*b_OR.shape, *a_RI.shape)
-        fits = isinstance(layer, nn.Linear) and sizes == (layer.out_features, max(1, rank), rank, layer.in_features)
+        layer, sizes = layers.get(name), (*b_OR.shape, *a_RI.shape)
+        rank = max((1, *sizes[1:2]))
+        fits = isinstance(layer, nn.Linear) and sizes == (layer.out_features, rank, rank, layer.in_features)
+        fits = fits and all(bool(factor.isfinite().all()) for factor in (a_RI, b_OR))
         require(fits, f"{problem}, or is damaged: its {name} doesn't fit")
-        found[name] = a_RI, b_OR, scale_of(config, name, rank)
+        # As in peft, the first name in alpha_pattern counts that is this one or its end.
+        alphas = (alpha for end, alpha in (config.get("alpha_pattern") or {}).items() if f".{name}".endswith(f".{end}"))
+        found[name] = a_RI, b_OR, next(alphas, config["lora_alpha"]) / rank
     return found
-
-
-def scale_of(config: dict[str, Any], name: str, rank: int) -> float:
-    """The factor α / rank of a layer. As in peft, the keys of alpha_pattern are regular expressions of names."""
-    patterns = config.get("alpha_pattern") or {}
-    alphas = (alpha for pattern, alpha in patterns.items() if re.fullmatch(rf"(.*\.)?({pattern})", name))
-    return float(next(alphas, config["lora_alpha"])) / rank
 
 
 def read_config(file: Path) -> dict[str, Any]:
     """adapter_config.json; ValueError if it isn't that of a LoRA adapter that we can add."""
     try:
         config: dict[str, Any] = json.loads(file.read_text(encoding="utf8"))
-        scale_of(config, "", config["r"])
+        patterns = config.get("alpha_pattern") or {}
+        finite = all(map(math.isfinite, (config["lora_alpha"] / config["r"], *patterns.values())))
+        # In peft, they may be other regular expressions, some of which take endless time.
+        require(finite and all(re.fullmatch(r"[\w.]+", name) for name in patterns), "alpha_pattern needs plain names")
         kind = config["peft_type"], config.get("use_dora", False), config.get("use_rslora", False), config["bias"]
-    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError, re.error) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{file} can't be read: {error}") from error
     plain = kind == ("LORA", False, False, "none")
     require(plain, f"{file} can't be added: it must have peft_type LORA, without use_dora, use_rslora and bias")

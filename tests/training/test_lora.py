@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from nmt import Translator
 from nmt.config import Config, LoraConfig, ModelConfig, TokenizerConfig
@@ -78,14 +79,29 @@ def test_the_adapter_on_the_base_is_the_delivered_model(data: TrainingData, base
     size = (tmp_path / "adapter" / "adapter_model.safetensors").stat().st_size
     assert size < (tmp_path / "model" / "model.safetensors").stat().st_size
     shutil.copytree(tmp_path / "adapter", tmp_path / "damaged")
-    file = tmp_path / "damaged" / "adapter_model.safetensors"
+    file, sums = (tmp_path / "damaged" / name for name in ("adapter_model.safetensors", "SHA256SUMS"))
     file.write_bytes(file.read_bytes()[:-4] + b"abcd")
     with pytest.raises(ValueError, match="damaged or was altered"):
         Translator.load(base, "cpu", adapter=tmp_path / "damaged")
+    sums.unlink()
+    for size_a, size_b in (([], [16, 2]), ([0, 16], [16, 1]), ([2, 16], [16, 2])):
+        factors = {"A": torch.full(size_a, torch.nan), "B": torch.zeros(size_b)}
+        name = "base_model.model.decoder.0.self_attention.out.lora_{}.weight"
+        save_file({name.format(letter): factor for letter, factor in factors.items()}, file)
+        with pytest.raises(ValueError, match=r"is damaged: its decoder\.0\.self_attention\.out doesn't fit"):
+            Translator.load(base, "cpu", adapter=tmp_path / "damaged")
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("peft_type", "IA3"), ("use_dora", True), ("r", 0), ("alpha_pattern", {"(": 1})]
+    ("key", "value"),
+    [
+        ("peft_type", "IA3"),
+        ("use_dora", True),
+        ("r", 0),
+        ("lora_alpha", 1e400),
+        ("alpha_pattern", {"decoder.0.self_attention.out": [1]}),
+        ("alpha_pattern", {"(.*)*(.*)*x": 1}),
+    ],
 )
 def test_other_adapters_of_peft_are_refused(
     data: TrainingData, base: Path, tmp_path: Path, key: str, value: object
