@@ -176,7 +176,7 @@ class LanguageModel:
             stop: a continuation ends before the first of these strings.
             until: ends the call before it is done: by the exception Stopped, or if its time is up with what it has.
         """
-        search = self.settings(search, until)
+        search, stop = self.settings(search, until), texts_of(stop, "stop")
         ids = self.encode(prompts, prompts=True)
         limits = [self.limit(len(prompt), search) for prompt in ids]
         samples = range(max(1, search.samples))
@@ -253,7 +253,7 @@ class Growing:
     def __init__(self, tokenizer: Tokenizer, stop: Sequence[str] = (), *, at_start: bool = True) -> None:
         """`at_start`: False if the text continues another one: a blank at its beginning stays."""
         self.tokenizer, self.stop, self.at_start = tokenizer, texts_of(stop, "stop"), at_start
-        require("" not in stop, "stop has an empty text: give the text before which a continuation ends")
+        require("" not in self.stop, "stop has an empty text: give the text before which a continuation ends")
         self.shown, self.held, self.stopped, self.late, self.bytes = "", "", False, False, list[int]()
         self.ids, self.token_log_probs = list[int](), list[float]()
 

@@ -156,7 +156,8 @@ def test_generation_stops_at_a_stop_string_and_goes_on_with_the_others(lm: Langu
     texts = [c.text for found in whole for c in found]
     stop = next(text[1:3] for text in texts if len(text) > 4)
     shorter = 0
-    for found, stopped in zip(whole, lm.generate(PROMPTS, replace(ONE, samples=4), [stop]), strict=True):
+    stops: Any = iter([stop])  # for all of them, also if it can be read only once
+    for found, stopped in zip(whole, lm.generate(PROMPTS, replace(ONE, samples=4), stops), strict=True):
         for c, s in zip(found, stopped, strict=True):
             shorter += len(s.ids) < len(c.ids)
             assert s.text == c.text.partition(stop)[0]
