@@ -61,9 +61,9 @@ def evaluate(
     markup: Mode = "auto",
 ) -> Evaluation:
     """Translate and score a test set; `search`: None for the model's own settings. Raises ValueError as `score`."""
-    check_lines(sources, references, metrics)  # before the time that translating takes
+    texts, metrics = check_lines(sources, references, metrics)  # before the time that translating takes
     started = time.perf_counter()
-    found = translator.translate_n_best(sources, search, markup=markup)
+    found = translator.translate_n_best(texts[0], search, markup=markup)
     translations = [best.text for best, *_ in found]
     seconds = time.perf_counter() - started
     settings: dict[str, Any] = {"language": translator.language, "precision": translator.precision}
@@ -71,7 +71,7 @@ def evaluate(
     settings["plain_searches"] = translator.plain_searches
     settings["search"] = asdict(search or translator.search)
     settings["markup"] = markup
-    scores = score(translations, *references, metrics=metrics, language=translator.language)
+    scores = score(translations, *texts[1:], metrics=metrics, language=translator.language)
     return Evaluation(scores, translations, seconds, settings)
 
 

@@ -90,25 +90,27 @@ def score(
     return [Score(s.name, s.value(s.rows_ND.sum(0)), s.signature) for s in found]
 
 
-def check_lines(hypotheses: Sequence[str], references: Sequence[Sequence[str]], metrics: Sequence[str]) -> None:
-    """TypeError if one of these is no list of strings; ValueError for what can't be scored, or an unknown metric."""
-    n = len(texts_of(hypotheses, "the list of lines"))
+def check_lines(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], metrics: Sequence[Metric]
+) -> tuple[list[tuple[str, ...]], list[Metric]]:
+    """Hypotheses and references as they are, and the metrics. TypeError if one of these is no list of strings;
+    ValueError for what can't be scored, or an unknown metric."""
+    texts = [texts_of(hypotheses, "the list of lines"), *(texts_of(lines, "a reference") for lines in references)]
+    n = len(texts[0])
     require(len(references) > 0, "scoring needs a reference")
-    for lines in references:
-        found = len(texts_of(lines, "a reference"))
-        require(found == n, f"{n:,} translations but {found:,} references: each line needs its own")
+    for lines in texts:
+        require(len(lines) == n, f"{n:,} translations but {len(lines):,} references: each line needs its own")
     require(n > 0, "there are no lines to score")
-    for metric in texts_of(metrics, "metrics"):
-        read_value(metric, Metric, "a metric")
+    return texts, [read_value(metric, Metric, "a metric") for metric in texts_of(metrics, "metrics")]
 
 
 def measure(
     hypotheses: Sequence[str], *references: Sequence[str], metrics: Sequence[Metric], language: str
 ) -> list[Statistics]:
     """The statistics of each sentence, for each metric; arguments and errors as of `score`."""
-    check_lines(hypotheses, references, metrics)
+    sides, metrics = check_lines(hypotheses, references, metrics)
     # Translations are in NFC: a reference with marks apart from its letters (NFD) has the same letters.
-    texts = [[unicodedata.normalize("NFC", line) for line in side] for side in (hypotheses, *references)]
+    texts = [[unicodedata.normalize("NFC", line) for line in side] for side in sides]
     # force: no warning about text that looks tokenised, which the translations of early steps often do.
     bleu = BLEU(tokenize=bleu_tokenizer(language), force=True)
     scripts = scripts_of(language)

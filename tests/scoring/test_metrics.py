@@ -43,6 +43,7 @@ def test_signatures_say_that_text_is_cased_and_detokenised() -> None:
     assert chrf.signature.startswith("chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:")
     lower = [line.lower() for line in TRANSLATIONS]
     assert score(lower, REFERENCES)[0].value < bleu.value
+    assert score(iter(TRANSLATIONS), iter(REFERENCES), metrics=iter(USUAL_METRICS)) == [bleu, chrf, exact]  # type: ignore[arg-type]
 
 
 def test_unequal_corpora_are_an_error_with_both_numbers() -> None:
