@@ -36,7 +36,7 @@ RENAMED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "min_new_tokens": ("min_length", lambda n: max(0, n - 1)),
     "no_repeat_ngram_size": ("no_repeat_ngram", int),
 }
-SAME = ("length_penalty", "repetition_penalty", "temperature", "top_k", "top_p", "min_p", "seed")
+SAME = ("length_penalty", "repetition_penalty", "temperature", "top_k", "top_p", "min_p", "seed", "batch_size")
 SAMPLING = ("temperature", "top_k", "top_p", "min_p")
 NO_SAMPLING = {"num_beams": 1, "no_repeat_ngram_size": 0, "repetition_penalty": 1}  # and values that change nothing
 KNOWN = sorted((*RENAMED, *SAME, "do_sample", "early_stopping"))
@@ -76,13 +76,10 @@ def pipeline(
 class TranslationPipeline:
     """A translator with the calls of the translation pipeline of transformers 4. Calls leave no state in it."""
 
-    def __init__(
-        self, translator: Translator, task: str = "translation", settings: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, translator: Translator, task: str, settings: Mapping[str, Any]) -> None:
         """`settings`: defaults of calls."""
-        self.translator, self.task = translator, task
-        self.settings = dict(settings or {})
-        self.prepare(self.settings)
+        self.translator, self.task, self.settings = translator, task, settings
+        self.prepare(settings)
 
     def __call__(self, inputs: Any, *, src_lang: str = "", tgt_lang: str = "", **settings: Any) -> Any:
         """Translate a text, a list of texts, or texts from a generator or a data set, one by one.
@@ -122,9 +119,7 @@ class TranslationPipeline:
             rest.pop(name, None)
         clean = rest.pop("clean_up_tokenization_spaces", False)
         require(not clean, "clean_up_tokenization_spaces is true: there are no such spaces here; leave it out")
-        batch_size = rest.pop("batch_size", self.translator.search.batch_size)
-        search = replace(search_of(rest, self.translator.search), batch_size=batch_size)
-        return search, tensors
+        return search_of(rest, self.translator.search), tensors
 
     def stream(self, texts: Any, search: SearchConfig, tensors: bool) -> Iterator[Result]:
         """The result of each text, a batch at a time."""

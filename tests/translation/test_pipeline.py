@@ -118,6 +118,7 @@ def test_arguments_of_generate_become_settings_of_search(arguments: dict[str, An
         ({"top_k": 5}, "top_k is for sampling: add do_sample=True"),
         ({"do_sample": True, "num_beams": 4, "repetition_penalty": 1.2}, "num_beams, repetition_penalty is for beam"),
         ({"num_beams": "4"}, "num_beams is '4': it must be a whole number"),
+        ({"batch_size": "8"}, "batch_size is '8': it must be a whole number"),
         ({"num_beams": 2, "num_return_sequences": 3}, "search.n_best is 3"),
     ],
 )
