@@ -73,7 +73,8 @@ def find_model(folder: str | None, objective: str | None = "translation") -> Pat
     newest = max(finished, key=lambda report: report.stat().st_mtime)
     model, pair = files[newest].parent, (str(configs[newest].get(side, "?")) for side in ("source", "target"))
     several = read_config(model / LANGUAGES).get("before_target")
-    print_to_stderr(f"Model: {model} ({', '.join(several) if several else ' to '.join(dict.fromkeys(pair))})")
+    codes = ", ".join(several if isinstance(several, dict) else ()) or " to ".join(dict.fromkeys(pair))
+    print_to_stderr(f"Model: {model} ({codes})")
     return model
 
 

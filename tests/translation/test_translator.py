@@ -202,7 +202,8 @@ def test_without_a_folder_the_newest_finished_run_is_meant(
     newest = Path("runs/old/report.json").stat().st_mtime + 10
     os.utime("runs/new/report.json", (newest, newest))
     os.utime("runs/empty/report.json", (newest + 10, newest + 10))
-    assert find_model(None) == Path("runs/new/model")
+    Path("runs/new/model/languages.json").write_text('{"before_target": 5}')
+    assert find_model(None) == Path("runs/new/model"), "what is wrong with it is told when it is loaded"
     assert capsys.readouterr().err == "Model: runs/new/model (?)\n"
     assert find_model("runs/old") == find_model("runs/old/model") == Path("runs/old/model")
     assert capsys.readouterr().err == ""
