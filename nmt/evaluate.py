@@ -22,6 +22,7 @@ from nmt.commands.options import (
     load_translator,
     require_sampling,
 )
+from nmt.commands.streams import open_output
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
 from nmt.fields import require
@@ -90,7 +91,8 @@ def main(options: Options) -> None:
         return
     show()
     if file is not None:
-        Path(file).write_text(text + "\n", encoding="utf-8")
+        with open_output(file, []) as output:
+            output.write(f"{text}\n".encode())
 
 
 def check_outputs(options: Options) -> None:
@@ -103,7 +105,7 @@ def check_outputs(options: Options) -> None:
     require(file.parent.is_dir(), f"--json: there is no folder {file.parent}")
     place = file if file.exists() else file.parent
     require(not file.is_dir() and os.access(place, os.W_OK), f"--json: {file} can't be written to")
-    is_input = file.resolve() in {Path(name).resolve() for name in (*inputs, options.get("source", ""))}
+    is_input = os.path.realpath(file) in map(os.path.realpath, (*inputs, options.get("source", "")))
     require(not is_input, f"--json {file} would overwrite an input: name another file")
 
 

@@ -1,5 +1,6 @@
 """Command: API keys of the service. `add` makes one and prints it, once; `remove` takes one out; `list` shows all."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def make_keys_parser() -> Parser:
 def main(options: Options) -> None:
     from nmt.server.store.keys import make_key, read_keys, remove_key
 
-    file = Path(options.file).resolve()  # the file that services read, in place of a link to it
+    file = Path(os.path.realpath(options.file))  # the file that services read, in place of a link to it
     if options.action == "add":
         print(make_key(file, options.name, options.requests, options.characters))
     elif options.action == "remove":

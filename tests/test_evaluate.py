@@ -78,7 +78,7 @@ def test_all_search_settings_can_be_given_and_the_translations_kept(
 
 
 def test_translations_made_elsewhere_are_scored_without_a_model_by_their_language(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = ["A dog runs.", "Two men.", "There."]
     files = ["--hypothesis", write(tmp_path / "out.en", REFERENCES), "--reference", write(tmp_path / "a.en", other)]
@@ -92,6 +92,14 @@ def test_translations_made_elsewhere_are_scored_without_a_model_by_their_languag
         assert main([*files, *options, "--json", "-"]) == 0
         (found,) = json.loads(capsys.readouterr().out)
         assert f"|tok:{tokenizer}|" in found["scores"][0]["signature"]
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    old = write(tmp_path / "scores.json", ["{}"])
+    monkeypatch.setattr("os.fsync", full)
+    assert main([*files, "--json", old]) == 2
+    assert Path(old).read_text() == "{}\n", "the old scores stay if the disk is full"
 
 
 def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refused(

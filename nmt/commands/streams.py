@@ -48,7 +48,7 @@ def open_output(
     require(not name.endswith(".gz"), f"--output {name}: the output is not compressed: leave out .gz")
     if Path(name).exists() and not Path(name).is_file():  # a pipe or a device, which can't be replaced
         return open(name, "wb")
-    path = Path(name).resolve()
+    path = Path(os.path.realpath(name))  # which, unlike `resolve`, takes links that lead in a circle
     if not path.parent.is_dir():
         raise ValueError(f"--output {name}: there is no folder {Path(name).parent}")
     for file in (path, partial_path(path)):

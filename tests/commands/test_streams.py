@@ -60,6 +60,10 @@ def test_the_output_is_not_what_was_read_beside_the_inputs(tmp_path: Path) -> No
     (tmp_path / "link").symlink_to(tmp_path / "terms.tsv")
     with pytest.raises(ValueError, match=r"would overwrite .*terms\.tsv, which is also an input"):
         open_output(str(tmp_path / "link"), [], ["", str(tmp_path / "terms.tsv")])
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with open_output(str(tmp_path / "circle"), []) as file:
+        file.write(b"Hund\n")
+    assert (tmp_path / "circle").read_text() == "Hund\n"
 
 
 def test_a_file_that_is_standard_output_is_not_replaced(capfd: pytest.CaptureFixture[str]) -> None:
