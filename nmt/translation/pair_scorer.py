@@ -25,6 +25,7 @@ from nmt.model.contract import Model
 from nmt.model.device import choose_device
 from nmt.model.layers import apply
 from nmt.reading.request import Lists
+from nmt.text.languages import same_language
 from nmt.text.markup import Mode, mode_of, visible
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
@@ -58,7 +59,8 @@ class PairScorer:
         require(info.objective == "pair", f"{problem}; train one with objective pair and model.family encoder-only")
         pair = info.source, info.target
         known = f"the pair scorer in {folder} knows {pair[0]} as source and {pair[1]} as target"
-        require(languages in (None, pair), f"{known}, not {' and '.join(languages or ())}")
+        fits = languages is None or all(map(same_language, languages, pair))
+        require(fits, f"{known}, not {' and '.join(languages or ())}")
         return cls(model, tokenizer, precision)
 
     @torch.inference_mode()
