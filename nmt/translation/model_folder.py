@@ -193,9 +193,9 @@ def settings_file(folder: Path) -> Path:
 
 
 def read_config(file: Path) -> dict[str, Any]:
-    """A model's config.json, of any library; empty if it can't be read."""
+    """A model's config.json, of any library; empty if it can't be read, or is no file, such as /dev/zero."""
     try:
-        config = json.loads(file.read_text(encoding="utf8"))
+        config = json.loads(file.read_text(encoding="utf8") if file.is_file() else "{}")
     except (OSError, ValueError, RecursionError):
         return {}
     return config if isinstance(config, dict) else {}

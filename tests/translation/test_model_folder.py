@@ -206,6 +206,10 @@ def test_a_folder_that_is_not_there_is_answered_with_what_was_meant(
     ):
         with pytest.raises(ValueError, match=advice):
             require_model(Path(wrong))
+    Path("runs/fi-sv/config.json").symlink_to("/dev/zero")  # which has no end
+    monkeypatch.setattr(Path, "read_text", pytest.fail)
+    with pytest.raises(ValueError, match="is not a model folder"):
+        require_model(Path("runs/fi-sv"))
 
 
 def test_what_is_beside_a_folder_that_is_not_there_may_be_unreadable(
