@@ -101,6 +101,7 @@ def reader_of(path: Path) -> Callable[[Path, Foreign], Checkpoint] | None:
     folder = path if path.is_dir() else path.parent
     if (folder / "config.json").is_file():
         settings = read_json(folder / "config.json")
+        require("facts" not in settings, f"{path} is a model folder of nmt already: use it as it is")
         return read_eole if "model_type" not in settings and isinstance(settings.get("model"), dict) else None
     if path.suffix == ".pt" or any(folder.glob("*.pt")):
         return read_opennmt

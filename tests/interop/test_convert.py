@@ -120,6 +120,10 @@ def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, caps
     assert f"{typed('convert')} Helsinki-NLP/opus-mt-de-en OUT" in capsys.readouterr().err
     assert convert.main(["corpus", "ours"]) == 2
     assert "corpus has no config.json: it is no model of transformers" in capsys.readouterr().err
+    assert convert.main(["marian", "made"]) == 0
+    capsys.readouterr()
+    assert convert.main(["made", "ours"]) == 2
+    assert "made is a model folder of nmt already: use it as it is" in capsys.readouterr().err
     (folder / "corpus" / "config.json").write_text('{"model_type": "t5"}')
     assert convert.main(["corpus", "ours"]) == 2
     assert (
