@@ -144,7 +144,6 @@ def translate_lines(job: "Translating | Scoring", options: Options, names: list[
 def load_models(options: Options) -> "tuple[Translator | None, tuple[str, str] | None]":
     """The translator with its source and target language; None if only the quality of given translations is asked
     for: with --force-decode and --scorer, and without --model."""
-    from nmt.translation.model_folder import read_info, settings_file
     from nmt.translation.translator import find_model
 
     if options.force_decode and "scorer" in options and not options.model:
@@ -154,8 +153,7 @@ def load_models(options: Options) -> "tuple[Translator | None, tuple[str, str] |
     translator = load_translator(options, folders, source, target)
     if options.verbose:
         print_to_stderr(f"{', '.join(map(str, folders))}: {translator.describe()}")
-    info, _ = read_info(settings_file(folders[0]))
-    return translator, (source or info.source, target or info.target)
+    return translator, (source or translator.source, target or translator.language)
 
 
 if __name__ == "__main__":
