@@ -86,11 +86,9 @@ def main(options: Options) -> None:
         require(is_one, "several systems are given, but one is scored at a time: give --against to compare two")
         results = (evaluate_file if options.hypothesis else evaluate_model)(options, metrics)
         text, show = as_json(results), partial(print_table, results)
-    if (file := options.get("json")) == "-":
-        print(text)
-        return
-    show()
-    if file is not None:
+    file = options.get("json")
+    print(text) if file == "-" else show()
+    if file not in (None, "-"):
         with open_output(file, []) as output:
             output.write(f"{text}\n".encode())
 

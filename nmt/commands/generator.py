@@ -14,10 +14,10 @@ from nmt.config.names import override_search
 from nmt.fields import require
 from nmt.text.normalise import one_line
 from nmt.translation.formats import as_bytes
-from nmt.translation.jobs import Remarks
+from nmt.translation.jobs import TOO_LONG, Remarks
 from nmt.translation.language_model import LanguageModel, TextScore, bits_per_character, perplexity
 
-NO_ROOM, TOO_LONG = "the prompt is too long for the model", "too long to be scored"
+NO_ROOM = "the prompt is too long for the model"
 
 
 @dataclass

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from nmt.translation.translator import Translator
 
 Command = Callable[..., int]
-# Exit status after the reader of a pipe has closed it: 128 + SIGPIPE.
-PIPE_CLOSED = 141
 
 
 class Options(dict[str, Any]):
@@ -333,7 +331,7 @@ def run_command(name: str, command: Callable[[], int | None]) -> int:
     except BrokenPipeError:
         # What is still in the buffer of standard output would fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return PIPE_CLOSED
+        return 141  # 128 + SIGPIPE
     except OSError as error:
         message = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
     except (ValueError, FloatingPointError) as error:

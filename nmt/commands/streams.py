@@ -49,8 +49,7 @@ def open_output(
     if Path(name).exists() and not Path(name).is_file():  # a pipe or a device, which can't be replaced
         return open(name, "wb")
     path = Path(os.path.realpath(name))  # which, unlike `resolve`, takes links that lead in a circle
-    if not path.parent.is_dir():
-        raise ValueError(f"--output {name}: there is no folder {Path(name).parent}")
+    require(path.parent.is_dir(), f"--output {name}: there is no folder {Path(name).parent}")
     for file in (path, partial_path(path)):
         others = [os.fstat(source.fileno()) for source in inputs] + [os.stat(other) for other in read if other]
         if file.exists() and any(os.path.samestat(file.stat(), other) for other in others):

@@ -100,7 +100,8 @@ def read_config(file: Path) -> dict[str, Any]:
         patterns = config.get("alpha_pattern") or {}
         finite = all(map(math.isfinite, (config["lora_alpha"] / config["r"], *patterns.values())))
         # In peft, they may be other regular expressions, some of which take endless time.
-        require(finite and all(re.fullmatch(r"[\w.]+", name) for name in patterns), "alpha_pattern needs plain names")
+        plain = all(re.fullmatch(r"[\w.]+", name) for name in patterns)
+        require(finite and plain, "its alphas must be finite, and the names in alpha_pattern plain")
         kind = config["peft_type"], config.get("use_dora", False), config.get("use_rslora", False), config["bias"]
     except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{file} can't be read: {error}") from error

@@ -59,8 +59,7 @@ class PairScorer:
         require(info.objective == "pair", f"{problem}; train one with objective pair and model.family encoder-only")
         pair = info.source, info.target
         known = f"the pair scorer in {folder} knows {pair[0]} as source and {pair[1]} as target"
-        fits = languages is None or all(map(same_language, languages, pair))
-        require(fits, f"{known}, not {' and '.join(languages or ())}")
+        require(all(map(same_language, languages or pair, pair)), f"{known}, not {' and '.join(languages or ())}")
         return cls(model, tokenizer, precision)
 
     @torch.inference_mode()
