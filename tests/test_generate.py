@@ -6,6 +6,7 @@ import re
 import subprocess
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from threading import Timer
 
@@ -69,7 +70,6 @@ def test_continuations_come_in_the_order_of_the_prompts(
     expected = [one_line(c.text) for found in lm.generate(PROMPTS, search) for c in found]
     assert lines_of(capfd.readouterr().out) == expected
     assert len(expected) == 8
-    assert lm.search.max_length == 9
 
 
 @pytest.mark.parametrize("option", [["--greedy"], ["--temperature", "0"]])
@@ -101,9 +101,6 @@ def test_a_byte_order_mark_is_no_part_of_a_prompt_and_invalid_utf8_is_told(
     assert captured.err.startswith("line 2: not valid UTF-8")
     assert run(folder, str(tmp_path / "in"), str(tmp_path / "in"), "--score") == 0
     assert f"{tmp_path / 'in'}, line 2: not valid UTF-8" in capfd.readouterr().err
-    (tmp_path / "in").write_text("The dog\n", "utf-16-le")
-    assert run(folder, str(tmp_path / "in")) == 2
-    assert "is UTF-16LE: convert it with iconv" in capfd.readouterr().err
 
 
 def test_the_output_can_be_a_file(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -177,13 +174,9 @@ def test_a_prompt_alone_is_answered_in_parts_which_are_flushed(
     assert run(folder, "--prompt", "Two men") == 0
     parts = [one_line(part) for part in lm.stream("Two men")]
     assert len(parts) > 1
-    assert [seen.decode() for seen in pipe.seen] == [*map("".join, prefixes(parts)), "".join(parts) + "\n"]
+    assert [seen.decode() for seen in pipe.seen] == [*accumulate(parts), "".join(parts) + "\n"]
     assert run(folder, prompts) == 0
     assert len(pipe.seen) == len(parts) + 1 + len(PROMPTS)
-
-
-def prefixes(parts: list[str]) -> list[list[str]]:
-    return [parts[: n + 1] for n in range(len(parts))]
 
 
 def test_text_is_written_as_it_is_sampled_also_to_pipes(folder: Path, lm: LanguageModel) -> None:

@@ -114,7 +114,6 @@ def test_a_model_that_learned_something_else_is_no_translator_elsewhere(
         ([], "give --to"),
         (["--to", "ctranslate3"], "--to is ctranslate3"),
         (["--to", "zip"], "out is not the name of a zip file"),
-        (["--to", "html"], "out is not the name of a html file"),
         (["--to", "ctranslate2", "--quantization", "int4"], "--quantization is int4: ctranslate2 takes one of float32"),
         (["--to", "ctranslate2", "--check", "missing.de"], "missing.de: No such file"),
     ],

@@ -86,12 +86,6 @@ def test_lone_surrogates_and_bytes_that_are_no_utf8_pass_through(translator: Tra
     assert json.loads(two)["translation"] == translator.translate(["Hund"])[0]
 
 
-def test_line_breaks_and_paragraphs_of_a_json_text_are_kept(translator: Translator) -> None:
-    one, two = translator.translate(["Der Hund", "Die Wiese"])
-    (line,) = answers(translator, Json(translator), json.dumps({"text": "Der Hund\n\nDie Wiese\n"}))
-    assert json.loads(line)["translation"] == f"{one}\n\n{two}\n"
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [

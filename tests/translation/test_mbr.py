@@ -113,8 +113,3 @@ def test_empty_candidates_are_worth_nothing_and_break_nothing() -> None:
     assert best(["", ""]) == 0
     assert expected_utilities(["", LIKE[0]]) == pytest.approx([0, 50])
     assert best(["", "", "", LIKE[0]]) == 3
-
-
-def test_each_candidate_needs_its_probability() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        expected_utilities(LIKE, [-1.0] * 3)
