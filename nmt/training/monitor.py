@@ -166,22 +166,29 @@ def append_line(path: Path, line: str) -> None:
             raise
 
 
+def read_records(metrics: Path) -> Iterator[tuple[str, dict[str, float]]]:
+    """The lines of metrics.jsonl that are whole, with their records: a power cut may have damaged the last one."""
+    text = metrics.read_text(encoding="utf8", errors="replace") if metrics.exists() else ""
+    for line in text.splitlines():
+        with contextlib.suppress(ValueError):
+            record = json.loads(line)
+            if isinstance(record, dict) and isinstance(record.get("step"), int):
+                yield line, record
+
+
+def is_validation(record: Mapping[str, float]) -> bool:
+    return any(tag.startswith("validation/") for tag in record)
+
+
 def validation_at(metrics: Path, step: int) -> dict[str, float]:
     """The figures of the validation of this step, by their TensorBoard tags; empty if they aren't recorded."""
-    lines = metrics.read_text(encoding="utf8").splitlines() if metrics.exists() else []
-    records = [record for record in map(json.loads, lines) if record.pop("step") == step]
-    return next((record for record in reversed(records) if any(tag.startswith("validation/") for tag in record)), {})
+    found = [record for _, record in read_records(metrics) if record.pop("step") == step and is_validation(record)]
+    return found[-1] if found else {}
 
 
 def drop_records_after(metrics: Path, step: int, keep_validation: bool = True) -> None:
     """Remove the records of later steps, and damaged lines; without `keep_validation`, also this step's validation."""
-    if not metrics.exists():
-        return
-    kept = []
-    for line in metrics.read_text(encoding="utf8", errors="replace").splitlines():
-        with contextlib.suppress(ValueError, TypeError, KeyError):
-            record = json.loads(line)
-            is_validation = record["step"] == step and any(tag.startswith("validation/") for tag in record)
-            if record["step"] <= step and (keep_validation or not is_validation):
-                kept.append(line)
-    write_lines(metrics, kept)
+    records = ((line, record) for line, record in read_records(metrics) if record["step"] <= step)
+    kept = [line for line, record in records if keep_validation or record["step"] < step or not is_validation(record)]
+    if metrics.exists():
+        write_lines(metrics, kept)

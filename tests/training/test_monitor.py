@@ -11,7 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from nmt.training.checkpoint import list_checkpoints, step_of
 from nmt.training.data import TrainingData
-from nmt.training.monitor import Monitor, Window, append_line, drop_records_after
+from nmt.training.monitor import Monitor, Window, append_line, drop_records_after, validation_at
 from tests.training.reversal import new_trainer, records, run
 
 
@@ -123,10 +123,11 @@ def test_a_line_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text(encoding="utf8") == "ä 1\nä 3\n"
 
 
-def test_records_of_later_steps_and_damaged_lines_are_removed(tmp_path: Path) -> None:
+def test_damaged_lines_are_not_read_and_removed_as_records_of_later_steps_are(tmp_path: Path) -> None:
     file = tmp_path / "metrics.jsonl"
-    kept = ['{"step": 1, "train/loss": 2.5}', '{"step": 2, "train/loss": 2.25}']
-    damaged = ["[1]", '{"loss": 2.0}', '{"step": "1"}', '{"step": 2, "tra']
+    kept = ['{"step": 1, "train/loss": 2.5}', '{"step": 2, "validation/loss": 2.25}']
+    damaged = ["[1]", '{"loss": 2.0}', '{"step": "1"}', '{"step": 2, "tra', "\0\0"]
     file.write_text("\n".join([kept[0], *damaged, '{"step": 3, "train/loss": 2.0}', kept[1], "{"]))
+    assert validation_at(file, 2) == {"validation/loss": 2.25}
     drop_records_after(file, 2)
     assert file.read_text() == "".join(f"{line}\n" for line in kept)
