@@ -156,13 +156,16 @@ def split_row(row: list[int]) -> IdPair:
 
 
 def make_objective(config: Config, tokenizer: Tokenizer, *, first: bool = False) -> Objective:
-    """The objective of training, or of its first steps. Raises ValueError if it needs one vocabulary, and the tokenizer
-    has two."""
+    """The objective of training, or of its first steps. Raises ValueError if it or the model needs one vocabulary, and
+    the tokenizer has two."""
     name, noise, denoise_steps = config.training.objective, config.noise, config.training.denoise_steps
     setting = f"training.objective is {name}"
     if first and denoise_steps:
         name, setting = "denoise", f"training.denoise_steps is {denoise_steps}"
     if name == "translation":
+        problem = "the tokenizer has a vocabulary for each language, but the model needs one vocabulary"
+        advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
+        require(tokenizer.joint or not config.model.one_vocabulary, f"{problem}: {advice}")
         return Objective()
     require(tokenizer.joint, f"{setting}, which needs a joint tokenizer: this one has two vocabularies")
     if name == "lm":

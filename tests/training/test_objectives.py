@@ -317,15 +317,21 @@ def test_settings_that_contradict_are_refused(model: Any, training: Any, message
 
 
 @pytest.mark.parametrize(
-    ("objective", "steps", "named"), [("denoise", 0, "objective"), ("translation", 1, "denoise_steps")]
+    ("objective", "steps", "tied", "message"),
+    [
+        ("denoise", 0, "decoder", "training.objective is denoise, which needs a joint tokenizer"),
+        ("translation", 1, "decoder", "training.denoise_steps is 1, which needs a joint tokenizer"),
+        ("translation", 0, "three-way", "a vocabulary for each language, but the model needs one vocabulary: take"),
+    ],
 )
-def test_objectives_with_one_language_need_one_vocabulary(
-    tmp_path: Path, objective: Any, steps: int, named: str
+def test_objectives_with_one_language_and_tied_embeddings_need_one_vocabulary(
+    tmp_path: Path, objective: Any, steps: int, tied: Any, message: str
 ) -> None:
     config = settings(objective, {}, denoise_steps=steps)
+    config = replace(config, model=replace(config.model, tied_embeddings=tied))
     separate = TokenizerConfig(joint=False, vocab_size=30, byte_fallback=False)
     tokenizer = train_tokenizer(corpus(300, 1), separate, tmp_path, "de", "en")
-    with pytest.raises(ValueError, match=rf"training\.{named} is \w+, which needs a joint tokenizer"):
+    with pytest.raises(ValueError, match=message):
         trainer_of(config, tokenizer, tmp_path / "run")
 
 

@@ -246,11 +246,9 @@ def take_tokenizer(config: Config) -> Tokenizer:
     require(not missing, f"{problem}: take another, or train one (leave tokenizer.folder out)")
     tokenizer = tokenizer if several else tokenizer.for_corpus(*config.data.languages)
     starts_of(tokenizer, sections_of(config.data))  # it must have the tags
-    separate = f"the tokenizer in {folder} has a vocabulary for each language, but"
     reason = config.data.texts or (f"data.text is {config.data.text}" if config.data.unit == "text" else "")
-    require(tokenizer.joint or not reason, f"{separate} {reason}: take another")
-    advice = "take model.family encoder-decoder and model.tied_embeddings decoder or none"
-    require(tokenizer.joint or not config.model.one_vocabulary, f"{separate} the model needs one vocabulary: {advice}")
+    problem = f"the tokenizer in {folder} has a vocabulary for each language, but {reason}"
+    require(tokenizer.joint or not reason, f"{problem}: take another")
     fits = tokenizer.has_placeholders or not config.data.placeholders
     problem = f"the tokenizer in {folder} has no pieces for placeholders"
     require(fits, f"{problem}: set data.placeholders to 0, or take another")
