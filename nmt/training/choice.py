@@ -57,7 +57,9 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
     ledger = prepared.ledgers["train"]
     pairs, more = ledger.kept - ledger.texts, MORE_STEPS if ledger.texts else 1.0
     # What the text was prepared with stays: it may come from more than `given`, such as the corpus that auto took.
-    settings = flatten(config) | {"tokenizer.vocab_size": prepared.tokenizer.src_vocab_size}
+    settings = flatten(config)
+    if not config.tokenizer.folder:  # of a tokenizer that is taken, no setting is used
+        settings["tokenizer.vocab_size"] = prepared.tokenizer.src_vocab_size
     if config.training.objective == "translation":
         settings["training.best_metric"] = "chrf"  # BLEU of little text is near 0, and needs words between blanks
     steps, passes, about = config.training.max_steps, math.inf, ""
