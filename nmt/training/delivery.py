@@ -213,7 +213,7 @@ def measure_tests(folder: Path, config: Config, tests: dict[str, list[Pair]]) ->
     if config.training.objective == "translation":
         translator = Translator.load(folder / "model", config.training.device, precision="fp32")
         parameters = sum(p.numel() for p in translator.model.parameters())
-        scores = {name: translate_test(translator, folder, config, name, pairs) for name, pairs in tests.items()}
+        scores = {name: translate_test(translator, folder, name, pairs) for name, pairs in tests.items()}
     else:
         numerics = choose_numerics(config.training.device, "fp32")
         model, tokenizer, _ = model_folder.load_model(folder / "model", numerics.device)
@@ -228,9 +228,7 @@ def measure_tests(folder: Path, config: Config, tests: dict[str, list[Pair]]) ->
     return {**main, "tests": scores, "parameters": parameters}
 
 
-def translate_test(
-    translator: Translator, folder: Path, config: Config, name: str, pairs: list[Pair]
-) -> dict[str, Any]:
+def translate_test(translator: Translator, folder: Path, name: str, pairs: list[Pair]) -> dict[str, Any]:
     """Scores and examples of a test set; the translations are written to translations/NAME.TARGET."""
     sources, references = map(list, zip(*pairs, strict=True))
     translator = translator.between(*translator.tokenizer.languages.direction_in(name))
