@@ -26,8 +26,9 @@ from nmt.training.monitor import Monitor
 from nmt.training.objectives import Objective
 from nmt.translation.translator import Translator
 
-# Validation sentences shown in TensorBoard, and how many of them have a picture of their attention.
-SAMPLES, PICTURES = 8, 3
+# Validation sentences shown in TensorBoard, and how many of them have a picture of their attention, if neither side has
+# more pieces: a picture of 2,000 pieces on both sides has 8 GB.
+SAMPLES, PICTURES, MOST_DRAWN = 8, 3, 100
 # Positions of a batch for the validation loss (more only for a longer sentence).
 BATCH_TOKENS = 4096
 GPU_SENTENCES = 512  # sentences that a GPU translates at once, or more if search.batch_size says so
@@ -113,7 +114,8 @@ class Validator:
             translator, (text, _) = self.translators[places[i][0]], self.text[places[i][1]]
             source = translator.tokenizer.encode_source([text])[0]
             target = translator.tokenizer.encode_target([translations[i]])[0]
-            if source and target and fits(translator.engine, source, target):
+            sizes = len(source), len(target)
+            if 0 not in sizes and max(sizes) <= MOST_DRAWN and fits(translator.engine, source, target):
                 columns, rows = translator.tokenizer.source_pieces(source), translator.tokenizer.target_pieces(target)
                 [weights_TS] = translator.engine.attention([(source, target)])
                 picture = attention_picture(weights_TS, columns, rows)

@@ -127,6 +127,8 @@ def test_a_translation_that_is_too_long_for_a_picture_has_none(
     trainer.validator.add_samples(["a b"] * n, 1, monitor)
     assert drawn
     drawn.clear()
+    trainer.validator.add_samples(["a b " * 50] * n, 1, monitor)
+    assert not drawn, "the picture would be large"
     monkeypatch.setattr(TorchEngine, "longest_target", lambda *_: 0)
     trainer.validator.add_samples(["a b"] * n, 1, monitor)
     assert not drawn
