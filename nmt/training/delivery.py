@@ -105,7 +105,7 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
         least_confidence=unsure_below([translation.confidence for translation in best], scores),
         least_spelling=lowest([min(spelling, MOST_SPELLING) for spelling in spellings]),
         least_known=lowest(shares),
-        length_ratio=round(lengths[1] / lengths[0], 2) if all(lengths) else 1.0,
+        length_ratio=max(0.01, round(lengths[1] / lengths[0], 2)) if all(lengths) else 1.0,
     )
 
 

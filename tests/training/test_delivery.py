@@ -1,14 +1,16 @@
 """What a run delivers: when a translation is called unsure, and the command that uses the model."""
 
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from nmt.config import ObjectiveName
+from nmt.config import Config, ObjectiveName
 from nmt.config.recipes import make_config
-from nmt.training.delivery import describe, unsure_below
+from nmt.training.data import TrainingData
+from nmt.training.delivery import describe, measure_facts, unsure_below
+from tests.training.reversal import new_trainer
 
 CONFIDENCES = [0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.25, 0.91, 0.92, 0.93, 0.94, 0.95]
 
@@ -34,6 +36,13 @@ def test_unsure_translations_are_more_likely_poor_than_not_and_few(poor: set[flo
 def test_of_a_model_that_is_nearly_always_right_the_few_others_are_unsure() -> None:
     assert unsure_below(CONFIDENCES, [80.0 if c in {0.1, 0.2} else 100.0 for c in CONFIDENCES]) > 0.25
     assert unsure_below(CONFIDENCES, [95.0 if c in {0.1, 0.2} else 100.0 for c in CONFIDENCES]) < 0.2
+
+
+def test_a_model_is_delivered_if_validation_targets_have_hardly_any_characters(
+    data: TrainingData, tmp_path: Path
+) -> None:
+    model = new_trainer(data, tmp_path).model.eval()
+    assert measure_facts(model, replace(data, validation_text=[("ab " * 100, "a")]), Config()).length_ratio == 0.01
 
 
 @pytest.mark.parametrize("objective", ["mlm", "translation"])
