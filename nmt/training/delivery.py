@@ -235,7 +235,7 @@ def translate_test(translator: Translator, folder: Path, name: str, pairs: list[
     evaluation = evaluate(translator, sources, references)
     translations = evaluation.translations
     write_lines(folder / "translations" / f"{name}.{translator.language}", translations)
-    chosen = [i * len(sources) // EXAMPLES for i in range(min(EXAMPLES, len(sources)))]
+    chosen = sorted({i * len(sources) // EXAMPLES for i in range(EXAMPLES)})
     examples = [{"source": sources[i], "translation": translations[i], "reference": references[i]} for i in chosen]
     result: dict[str, Any] = {"sentences": len(sources), "examples": examples}
     for score in evaluation.scores:

@@ -102,8 +102,7 @@ class Validator:
             return
         from nmt.translation.pictures import attention_picture  # only now: Pillow comes with TensorBoard
 
-        n = len(translations)
-        chosen = [i * n // SAMPLES for i in range(min(SAMPLES, n))]
+        chosen = sorted({i * len(translations) // SAMPLES for i in range(SAMPLES)})
         places = [(direction, n) for direction, rows in enumerate(self.rows) for n in self.translated(rows)]
         table = ["| source | translation | reference |", "|---|---|---|"]
         for i in chosen:
