@@ -256,14 +256,6 @@ def test_a_run_without_a_step_begins_anew(corpus: Path, stderr_of: Stderr) -> No
     assert train(corpus, "--name", "other") == 0
 
 
-def test_a_folder_that_may_not_be_written_to_is_named(corpus: Path, stderr_of: Stderr) -> None:
-    """Root may write anywhere: a file in the folder's place stops it too."""
-    runs = corpus.parent / "runs"
-    runs.mkdir()
-    (runs / "de-en-houses").write_text("in the way")
-    assert "runs/de-en-houses" in stderr_of(train, corpus)
-
-
 def test_a_rank_that_torchrun_did_not_set_silences_nothing(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
 ) -> None:

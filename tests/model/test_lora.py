@@ -123,23 +123,18 @@ def test_in_bfloat16_an_adapter_is_added_before_the_weight_is_rounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("training", "lora", "model", "message"),
+    ("training", "lora", "message"),
     [
-        ({"start_from": ""}, {}, {}, "give training.start_from"),
-        ({"freeze": ("encoder",)}, {}, {}, "doesn't go with training.freeze"),
-        ({"compile": True}, {}, {}, "doesn't go with training.compile"),
-        ({}, {"rank": -1}, {}, "lora.rank is -1: it must be at least 0"),
-        ({}, {"alpha": 0.0}, {}, "lora.alpha is 0.0: it must be above 0"),
-        ({}, {"rank": 0, "parts": "attention"}, {}, "it is used only with lora.rank above 0"),
+        ({"start_from": ""}, {}, "give training.start_from"),
+        ({"freeze": ("encoder",)}, {}, "doesn't go with training.freeze"),
+        ({"compile": True}, {}, "doesn't go with training.compile"),
+        ({}, {"rank": -1}, "lora.rank is -1: it must be at least 0"),
+        ({}, {"alpha": 0.0}, "lora.alpha is 0.0: it must be above 0"),
+        ({}, {"rank": 0, "parts": "attention"}, "it is used only with lora.rank above 0"),
     ],
 )
 def test_settings_that_dont_go_together_are_refused(
-    training: dict[str, Any], lora: dict[str, Any], model: dict[str, Any], message: str
+    training: dict[str, Any], lora: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        Config(
-            name="x",
-            lora=LoraConfig(**{"rank": 2, **lora}),
-            model=ModelConfig(**model),
-            training=TrainingConfig(**{"start_from": "base", **training}),
-        )
+        Config(lora=LoraConfig(**{"rank": 2, **lora}), training=TrainingConfig(**{"start_from": "base", **training}))

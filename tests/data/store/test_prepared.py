@@ -276,10 +276,10 @@ def test_a_place_of_runs_that_is_no_folder_to_write_to_is_told(tmp_path: Path, m
     (tmp_path / "cap.xlsx").touch()
     (tmp_path / "ro").mkdir()
     monkeypatch.setattr("os.access", lambda place, mode: place != tmp_path / "ro")
-    for name in ("cap.xlsx", "ro"):
-        place = tmp_path / name
-        with pytest.raises(ValueError, match=rf"^--runs is {place}, but {place} is no folder that can be written to"):
-            require_own_run_folder(Config(runs=str(place)), place / "new")
+    for place in (tmp_path / "cap.xlsx", tmp_path / "ro"):
+        for run in (place, place / "new"):
+            with pytest.raises(ValueError, match=rf"^--runs is runs, but {place} is no folder that can be written to"):
+                require_own_run_folder(Config(), run)
 
 
 @pytest.mark.parametrize("name", ["data", "tokenizer", ".preparing"])
