@@ -60,9 +60,8 @@ class Config:
             require(family != "encoder-decoder", f"model.{advice}")
             raise ValueError(f"model.family is {family}, which has one vocabulary: it needs tokenizer.joint true")
         if self.lora.rank:
-            require(
-                bool(self.training.start_from), "lora.rank needs a trained model to adapt: give training.start_from"
-            )
+            problem = "lora.rank needs a trained model to adapt: give training.start_from"
+            require(bool(self.training.start_from), problem)
             problem = "lora.rank doesn't go with training"
             require(not self.training.freeze, f"{problem}.freeze: adapters leave all weights as they are")
             require(not self.training.compile, f"{problem}.compile: switch it off")

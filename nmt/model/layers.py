@@ -61,8 +61,7 @@ def with_bias(states_NI: Tensor, output: nn.Linear) -> tuple[Tensor, Tensor]:
 
 
 class LayerNorm(nn.LayerNorm):
-    """LayerNorm (Ba et al. 2016) in the type of its input, as `Linear`. Inside, PyTorch computes in
-    float32."""
+    """LayerNorm (Ba et al. 2016) in the type of its input, as `Linear`. Inside, PyTorch computes in float32."""
 
     def forward(self, x: Tensor) -> Tensor:
         bias = None if self.bias is None else self.bias.to(x.dtype)

@@ -78,10 +78,9 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         fitting = whole - validating
         most = (config.training.max_epochs or math.inf) * steps_a_pass
         steps = choice.choose_steps(pairs, more * steps_a_pass, min(fitting, most))
-        passes = steps / steps_a_pass
-        about = f", {passes:.1f} passes over the text, in about "
-        needed = (steps + validating) * SLOWER * seconds / 60
-        about += f"{max(1, round(needed)):,} min (--training.max_minutes changes that)"
+        passes, needed = steps / steps_a_pass, (steps + validating) * SLOWER * seconds / 60
+        about = f", {passes:.1f} passes over the text, in about {max(1, round(needed)):,} min"
+        about += " (--training.max_minutes changes that)"
         if has_model or "model.d_model" in given or choice.is_fast_enough(pairs, steps_a_pass, fitting):
             break
     share = choice.denoise_share(pairs, ledger.texts, steps) if may_denoise(given, config, prepared) else 0.0

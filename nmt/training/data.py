@@ -184,14 +184,13 @@ class Feed:
         self.data, self.model, self.config, self.processes, self.rows = data, model, config, processes, rows
         self.whole = data.objective.pairs(data.train) if isinstance(data.train, Pairs) else None
         self.planner, self.maker = (ThreadPoolExecutor(1) if in_threads else None for _ in range(2))
-        self.started: dict[Place, Future[Batch]] = {}
 
     def go_to(self, place: Place) -> None:
         """Go on with the batch at this place."""
         self.place = self.reached = place
         self.planned, self.denoises = self.plan(place), False
         self.following: list[PlannedBatch] = []
-        self.started = {}
+        self.started: dict[Place, Future[Batch]] = {}
 
     def group(self, step: int) -> list[PlannedBatch]:
         """The batches of this step, which is the next one. If there are threads, one begins with those that this

@@ -212,12 +212,11 @@ def measure_tests(folder: Path, config: Config, tests: dict[str, list[Pair]]) ->
     say(f"Measuring the model on {sum(map(len, tests.values())):,} test sentences")
     if config.training.objective == "translation":
         translator = Translator.load(folder / "model", config.training.device, precision="fp32")
-        parameters = sum(p.numel() for p in translator.model.parameters())
+        model: Model = translator.model
         scores = {name: translate_test(translator, folder, name, pairs) for name, pairs in tests.items()}
     else:
         numerics = choose_numerics(config.training.device, "fp32")
         model, tokenizer, _ = model_folder.load_model(folder / "model", numerics.device)
-        parameters = sum(p.numel() for p in model.parameters())
         learner = Learner(model, config.training, numerics)
         scores = {name: measure_test(learner, tokenizer, config, pairs) for name, pairs in tests.items()}
     first = next(iter(scores.values()))
@@ -225,7 +224,7 @@ def measure_tests(folder: Path, config: Config, tests: dict[str, list[Pair]]) ->
     if config.data.many_to_many:  # the mean of all directions
         numbers = [name for name, value in main.items() if isinstance(value, float)]
         main |= {name: round(sum(score[name] for score in scores.values()) / len(scores), 2) for name in numbers}
-    return {**main, "tests": scores, "parameters": parameters}
+    return {**main, "tests": scores, "parameters": sum(p.numel() for p in model.parameters())}
 
 
 def translate_test(translator: Translator, folder: Path, name: str, pairs: list[Pair]) -> dict[str, Any]:

@@ -82,8 +82,7 @@ class Validator:
 
     def measure_loss(self, direction: int = 0) -> dict[str, float]:
         """The losses of the validation pairs of a direction, by name."""
-        rows = torch.arange(self.rows[direction].start, self.rows[direction].stop)
-        pairs = self.data.validation.chosen(rows) if self.names else self.data.validation
+        pairs = self.data.validation.chosen(torch.tensor(self.rows[direction]))
         return measure_losses(self.learner, self.data.objective, pairs, self.processes)
 
     def describe(self, figures: Mapping[str, float]) -> Iterator[str]:
