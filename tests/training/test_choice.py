@@ -71,14 +71,6 @@ def test_a_width_that_the_user_gives_has_fitting_heads(width: int) -> None:
     assert make_config(next(choose_models(30_000, given)) | given).model.d_head % 2 == 0
 
 
-def test_larger_corpora_get_larger_models() -> None:
-    numbers = (1_000, 10_000, 100_000, 10**6, 10**7)
-    sizes = [(row_for(n).pieces, next(choose_models(n, {}))["model.d_model"]) for n in numbers]
-    assert sizes == sorted(sizes)
-    small, large = (next(choose_models(n, {}))["model.dropout"] for n in (3_000, 300_000))
-    assert small > large
-
-
 @pytest.mark.usefixtures("without_training")
 def test_without_time_for_four_passes_over_the_text_a_narrower_model_is_chosen(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
