@@ -75,7 +75,9 @@ class Config:
         problem = f"{self.data.texts}, which needs training.objective translation, {needed}"
         require(self.can_denoise or not self.data.texts, problem)
         absent = {"decoder-only": "encoder", "encoder-only": "decoder"}.get(family, "")
-        require(absent not in self.training.freeze, f"training.freeze names {absent}: model.family {family} has none")
+        frozen, parts = set(self.training.freeze), {"embeddings", "encoder", "decoder"} - {absent}
+        require(absent not in frozen, f"training.freeze names {absent}: model.family {family} has none")
+        require(frozen < parts, "training.freeze names all parts of the model: nothing is left to learn")
         if objective == "lm":  # it has no source whose attention could be anything else
             object.__setattr__(self, "model", replace(self.model, source_attention="causal"))
 

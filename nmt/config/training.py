@@ -228,7 +228,6 @@ class TrainingConfig:
             object.__setattr__(self, name, usual[name])
         problem = f"training.best_metric is {self.best_metric}, which objective {self.objective} doesn't have"
         require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
-        require(len(set(self.freeze)) < 3, "training.freeze names all three parts: nothing is left to learn")
 
     def is_recorded(self, step: int) -> bool:
         """Whether figures are recorded after this step. The last one that restores noised text ends a record, since

@@ -137,9 +137,6 @@ def require_same_model(config: ModelConfig, tokenizer: Tokenizer | None, folder:
 def freeze(model: Model, parts: Collection[str]) -> None:
     """Freeze the weights of these parts of the model (see `Model.parts`)."""
     known = model.parts()
-    missing = [part for part in parts if part not in known]
-    require(not missing, f"training.freeze names {', '.join(missing)}: this model has {' and '.join(known)}")
-    require(set(parts) < set(known), "training.freeze names all parts of the model: nothing is left to learn")
     for module in (module for part in parts for module in known[part]):
         module.requires_grad_(False)
 
