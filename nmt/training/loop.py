@@ -365,8 +365,9 @@ class Trainer:
 
     def validate(self, monitor: Monitor | None) -> None:
         """Measure the model on the validation pairs, and record whether it is the best so far."""
-        step = self.progress.step
+        step, started = self.progress.step, time.perf_counter()
         figures, translations = self.validator.measure()
+        self.progress.seconds += time.perf_counter() - started
         self.note_best(figures[f"validation/{self.config.best_metric}"])
         if not monitor:
             return

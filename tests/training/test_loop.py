@@ -4,6 +4,7 @@ import math
 import os
 import shutil
 import signal
+import time
 from dataclasses import replace
 from itertools import count, islice, takewhile
 from pathlib import Path
@@ -16,7 +17,7 @@ from torch.utils.hooks import RemovableHandle
 
 from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, make_batch
 from nmt.data.tokenizer import Tokenizer
-from nmt.training.checkpoint import list_checkpoints, step_folder, step_of
+from nmt.training.checkpoint import Progress, list_checkpoints, step_folder, step_of
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer, usual_length
 from nmt.training.loss import Learner, Loss
@@ -86,17 +87,19 @@ def test_an_interrupted_run_goes_on_bit_for_bit(
 
 
 def interrupted(trainer: Trainer, validation: int, message: str) -> None:
-    """Train, and press Ctrl-C in this validation."""
-    measure, validations = trainer.validator.measure, count(1)
+    """Train, and press Ctrl-C in this validation, which takes 1,000 seconds."""
+    measure, validations, now, later = trainer.validator.measure, count(1), time.perf_counter, [0]
 
     def interrupt() -> tuple[dict[str, float], list[str]]:
         if next(validations) == validation:
             os.kill(os.getpid(), signal.SIGINT)
+            later[0] = 1000
         return measure()
 
     trainer.validator.measure = interrupt  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt, match=message):
+    with pytest.raises(KeyboardInterrupt, match=message), patch("time.perf_counter", lambda: now() + later[0]):
         run(trainer)
+    assert Progress.load(list_checkpoints(trainer.checkpoints)[-1]).seconds > 1000, "it counts for max_minutes"
 
 
 @pytest.mark.parametrize("last", [False, True])
