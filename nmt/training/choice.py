@@ -45,9 +45,9 @@ def chosen_before(given: Given, config: Config, recorded: Path | None) -> tuple[
         return make_config(flatten(config) | chosen | given), kept if is_renewed else None
     if start:
         model = asdict(read_info(require_model(Path(start)) / "config.json")[0].model)
+        if model["family"] not in OBJECTIVES[config.training.objective].families:
+            del model["family"], model["source_attention"]  # which other families don't have
         chosen = {f"model.{name}": value for name, value in model.items()}
-        if chosen["model.family"] not in OBJECTIVES[config.training.objective].families:
-            del chosen["model.family"]
     return make_config(flatten(config) | chosen | given), given
 
 

@@ -175,15 +175,21 @@ def test_texts_without_translations_are_restored_first_in_any_training(
     assert report["pairs"]["train"] < int(said[1]) + int(said[2])
 
 
-@pytest.mark.parametrize("family", ["decoder-only", "encoder-only"])
-def test_the_family_of_the_first_model_stays_if_it_translates(corpus: Path, family: str) -> None:
+@pytest.mark.parametrize(
+    ("first", "objective", "family"),
+    [
+        ("--model.family=decoder-only", "translation", "decoder-only"),
+        ("--training.objective=mlm", "translation", "encoder-decoder"),
+        ("--training.objective=lm", "denoise", "encoder-decoder"),
+    ],
+)
+def test_the_family_of_the_first_model_stays_if_it_can(corpus: Path, first: str, objective: str, family: str) -> None:
     base = corpus.parent / "runs" / "base"
-    of_text = ["--training.objective=mlm", "--data.text=both"] if family == "encoder-only" else []
-    assert train(corpus, "--name=base", f"--model.family={family}", *of_text) == 0
-    taken = ["--training.start_from", str(base), "--tokenizer.folder", str(base / "model")]
-    assert train(corpus, *taken, pieces=[]) == 0, "whatever the settings of a new tokenizer are"
-    config = settings_of(corpus)
-    assert config.model.family == ("decoder-only" if family == "decoder-only" else "encoder-decoder")
+    assert train(corpus, "--name=base", first) == 0
+    taken = ["--training.start_from", str(base), "--tokenizer.folder", str(base / "model"), "--name=tuned"]
+    assert train(corpus, *taken, f"--training.objective={objective}", pieces=[]) == 0, "of a tokenizer, nothing is set"
+    config = settings_of(corpus, "tuned")
+    assert config.model.family == family
     assert config.training.denoise_steps == 0, "the weights know the languages"
 
 
