@@ -62,19 +62,14 @@ def test_with_a_new_vocabulary_shared_pieces_keep_their_embedding(tmp_path: Path
     kept = 0
     for i in range(words.tgt_vocab_size):
         there = old_words.target.piece_to_id(piece := words.target.id_to_piece(i))
-        expected = (
-            first[i]
-            if old_words.target.id_to_piece(there) != piece
-            else old.get_parameter("tgt_embedding.weight")[there]
-        )
-        kept += int(old_words.target.id_to_piece(there) == piece)
+        is_kept = old_words.target.id_to_piece(there) == piece
+        expected = old.get_parameter("tgt_embedding.weight")[there] if is_kept else first[i]
+        kept += is_kept
         assert torch.equal(model.get_parameter("tgt_embedding.weight")[i], expected), piece
     assert 10 < kept < words.tgt_vocab_size
     assert f"embeddings {kept / words.tgt_vocab_size:.1%}, encoder 100.0%, decoder 100.0%" in said
-    assert torch.equal(
-        dict(model.named_parameters())["decoder.0.cross_attention.kv.weight"],
-        dict(old.named_parameters())["decoder.0.cross_attention.kv.weight"],
-    )
+    name = "decoder.0.cross_attention.kv.weight"
+    assert torch.equal(model.get_parameter(name), old.get_parameter(name))
 
 
 def test_another_architecture_is_refused_by_its_settings(words: Tokenizer, tmp_path: Path) -> None:
@@ -123,9 +118,8 @@ def test_a_translator_starts_with_the_parts_that_another_family_has(
     kept = dict(old.named_parameters())
     separate = family == "decoder-only" and tied == "decoder"  # a decoder has no embedding of sources
     for name, parameter in model.named_parameters():
-        if "embedding" in name and not (
-            separate and name.startswith("src")
-        ):  # the other family's only embedding, which is its output layer too
+        # The other family's only embedding is its output layer too.
+        if "embedding" in name and not (separate and name.startswith("src")):
             assert torch.equal(parameter, old.output.weight), name
         elif name in kept:
             assert torch.equal(parameter, kept[name]), name
