@@ -73,7 +73,7 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
         seconds, steps_a_pass = time_steps(make_config(settings | given), data)
         validated = min(len(data.validation_text), config.training.validation_sentences or math.inf)
         whole = 60 * minutes / (SLOWER * seconds)
-        a_validation = VALIDATING * steps_a_pass * validated / len(data.train)  # in steps
+        a_validation = VALIDATING * steps_a_pass * validated / (len(data.train) - data.texts)  # in steps
         validating = min(whole / 2, choice.VALIDATIONS * a_validation)
         fitting = whole - validating
         most = (config.training.max_epochs or math.inf) * steps_a_pass

@@ -141,12 +141,14 @@ def test_a_run_that_goes_on_with_other_minutes_or_epochs_gets_the_steps_that_fit
 def test_minutes_and_epochs_limit_the_steps_and_so_the_course_of_the_rate(
     corpus: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, limit: str, values: list[int], steps: list[int]
 ) -> None:
-    """A pass has 5 steps. Before the first step, the choice is made anew."""
+    """A pass has 5 steps, of the pairs alone. Before the first step, the choice is made anew."""
     monkeypatch.setattr("nmt.config.choice.passes_over", lambda pairs: 20.0)
     monkeypatch.setattr(module, "time_steps", lambda config, data: (seconds, 5.0))
+    texts = ["--data.more", f"[{{corpus: {corpus}, name: alone, text: target}}]"]
     for value, expected in zip(values, steps, strict=True):
-        assert train(corpus, f"--training.{limit}", str(value)) == 0
-        assert settings_of(corpus).training.max_steps == expected
+        for name, more in (("pairs", []), ("texts", texts)):
+            assert train(corpus, f"--training.{limit}", str(value), f"--name={name}", *more) == 0
+            assert settings_of(corpus, name).training.max_steps == expected, name
 
 
 @pytest.mark.parametrize(
