@@ -38,9 +38,7 @@ def test_of_a_model_that_is_nearly_always_right_the_few_others_are_unsure() -> N
     assert unsure_below(CONFIDENCES, [95.0 if c in {0.1, 0.2} else 100.0 for c in CONFIDENCES]) < 0.2
 
 
-def test_a_model_is_delivered_if_validation_targets_have_hardly_any_characters(
-    data: TrainingData, tmp_path: Path
-) -> None:
+def test_a_model_is_delivered_even_if_targets_are_very_short(data: TrainingData, tmp_path: Path) -> None:
     model = new_trainer(data, tmp_path).model.eval()
     assert measure_facts(model, replace(data, validation_text=[("ab " * 100, "a")]), Config()).length_ratio == 0.01
 
