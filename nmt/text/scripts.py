@@ -114,9 +114,10 @@ class Phrase:
     def pattern(self) -> re.Pattern[str]:
         return re.compile(re.escape(self.text).replace(r"\ ", " +"), re.IGNORECASE if self.any_case else 0)
 
-    def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the start and end of each occurrence, overlapping ones too. A run of spaces counts as one."""
-        match = self.pattern.search(text)
+    def find(self, text: str, place: int = 0) -> Iterator[tuple[int, int]]:
+        """Yield the start and end of each occurrence from a place on, overlapping ones too. A run of spaces counts as
+        one."""
+        match = self.pattern.search(text, place)
         while match:
             start, end = match.span()
             before = text[max(start - 1, 0) : start] if self.left else ""

@@ -35,13 +35,17 @@ class Entry:
 
 @dataclass
 class Glossary:
-    """Entries, and for each entry the number of lines that have it, and of translations that meet it."""
+    """Entries, one for each source, with the number of lines that have it, and of translations that meet it."""
 
     entries: list[Entry]
     occurred: Counter[Entry] = field(default_factory=Counter)
     met: Counter[Entry] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
+        targets: dict[str, dict[str, None]] = {}  # of each source, in their order
+        for entry in self.entries:
+            targets.setdefault(entry.source, {}).update(dict.fromkeys(entry.targets))
+        self.entries = [Entry(source, tuple(found)) for source, found in targets.items()]
         self.by_run: defaultdict[str, list[tuple[Entry, Phrase]]] = defaultdict(list)
         for entry in self.entries:
             phrase = Phrase.parse(entry.source, any_case=entry.source == entry.source.lower())
@@ -50,7 +54,7 @@ class Glossary:
     @classmethod
     def load(cls, path: Path | str) -> "Glossary":
         """Read a glossary file. Raises ValueError with the line number if a line is not an entry."""
-        targets: dict[str, dict[str, None]] = {}  # of each source, in their order
+        entries = list[Entry]()
         for number, line in enumerate(read_lines(Path(path)), 1):
             if not line.strip() or line.startswith("#"):
                 continue
@@ -58,20 +62,25 @@ class Glossary:
             if (entry := make_entry(source, target)) is None:
                 hint = "write source TAB target, or source TAB target|target, in UTF-8"
                 raise ValueError(f"{path}, line {number}: {line[:60]!r} is no entry: {hint}")
-            targets.setdefault(entry.source, {}).update(dict.fromkeys(entry.targets))
-        require(bool(targets), f"{path} has no entries: write source TAB target on each line")
-        return cls([Entry(source, tuple(found)) for source, found in targets.items()])
+            entries.append(entry)
+        require(bool(entries), f"{path} has no entries: write source TAB target on each line")
+        return cls(entries)
 
     def entries_in(self, text: str) -> dict[Entry, str]:
         """The entries that occur in a line, in their order there, each with the words of the line."""
-        runs = dict.fromkeys(["", *(run.casefold() for run in RUN.findall(text))])
+        runs = dict.fromkeys(["", *map(folded, RUN.findall(text))])
         candidates = [candidate for run in runs for candidate in self.by_run.get(run, ())]
-        places = [(start, end, entry) for entry, phrase in candidates for start, end in phrase.find(text)]
         kept: list[tuple[int, int, Entry]] = []  # in order; they don't overlap
-        for start, end, entry in sorted(places, key=lambda p: (p[0] - p[1], p[0], p[2].source != text[p[0] : p[1]])):
-            n = bisect_left(kept, end, key=lambda place: place[0])  # those before it begin before this one ends
-            if n == 0 or kept[n - 1][1] <= start:
-                kept.insert(n, (start, end, entry))
+        for entry, phrase in sorted(candidates, key=rank):
+            found = next(phrase.find(text), None)
+            while found:
+                start, end = found
+                n = bisect_left(kept, end, key=lambda place: place[0])  # those before it begin before this one ends
+                if n == 0 or kept[n - 1][1] <= start:
+                    kept.insert(n, (start, end, entry))
+                else:
+                    end = kept[n - 1][1]  # what begins before this overlaps it too
+                found = next(phrase.find(text, end), None)
         words: dict[Entry, str] = {}
         for start, end, entry in kept:
             words.setdefault(entry, text[start:end])
@@ -116,7 +125,7 @@ class Glossary:
 
 def make_entry(source: str, target: str) -> Entry | None:
     """An entry, as it is written on a line of a file; None if a side is empty, has a tab, or is no valid text."""
-    source, targets = tidy(source), tuple(filter(None, (tidy(phrase) for phrase in target.split("|"))))
+    source, targets = plain(tidy(source)), tuple(filter(None, (tidy(phrase) for phrase in target.split("|"))))
     is_valid = targets and "\t" not in target and "\ufffd" not in source + target
     return Entry(source, targets) if is_valid and all(map(phrase_text, (source, *targets))) else None
 
@@ -131,9 +140,25 @@ def tidied(text: str) -> str:
     return "\n".join(tidy(line) for line in text.split("\n"))
 
 
+def plain(source: str) -> str:
+    """A source with single blanks, and at most one * at each end: one that is written in two ways is one entry."""
+    return f"{source[: source.startswith('*')]}{phrase_text(source)}{'*' * source.endswith('*')}"
+
+
+def rank(candidate: tuple[Entry, Phrase]) -> tuple[int, bool, bool]:
+    """Puts the longest phrases first, and of equally long ones those that are found only as they are written."""
+    entry, phrase = candidate
+    return -len(phrase.text), phrase.any_case, entry.source != phrase.text
+
+
+def folded(run: str) -> str:
+    """A run of letters in small ones. Regular expressions that ignore case take all forms of I for one letter."""
+    return run.casefold().replace("i\u0307", "i").replace("ı", "i")
+
+
 def index_run(phrase: Phrase) -> str:
     """A run of letters that every text with the phrase has as a whole run; empty if there is none."""
     for run in RUN.finditer(phrase.text):
         if (run.start() or phrase.left) and (run.end() < len(phrase.text) or phrase.right):
-            return run[0].casefold()
+            return folded(run[0])
     return ""
