@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from nmt.server.service import Service
 from tests.tiny import PAIRS
 
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
@@ -81,7 +82,9 @@ def test_real_answers_are_as_described(client: TestClient, document: dict[str, A
     }
 
 
-def test_a_document_is_uploaded_and_fetched_as_described(client: TestClient, document: dict[str, Any]) -> None:
+def test_a_document_is_uploaded_and_fetched_as_described(
+    client: TestClient, service: Service, document: dict[str, Any]
+) -> None:
     upload = document["paths"]["/v1/documents"]["post"]
     form = upload["requestBody"]["content"]["multipart/form-data"]["schema"]
     assert form["required"] == ["file", "target"]
@@ -105,6 +108,11 @@ def test_a_document_is_uploaded_and_fetched_as_described(client: TestClient, doc
     found = client.get(f"{path}/file", params=token)
     assert found.headers["content-disposition"].endswith("brief.en.csv")
     assert client.get(f"{path}/file", params={"token": "guess"}).status_code == 404
+    file, key = service.files.known[answer.json()["id"]], token["token"]
+    for file.state, status in (("waiting", 503), ("error", 400)):
+        for end in (f"{path}/file?token={key}", f"/v2/document/{file.id}/result?document_key={key}"):
+            assert client.get(end).status_code == status
+        assert client.get(f"/download_file/{file.id}/{key}/x").status_code == status
 
 
 def test_a_file_keeps_its_encoding_and_its_user_is_told(client: TestClient) -> None:

@@ -104,7 +104,12 @@ async def translate_file(
 
 
 def send_file(file: File) -> Response:
-    """A translated file, as a download."""
+    """A translated file, as a download. Refused if there is none, or none yet."""
+    if file.state == "error":
+        raise Refused(file.message)
+    if file.state != "done":
+        problem = f"the document is not ready: its state is {file.state}"
+        raise Refused(problem, status=503, code="not_ready", retry_after=5)
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
     headers["Content-Type"] = file.media_type  # as a header, since `media_type` would claim that texts are UTF-8
     return FileResponse(file.folder / "result", headers=headers)

@@ -195,12 +195,7 @@ async def state(call: Call) -> Response:
 
 
 async def result(call: Call) -> Response:
-    file = call.service.files.get(call.path["id"], call.fields.text("document_key"))
-    if file.state == "error":
-        raise Refused(file.message)
-    if file.state != "done":
-        raise Refused("Document is not ready.", status=503, retry_after=5)
-    return send_file(file)
+    return send_file(call.service.files.get(call.path["id"], call.fields.text("document_key")))
 
 
 def choice(fields: Fields, name: str, values: Sequence[str]) -> str:
