@@ -22,12 +22,11 @@ from nmt.reading.loop import Context, Reading, Taken, piece_places
 from nmt.reading.request import Constraints, Lists, Part, Places, Term, Translation, join, ranks, shifted
 from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Segment, is_markup, parse, parse_inner
-from nmt.text.normalise import tidy
+from nmt.text.normalise import BREAK, tidy
 from nmt.text.scripts import Phrase, phrase_text
 from nmt.text.sentences import MARKS, PUNCTUATION, find_label, joint, possible_ends, split_clauses, split_sentences
 from nmt.vocabulary import SPACE
 
-BREAK = re.compile("(\r\n|[\t\n\x0b\x0c\r\x85\u2028\u2029])")
 SHORTEST_SPAN = 8  # fewest pieces of a halved span
 SHORT_SENTENCE = 10  # a shorter part of a long sentence is joined to the next, unless a sentence surely ends there
 MOST_GROUPINGS = 50  # of the sentences of a given translation, if it has more of them than its source

@@ -16,6 +16,7 @@ import re
 import unicodedata
 
 INVALID = "invalid UTF-8 made U+FFFD"
+BREAK = re.compile("(\r\n|[\t\n\x0b\x0c\r\x85\u2028\u2029])")  # between lines, and between cells
 
 # Thai, Lao, Tibetan and Burmese; Khmer; Tai Le, New Tai Lue and Khmer symbols; Tai Tham; Balinese; Javanese; more
 # Burmese.

@@ -75,7 +75,7 @@ def test_the_answers_of_a_document_are_written_into_it(tmp_path: Path) -> None:
 
 
 def test_groups_of_texts_find_room_in_the_queue() -> None:
-    long, lines = "a" * 60_000, "a\n" * 3
+    long, lines = "a" * 60_000, "a\na\ta\t"
     for texts, sizes in (([], []), (["a"] * 130, [64, 64, 2]), ([long] * 3, [1, 1, 1]), ([lines, "a", "b"], [2, 1])):
         found = [*groups([Unit(text) for text in texts], 5 if lines in texts else 99)]
         assert [len(group) for group in found] == sizes

@@ -24,6 +24,7 @@ from nmt.decode.stop import Stop
 from nmt.documents.archive import Archive
 from nmt.documents.base import Answer, Document, Options, Unit, read_document
 from nmt.fields import require
+from nmt.text.normalise import BREAK
 
 LOG = logging.getLogger("nmt.server")
 POLL = 0.05  # seconds between two looks whether the work was stopped
@@ -115,7 +116,7 @@ def groups(units: Sequence[Unit], most_lines: int) -> Iterator[list[tuple[str, b
     """The text of each unit, and whether it has mark-up, in groups that find room in the queue."""
     group, lines, characters = list[tuple[str, bool]](), 0, 0
     for unit in units:
-        n = 1 if unit.markup else len(f"{unit.text}.".splitlines())  # what follows the last break is a line too
+        n = 1 if unit.markup else 1 + sum(1 for _ in BREAK.finditer(unit.text))  # as the engine counts
         require(n <= most_lines, f"a text of the file has {n:,} lines: at most {most_lines:,} are allowed")
         lines, characters = lines + n, characters + len(unit.text)
         if group and (len(group) == AT_ONCE or lines > most_lines or characters > LONGEST):

@@ -24,13 +24,14 @@ import torch
 from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
 from nmt.decode.stop import Stop, Stopped
-from nmt.reading.lines import BREAK, cut_text
+from nmt.reading.lines import cut_text
 from nmt.reading.loop import Context, Reading, Step, Tree, grow
 from nmt.reading.request import Request, Translation
 from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.work.owners import Places, Room, Work
 from nmt.text.markup import Mode
+from nmt.text.normalise import BREAK
 from nmt.translation.translator import Translator
 
 LOOK_AHEAD = 4  # batches' worth of lines among which those of similar length are chosen

@@ -11,7 +11,6 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from nmt.reading.lines import BREAK
 from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
 from nmt.server.apis.deepl.glossaries import GLOSSARY_OPERATIONS
@@ -22,7 +21,7 @@ from nmt.server.errors import Refused
 from nmt.server.models import Direction
 from nmt.server.store.glossaries import Dictionary
 from nmt.text.markup import Mode
-from nmt.text.normalise import with_blanks
+from nmt.text.normalise import BREAK, with_blanks
 from nmt.translation.glossary import Glossary
 
 NO_LIMIT = 10**12  # characters: what DeepL says where there is none

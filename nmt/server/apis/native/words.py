@@ -13,12 +13,12 @@ import torch
 
 from nmt.decode.engine import fits
 from nmt.reading.items import Out, Placeheld
-from nmt.reading.lines import BREAK, cut_text
+from nmt.reading.lines import cut_text
 from nmt.reading.loop import Reading, Tree, grow
 from nmt.reading.request import BLANK, Constraints, Request, Translation
 from nmt.server.errors import Refused
 from nmt.text.items import find_items
-from nmt.text.normalise import tidy
+from nmt.text.normalise import BREAK, tidy
 from nmt.text.sentences import split_sentences
 from nmt.translation.repair import USUAL, in_capitals
 from nmt.translation.translator import Translator
