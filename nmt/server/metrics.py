@@ -36,7 +36,7 @@ class Metrics:
     def lines(self) -> Iterator[str]:
         for name, read in self.gauges.items():
             yield f"# TYPE nmt_{name} gauge"
-            yield f"nmt_{name} {read():g}"
+            yield f"nmt_{name} {read():.17g}"
         for name, counter in self.counters.items():
             yield f"# TYPE nmt_{name}_total counter"
             yield from (f"nmt_{name}_total{show(labels)} {value:.17g}" for labels, value in counter.items())
@@ -45,7 +45,7 @@ class Metrics:
             for labels, known in histograms.items():
                 for bound in BOUNDS:
                     yield f"nmt_{name}_seconds_bucket{show((*labels, ('le', bound)))} {known[bound]}"
-                yield f"nmt_{name}_seconds_sum{show(labels)} {known['sum']:g}"
+                yield f"nmt_{name}_seconds_sum{show(labels)} {known['sum']:.17g}"
                 yield f"nmt_{name}_seconds_count{show(labels)} {known['+Inf']}"
 
 

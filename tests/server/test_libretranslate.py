@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from nmt.server.app import make_app
 from nmt.server.codes import by_script
+from nmt.server.metrics import Metrics
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
 from tests.documents.office_samples import docx
@@ -276,6 +277,10 @@ def test_metrics_count_requests_and_lines(client: TestClient) -> None:
     assert 'nmt_requests_total{endpoint="translate",status="200"}' in text
     assert 'nmt_lines_total{cached="no"}' in text
     assert 'nmt_request_seconds_bucket{endpoint="translate",le="+Inf"}' in text
+    metrics = Metrics()
+    metrics.time("x", 1e6)
+    metrics.time("x", 0.5)  # is not lost beside a million
+    assert "nmt_x_seconds_sum 1000000.5\n" in metrics.text()
 
 
 def test_scripts_tell_languages_apart_only_if_they_differ() -> None:
