@@ -60,7 +60,8 @@ class Served:
     @property
     def name(self) -> str:
         """The name of the run, or of the folder."""
-        return self.folder.parent.name if self.folder.name == "model" else self.folder.name
+        folder = self.folder.absolute()  # of "model" too
+        return folder.parent.name if folder.name == "model" else folder.name
 
     def choose(self, name: str) -> Translator | None:
         """The translator of this name: that of an adapter, or, also for an empty name, the model's own; None if it is

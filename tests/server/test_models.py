@@ -10,7 +10,7 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.serve import read_adapters
 from nmt.server.apis.asking import find_direction
 from nmt.server.errors import Draining, Refused
-from nmt.server.models import Models, read_folder
+from nmt.server.models import Models, Served, read_folder
 from nmt.translation.translator import Translator
 from tests.server.conftest import load
 from tests.tiny import make_model, save_tiny
@@ -30,6 +30,7 @@ def test_folders_make_directions(folder: Path, tokenizer: Tokenizer, tmp_path: P
     models = Models([folder.parent, other], load, lazy=True)
     assert models.languages == {"de": ["en"], "en": ["de"]}
     assert [served.name for served in models.all] == ["run", "other"]
+    assert Served(Path("model"), []).name == Path.cwd().name
     with pytest.raises(Refused, match="no model translates 'de to fi': there is de to en, en to de"):
         find_direction(models, "de", "fi")
     assert find_direction(models, "", "DE") == ("en", "de")
