@@ -141,10 +141,12 @@ def test_a_file_keeps_its_encoding_and_its_user_is_told(client: TestClient) -> N
     assert unknown.json() == {"error": "'x' is not the name of an encoding; take one such as utf-8 or cp1252"}
 
 
-def test_all_that_is_described_has_a_sentence(document: dict[str, Any]) -> None:
+def test_all_that_is_described_has_a_sentence(client: TestClient, document: dict[str, Any]) -> None:
     names = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
     assert len(names) == len(set(names))
     assert {"post_translate", "get_glossaries", "put_glossaries_by_name", "get_documents_by_id_file"} <= {*names}
+    unread = client.post("/v1/translate", headers={"content-encoding": "gzip"})
+    assert str(unread.status_code) in document["paths"]["/v1/translate"]["post"]["responses"]
     schemas = document["components"]["schemas"]
     assert all(schema["description"] for schema in schemas.values())
     for name in ("Translate", "Search", "WordAlternatives"):

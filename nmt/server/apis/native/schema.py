@@ -24,7 +24,7 @@ Schemas = dict[str, Any]
 """The JSON Schemas of dataclasses, by their names: each is put there when something refers to it."""
 NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 JSON = "application/json"
-REFUSALS = (400, 401, 403, 404, 413, 429, 503)
+REFUSALS = (400, 401, 403, 404, 408, 413, 415, 429, 500, 503, 504)
 FILE = {"type": "string", "format": "binary"}
 
 
