@@ -121,12 +121,13 @@ def test_what_is_deleted_while_it_is_changed_stays_deleted(tmp_path: Path) -> No
     assert stores[0].all("me") == []
 
 
-def test_an_owner_has_so_many_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(glossaries, "MAX_TOTAL", 2)
+@pytest.mark.parametrize(("limit", "most", "n"), [("MAX_TOTAL", 2, "3 entries"), ("MAX_LETTERS", 26, "39 characters")])
+def test_an_owner_has_so_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, n: str) -> None:
+    monkeypatch.setattr(glossaries, limit, most)
     store = Glossaries(tmp_path)
     first = store.create("me", "x", [TERMS])
     store.create("me", "y", [TERMS])
     store.create("you", "x", [TERMS])
-    with pytest.raises(ValueError, match="3 entries: at most 2"):
+    with pytest.raises(ValueError, match=f"{n}: at most {most}"):
         store.create("me", "z", [TERMS])
     assert store.change(lambda: first) == first

@@ -21,7 +21,7 @@ from nmt.files import locked, write_json
 from nmt.server.models import Direction
 from nmt.translation.glossary import Entry, Glossary, make_entry
 
-MAX_GLOSSARIES, MAX_TOTAL = 1000, 100_000  # of an owner; entries of all of them, which stay in memory
+MAX_GLOSSARIES, MAX_TOTAL, MAX_LETTERS = 1000, 100_000, 5_000_000  # of an owner; of all entries, which stay in memory
 MAX_ENTRIES, MAX_NAME = 10_000, 200  # of a dictionary; characters
 
 
@@ -129,8 +129,11 @@ class Glossaries:
         require(n < MAX_GLOSSARIES, f"there are {n:,} glossaries, and no more are allowed: delete some")
         for dictionary in glossary.dictionaries:
             dictionary.compile()
-        n = sum(len(dictionary.entries) for stored in (*others, glossary) for dictionary in stored.dictionaries)
+        dictionaries = [dictionary for stored in (*others, glossary) for dictionary in stored.dictionaries]
+        n = sum(len(dictionary.entries) for dictionary in dictionaries)
         require(n <= MAX_TOTAL, f"all glossaries together have {n:,} entries: at most {MAX_TOTAL:,} are allowed")
+        n = sum(len(a) + len(b) for dictionary in dictionaries for a, b in dictionary.entries.items())
+        require(n <= MAX_LETTERS, f"all glossaries together have {n:,} characters: at most {MAX_LETTERS:,} are allowed")
         write_json(self.path(glossary.id), asdict(glossary))
         return glossary
 
