@@ -70,8 +70,9 @@ class Glossary:
         """The entries that occur in a line, in their order there, each with the words of the line."""
         runs = dict.fromkeys(["", *map(folded, RUN.findall(text))])
         candidates = [candidate for run in runs for candidate in self.by_run.get(run, ())]
+        candidates.sort(key=lambda c: (-len(c[1].text), c[1].any_case, c[0].source != c[1].text))
         kept: list[tuple[int, int, Entry]] = []  # in order; they don't overlap
-        for entry, phrase in sorted(candidates, key=rank):
+        for entry, phrase in candidates:
             found = next(phrase.find(text), None)
             while found:
                 start, end = found
@@ -143,12 +144,6 @@ def tidied(text: str) -> str:
 def plain(source: str) -> str:
     """A source with single blanks, and at most one * at each end: one that is written in two ways is one entry."""
     return f"{source[: source.startswith('*')]}{phrase_text(source)}{'*' * source.endswith('*')}"
-
-
-def rank(candidate: tuple[Entry, Phrase]) -> tuple[int, bool, bool]:
-    """Puts the longest phrases first, and of equally long ones those that are found only as they are written."""
-    entry, phrase = candidate
-    return -len(phrase.text), phrase.any_case, entry.source != phrase.text
 
 
 def folded(run: str) -> str:

@@ -20,6 +20,7 @@ from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import find_code, likeliest, name_of
 from nmt.server.errors import Refused
 from nmt.server.models import Models
+from nmt.text.languages import Guess
 from nmt.text.markup import Mode
 from nmt.version import __version__
 
@@ -139,8 +140,8 @@ async def translate(call: Call) -> Response:
         raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
     if texts:
         check_texts(call, texts)
-    sources, guesses = await sources_of(call, texts, source, target)
-    target = find(call.service.models, target)
+    guesses = await guesses_of(call, texts, source, target)
+    sources, target = [code for code, _ in guesses], find(call.service.models, target)
     found = await translate_texts(call, texts, sources, target, "html" if form == "html" else "none", alternatives)
     is_list = isinstance(call.fields["q"], list)
     answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
@@ -158,17 +159,14 @@ def find(models: Models, code: str) -> str:
     return known
 
 
-async def sources_of(
-    call: Call, texts: Sequence[str], source: str, target: str
-) -> tuple[list[str], list[tuple[str, float]]]:
-    """The source language of each text, and what was guessed for auto: of languages that are equally probable, one that
-    is translated to the target."""
+async def guesses_of(call: Call, texts: Sequence[str], source: str, target: str) -> list[Guess]:
+    """The source language of each text. Of languages that are equally probable, auto is one that is translated to the
+    target."""
     models = call.service.models
     if source != "auto":
-        return [find(models, source)] * len(texts), []
+        return [(find(models, source), 1.0)] * len(texts)
     known = sorted(models.languages, key=lambda code: find_code(target, models.languages[code]) is None)
-    guesses = [await call.run(likeliest, text, known) for text in texts]
-    return [code for code, _ in guesses], guesses
+    return [await call.run(likeliest, text, known) for text in texts]
 
 
 async def translate_texts(
@@ -211,7 +209,7 @@ async def translate_file(call: Call) -> Response:
         return Asked(service.engine, call.work, direction, translator, translator.search)
 
     async def by_text(beginning: str) -> Asked:
-        [code], _ = await sources_of(call, [beginning], "auto", target)
+        [(code, _)] = await guesses_of(call, [beginning], "auto", target)
         return await ask(code)
 
     known = [code for code, targets in service.models.languages.items() if find_code(target, targets)]
@@ -232,7 +230,7 @@ async def download_file(call: Call) -> Response:
     return send_file(call.service.files.get(call.path["id"], call.path["token"]))
 
 
-def shown(guess: tuple[str, float]) -> dict[str, Any]:
+def shown(guess: Guess) -> dict[str, Any]:
     code, probability = guess
     return {"confidence": round(100 * probability, 1), "language": code}
 

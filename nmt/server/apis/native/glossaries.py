@@ -11,19 +11,21 @@ from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import find_code
 from nmt.server.errors import Refused
 from nmt.server.models import Direction
-from nmt.server.store.glossaries import Dictionary, Glossaries, Stored, new
-from nmt.server.work.owners import Work
+from nmt.server.store.glossaries import Dictionary, Stored, compile_entries, new
+from nmt.translation.glossary import Glossary
 
 
-def find_dictionary(store: Glossaries, work: Work, name: str, direction: Direction) -> Dictionary:
-    """The entries of a stored glossary; takes time. Refused if there are none."""
-    stored = store.named(work.key.hash, name)
+def find_glossary(call: Call, given: str | dict[str, str], direction: Direction) -> Glossary:
+    """The glossary of a request; takes time. Refused if there is no such glossary."""
+    if isinstance(given, dict):
+        return compile_entries(tuple(given.items()))
+    stored = call.service.glossaries.named(call.work.key.hash, given)
     dictionary = stored.find(direction) if stored else None
     if dictionary is None:
-        shown = repr(name[:60])
+        shown = repr(given[:60])
         missing = f"the glossary {shown} has no entries for {' to '.join(direction)}"
         raise Refused(missing if stored else f"there is no glossary {shown}", status=404, code="no_glossary")
-    return dictionary
+    return dictionary.compile()
 
 
 def list_(call: Call) -> Response:

@@ -16,16 +16,13 @@ from nmt.server.apis.asking import MOST_PHRASES, Asked, find_direction
 from nmt.server.apis.documents import begin, send_file, upload_of
 from nmt.server.apis.native import bodies as v1
 from nmt.server.apis.native.answers import answer_text, events, pieces_of
-from nmt.server.apis.native.glossaries import GLOSSARY_OPERATIONS, find_dictionary
+from nmt.server.apis.native.glossaries import GLOSSARY_OPERATIONS, find_glossary
 from nmt.server.apis.native.schema import FILE, as_json, describe_all, send
 from nmt.server.apis.native.words import focus, likely_words
 from nmt.server.apis.operation import KEY_FIELDS, Call, Operation
 from nmt.server.errors import Refused
-from nmt.server.models import Direction
-from nmt.server.store.glossaries import compile_entries
 from nmt.server.work.queue import put_back
 from nmt.text.markup import Mode
-from nmt.translation.glossary import Glossary
 from nmt.translation.translator import Translator
 
 TEXT = {"type": "string"}
@@ -107,13 +104,6 @@ async def ask(call: Call, body: v1.Translate) -> Asked:
     constraints = Constraints(body.prefix, must, tuple(body.must_not))
     markup: Mode = "html" if body.format == "html" else "none"
     return Asked(call.service.engine, call.work, direction, translator, search, markup, constraints, glossary)
-
-
-def find_glossary(call: Call, given: str | dict[str, str], direction: Direction) -> Glossary:
-    """The glossary of a request; takes time. Refused if there is no such glossary."""
-    if isinstance(given, dict):
-        return compile_entries(tuple(given.items()))
-    return find_dictionary(call.service.glossaries, call.work, given, direction).compile()
 
 
 async def word_alternatives(call: Call) -> Response:
