@@ -1,5 +1,6 @@
 """What runs in other processes in tests: its module must have the same name there."""
 
+import resource
 import sys
 import time
 
@@ -21,7 +22,9 @@ def fail(kind: str) -> None:
 
 
 def fill(unpacked: int, wanted: int) -> int:
+    resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40))
     allow_memory(unpacked)
+    assert resource.getrlimit(resource.RLIMIT_AS)[1] == 2**40  # only root may raise it
     return len(bytes(wanted))
 
 

@@ -97,7 +97,8 @@ def allow_memory(unpacked: int) -> None:
     """In the process: bound its memory by what it has, and by the bytes of the file when it is unpacked."""
     if Path("/proc/self/statm").exists():  # Linux
         has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (has + SPARE + GROWTH * unpacked, resource.RLIM_INFINITY))
+        _, most = resource.getrlimit(resource.RLIMIT_AS)  # which only root may raise
+        resource.setrlimit(resource.RLIMIT_AS, (has + SPARE + GROWTH * unpacked, most))
 
 
 def read_texts(folder: Path, form: str, options: Options, most_lines: int) -> tuple[int, int, str]:
