@@ -36,11 +36,12 @@ def create_single(call: Call) -> Response:
 
 
 def get_single(call: Call) -> Response:
-    return JSONResponse(single(stored_of(call)))
+    return JSONResponse(single(stored_of(call, is_single=True)))
 
 
 def entries_single(call: Call) -> Response:
-    return PlainTextResponse(write_entries(first(stored_of(call)).entries), media_type=TSV)
+    [dictionary, *_] = stored_of(call, is_single=True).dictionaries
+    return PlainTextResponse(write_entries(dictionary.entries), media_type=TSV)
 
 
 def list_(call: Call) -> Response:
@@ -100,11 +101,11 @@ def store_new(call: Call, dictionaries: Sequence[Dictionary]) -> Stored:
     return call.service.glossaries.create(call.work.key.hash, call.fields.text("name"), dictionaries)
 
 
-def stored_of(call: Call) -> Stored:
-    """The glossary that the path names. Refused if there is none."""
+def stored_of(call: Call, is_single: bool = False) -> Stored:
+    """The glossary that the path names. Refused if there is none or, for version 2, if it has no direction."""
     stored = call.service.glossaries.get(call.work.key.hash, call.path["id"])
-    if stored is None:
-        raise not_found()
+    if stored is None or (is_single and not stored.dictionaries):
+        raise Refused("Glossary not found.", status=404, code="no_glossary")
     return stored
 
 
@@ -146,10 +147,6 @@ def dictionary_of(models: Models, given: Any) -> Dictionary:
     return Dictionary(*direction, read_entries(given["entries"], form))
 
 
-def not_found() -> Refused:
-    return Refused("Glossary not found.", status=404, code="no_glossary")
-
-
 def languages(dictionary: Dictionary) -> dict[str, Any]:
     return {"source_lang": dictionary.source, "target_lang": dictionary.target}
 
@@ -158,17 +155,10 @@ def counted(dictionary: Dictionary) -> dict[str, Any]:
     return languages(dictionary) | {"entry_count": len(dictionary.entries)}
 
 
-def first(stored: Stored) -> Dictionary:
-    """The only direction that version 2 shows. Refused if there is none."""
-    if not stored.dictionaries:
-        raise not_found()
-    return stored.dictionaries[0]
-
-
 def single(stored: Stored) -> dict[str, Any]:
-    """A glossary as version 2 shows it."""
+    """A glossary as version 2 shows it: with its first direction."""
     head = {"glossary_id": stored.id, "name": stored.name, "ready": True, "creation_time": stored.created}
-    return head | counted(first(stored))
+    return head | counted(stored.dictionaries[0])
 
 
 def multiple(stored: Stored) -> dict[str, Any]:
