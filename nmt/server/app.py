@@ -74,13 +74,12 @@ def routes(service: Service) -> list[BaseRoute]:
         return PlainTextResponse(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
     state: list[BaseRoute] = [Route("/health", health), Route("/metrics", figures)]
-    page = Mount("/", Page(directory=PAGE, html=True, check_dir=False))
     apis = [
         Route(operation.path, Endpoint(service, api.show, operation), methods=operation.methods.split())
         for api in (libretranslate, deepl, native)
         for operation in api.OPERATIONS
     ]
-    return [*state, *apis, page]
+    return [*state, *apis, Mount("/", Page(directory=PAGE, html=True, check_dir=False))]
 
 
 def make_app(service: Service) -> Starlette:

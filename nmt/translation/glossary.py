@@ -73,15 +73,14 @@ class Glossary:
         candidates.sort(key=lambda c: (-len(c[1].text), c[1].any_case, c[0].source != c[1].text))
         kept: list[tuple[int, int, Entry]] = []  # in order; they don't overlap
         for entry, phrase in candidates:
-            found = next(phrase.find(text), None)
-            while found:
+            end = 0
+            while found := next(phrase.find(text, end), None):
                 start, end = found
                 n = bisect_left(kept, end, key=lambda place: place[0])  # those before it begin before this one ends
                 if n == 0 or kept[n - 1][1] <= start:
                     kept.insert(n, (start, end, entry))
                 else:
                     end = kept[n - 1][1]  # what begins before this overlaps it too
-                found = next(phrase.find(text, end), None)
         words: dict[Entry, str] = {}
         for start, end, entry in kept:
             words.setdefault(entry, text[start:end])
@@ -125,8 +124,10 @@ class Glossary:
 
 
 def make_entry(source: str, target: str) -> Entry | None:
-    """An entry, as it is written on a line of a file; None if a side is empty, has a tab, or is no valid text."""
-    source, targets = plain(tidy(source)), tuple(filter(None, (tidy(phrase) for phrase in target.split("|"))))
+    """An entry, as it is written on a line of a file; None if a side is empty, has a tab, or is no valid text. The
+    source gets single blanks, and at most one * at each end: one that is written in two ways is one entry."""
+    source, targets = tidy(source), tuple(filter(None, (tidy(phrase) for phrase in target.split("|"))))
+    source = f"{'*' * source.startswith('*')}{phrase_text(source)}{'*' * source.endswith('*')}"
     is_valid = targets and "\t" not in target and "\ufffd" not in source + target
     return Entry(source, targets) if is_valid and all(map(phrase_text, (source, *targets))) else None
 
@@ -139,11 +140,6 @@ def read_text(text: str, translator: Translator, markup: Mode) -> str:
 def tidied(text: str) -> str:
     """The text as training text was normalised, line by line: no term goes over the end of a line."""
     return "\n".join(tidy(line) for line in text.split("\n"))
-
-
-def plain(source: str) -> str:
-    """A source with single blanks, and at most one * at each end: one that is written in two ways is one entry."""
-    return f"{source[: source.startswith('*')]}{phrase_text(source)}{'*' * source.endswith('*')}"
 
 
 def folded(run: str) -> str:

@@ -82,9 +82,7 @@ def test_real_answers_are_as_described(client: TestClient, document: dict[str, A
     }
 
 
-def test_a_document_is_uploaded_and_fetched_as_described(
-    client: TestClient, service: Service, document: dict[str, Any]
-) -> None:
+def test_a_document_is_fetched_as_described(client: TestClient, service: Service, document: dict[str, Any]) -> None:
     upload = document["paths"]["/v1/documents"]["post"]
     form = upload["requestBody"]["content"]["multipart/form-data"]["schema"]
     assert form["required"] == ["file", "target"]

@@ -230,13 +230,7 @@ def test_the_log_is_json_lines() -> None:
 
 
 def test_the_address_of_the_page_is_one_that_browsers_take() -> None:
-    known = {
-        "127.0.0.1": "127.0.0.1",
-        "0.0.0.0": "127.0.0.1",
-        "::1": "[::1]",
-        "::": "[::1]",
-        "our.example": "our.example",
-    }
+    known = {"0.0.0.0": "127.0.0.1", "::1": "[::1]", "::": "[::1]", "our.example": "our.example"}
     assert {host: address(host, 80) for host in known} == {host: f"http://{name}:80" for host, name in known.items()}
 
 

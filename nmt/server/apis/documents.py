@@ -108,8 +108,7 @@ def send_file(file: File) -> Response:
     if file.state == "error":
         raise Refused(file.message)
     if file.state != "done":
-        problem = f"the document is not ready: its state is {file.state}"
-        raise Refused(problem, status=503, code="not_ready", retry_after=5)
+        raise Refused(f"the document isn't ready: it is {file.state}", status=503, code="not_ready", retry_after=5)
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
     headers["Content-Type"] = file.media_type  # as a header, since `media_type` would claim that texts are UTF-8
     return FileResponse(file.folder / "result", headers=headers)

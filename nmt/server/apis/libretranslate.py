@@ -121,7 +121,7 @@ async def suggest(call: Call) -> Response:
 def check_texts(call: Call, texts: Sequence[str]) -> None:
     """Count the texts, and refuse too many or too long ones."""
     config = call.service.config
-    for size, most in ((len(texts), config.texts), (max(map(len, texts)), config.text_characters)):
+    for size, most in ((len(texts), config.texts), (max(map(len, texts), default=0), config.text_characters)):
         if size > most:
             raise Refused(f"Invalid request: request ({size}) exceeds text limit ({most})", code="too_long")
     call.charge(texts)
@@ -138,8 +138,7 @@ async def translate(call: Call) -> Response:
     alternatives = max(0, call.fields.number("alternatives"))
     if alternatives > (most := call.service.config.alternatives):
         raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
-    if texts:
-        check_texts(call, texts)
+    check_texts(call, texts)
     guesses = await guesses_of(call, texts, source, target)
     sources, target = [code for code, _ in guesses], find(call.service.models, target)
     found = await translate_texts(call, texts, sources, target, "html" if form == "html" else "none", alternatives)
@@ -160,8 +159,7 @@ def find(models: Models, code: str) -> str:
 
 
 async def guesses_of(call: Call, texts: Sequence[str], source: str, target: str) -> list[Guess]:
-    """The source language of each text. Of languages that are equally probable, auto is one that is translated to the
-    target."""
+    """The source language of each text; of equally probable ones, auto is one that is translated to the target."""
     models = call.service.models
     if source != "auto":
         return [(find(models, source), 1.0)] * len(texts)
