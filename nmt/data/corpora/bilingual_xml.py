@@ -73,7 +73,8 @@ class EntryReader:
         self.names, self.languages = list[str](), [dict.fromkeys(SIDES, "")]  # of the elements around this place
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler, self.parser.EndElementHandler = self.start, self.end
-        self.parser.CharacterDataHandler, self.parser.EntityDeclHandler = self.characters, self.entity
+        self.parser.CharacterDataHandler = self.characters
+        self.parser.EntityDeclHandler = self.parser.SkippedEntityHandler = self.entity
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(":")[2]
@@ -110,5 +111,6 @@ class EntryReader:
         if self.is_open and not self.codes:
             self.text.append(text)
 
-    def entity(self, *declared: Any) -> None:
-        raise ValueError(f"{self.path} declares an entity, which may be an attack and is not read: remove it")
+    def entity(self, name: str, *_: Any) -> None:
+        problem = f"{self.path} declares the entity {name}, or has it without a declaration"
+        raise ValueError(f"{problem}. Entities are not read, since they may be an attack: write the characters instead")
