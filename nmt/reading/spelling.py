@@ -82,7 +82,7 @@ def tidied(reading: Reading, context: Context) -> Taken | None:
     text = tidy(reading.text)
     if text == reading.text:
         return None
-    return Taken((reading.respelled(text, lambda word: tidy(word)),), written=lambda text: tidy(text))
+    return Taken((reading.respelled(text, tidy),), written=tidy)
 
 
 @dataclass(frozen=True)

@@ -84,15 +84,6 @@ def test_a_constraint_concerns_its_own_sentence_only(seed: int, must: str, beam_
 
 
 @many
-@given(seed=seeds, must=words, start=st.sampled_from(["▁a", "▁b", "▁c"]))
-def test_a_prefix_and_phrases_are_met_together(seed: int, must: str, start: str) -> None:
-    constraints = [CompiledConstraints((PIECES.index(start),), Automaton(SURFACES, [[must]], []))]
-    ((best,),) = search(random_model(seed), *batch([[5, 6]]), SearchConfig(), constraints)
-    assert PIECES[best.ids[0]] == start
-    assert occurs(must, text(best))
-
-
-@many
 @given(seed=seeds, must=st.sampled_from([[], [["b"]], [["a"]]]), beam_size=st.integers(1, 4))
 def test_a_sentence_whose_constraints_cannot_be_met_has_no_hypotheses_and_its_neighbours_have_theirs(
     seed: int, must: list[list[str]], beam_size: int

@@ -110,11 +110,6 @@ def test_a_list_with_terms_begins_with_what_is_found_alone_or_what_is_more_proba
     assert any(len(found) > 1 for found in lists)
 
 
-def test_terms_of_one_line_change_nothing_for_another(without_phrases: Translator) -> None:
-    asked = [*requests(("dog",), ("river", "coffee")), Request(LINES[0])]
-    assert without_phrases.translate(asked) == [without_phrases.translate([one])[0] for one in asked]
-
-
 def test_if_a_term_became_a_part_of_a_longer_word_the_words_that_stood_there_follow_it(translator: Translator) -> None:
     constraints, tokenizer = Constraints(must=(Term(("dog",)),)), translator.tokenizer
     compiled = translator.compiler.compile(constraints, 3, SHORT)

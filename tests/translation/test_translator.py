@@ -94,11 +94,6 @@ def test_a_blank_line_never_reaches_the_model(translator: Translator, monkeypatc
     assert [answer.score for answer in translator.translate_n_best([""])[0]] == [0.0]
 
 
-@pytest.mark.parametrize(("odd", "plain"), [("Der\xa0Hund", "Der Hund"), ("Hund\ud83d", "Hund\ufffd")])
-def test_source_text_is_tidied_as_training_text_was(translator: Translator, odd: str, plain: str) -> None:
-    assert translator.translate([odd]) == translator.translate([plain])
-
-
 def test_the_only_language_of_a_model_may_be_named(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="one pair of languages"):
         translator.translate(["Hund"], to="en")
@@ -260,16 +255,13 @@ def test_fewer_samples_than_the_beam_has_hypotheses_will_do(translator: Translat
     assert len(translator.translate(["Hund"], SearchConfig(guard=False, **options))) == 1
 
 
-def test_a_string_is_no_list_of_lines(translator: Translator) -> None:
-    with pytest.raises(TypeError, match="give a list of strings"):
-        translator.translate("Hund")
-
-
 def test_wrong_arguments_are_named(translator: Translator, model_folder: Path) -> None:
     wrong: Any = {"search": {"beam_size": 2}, "stop": 0.5}
     for name, value in wrong.items():
         with pytest.raises(TypeError, match="search must be a SearchConfig"):
             translator.translate(["Hund"], **{name: value})
+    with pytest.raises(TypeError, match="give a list of strings"):
+        translator.translate("Hund")
     lines: Any
     for lines in ([None], [1], ["Hund", b"Hund"], ["Hund", Request(wrong)]):
         with pytest.raises(TypeError, match=r"lines has .*, but a text must be a string"):
@@ -327,6 +319,7 @@ def test_a_reranker_sees_line_and_translations_as_the_user_does(translator: Tran
         ("Zwei\xa0Männer sitzen am\u202fTisch.", "Zwei Männer sitzen am Tisch."),
         ("\ufeffZwei Män\xadner sitzen\u200b am Tisch\u2060.", "Zwei Männer sitzen am Tisch."),
         ("Ｚwei Mãnner sitzen\u200e am Tisch．", "Zwei Manner sitzen am Tisch."),
+        ("Hund\ud83d", "Hund\ufffd"),
     ],
 )
 def test_characters_without_a_piece_are_read_in_near_forms(translator: Translator, written: str, read: str) -> None:
