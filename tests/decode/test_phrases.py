@@ -9,7 +9,7 @@ from threading import Barrier
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt.decode.phrases import Automaton
@@ -81,6 +81,7 @@ def follow(automaton: Automaton, ids: Sequence[int]) -> int:
 
 @many
 @given(pieces=vocabularies, text=texts, must=musts, must_not=must_nots, seed=st.integers(0, 2**16))
+@example([*SPECIAL, *BYTES], "a housewife", [["housewife"]], ["house", "wife", "use*"], 0)
 def test_the_verdict_on_a_text_is_that_of_regular_expressions_however_it_is_segmented(
     pieces: list[str], text: str, must: list[list[str]], must_not: list[str], seed: int
 ) -> None:
