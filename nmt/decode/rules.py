@@ -184,9 +184,8 @@ class Phrases(Rule):
         # Sentences share automata, and hypotheses share states: each different row is sent to the device once.
         rows, numbers = [np.zeros(ruled_NKV.size(2), dtype=np.bool_)], dict[tuple[int, int, float], int]()
         rows_NK = [[0] * ruled_NKV.size(1) for _ in self.sentences]
-        for n, sentence in enumerate(self.sentences):
-            for k, state in enumerate(sentence.states if sentence else ()):
-                assert sentence is not None
+        for n, sentence in ((n, sentence) for n, sentence in enumerate(self.sentences) if sentence):
+            for k, state in enumerate(sentence.states):
                 room = min(sentence.limit - step, sentence.automaton.distances_after(state)[1] + 1)
                 key = id(sentence.automaton), state, room
                 if key not in numbers:

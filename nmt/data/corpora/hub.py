@@ -15,6 +15,7 @@ from nmt.fields import require
 
 MULTI30K = "bentrevett/multi30k"
 HUB = "hub:"  # what the names of data sets begin with
+UNTOLD = "An error occurred while generating the dataset"  # how `datasets` begins, also where a file is damaged
 PROBE_SECONDS = 10.0  # longest wait for the hub: with the imports before and after it, `auto` takes 15 seconds at most
 
 
@@ -162,5 +163,9 @@ def ask_hub(place: Place) -> Answer:
     return Answer(info.sha or "")
 
 
-def first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+def first_line(error: BaseException) -> str:
+    """What an error says first; of an error that says nothing, what its cause says."""
+    told = str(error).removeprefix(UNTOLD).strip()
+    if error.__cause__ and not told:
+        return first_line(error.__cause__)
+    return (told.splitlines() or [type(error).__name__])[0].rstrip(".")
