@@ -216,13 +216,8 @@ class CTranslate2Engine:
             patience=PATIENCE,
             return_scores=True,
         )
-        return [
-            [
-                ([self.number[p] for p in pieces[first:]], score)
-                for pieces, score in zip(r.hypotheses, r.scores, strict=True)
-            ]
-            for r in results
-        ]
+        lists = (zip(result.hypotheses, result.scores, strict=True) for result in results)
+        return [[([self.number[p] for p in pieces[first:]], score) for pieces, score in found] for found in lists]
 
     rest = search
 

@@ -44,7 +44,7 @@ def in_languages(entry: Entry, languages: Sequence[str]) -> list[str | None]:
 
 def entries_of(path: Path, kind: Literal["TMX", "XLIFF"]) -> Iterator[Entry]:
     """The entries of a file. ValueError if it isn't well-formed, or of another kind."""
-    reader, size, done = EntryReader(path, kind), CHUNK, 0
+    reader, size, done = EntryReader(kind), CHUNK, 0
     with require_whole_gzip(path), open_compressed(path) as file:
         try:
             while chunk := file.read(size):
@@ -58,17 +58,15 @@ def entries_of(path: Path, kind: Literal["TMX", "XLIFF"]) -> Iterator[Entry]:
         except (expat.ExpatError, LookupError) as error:  # LookupError: an unknown encoding
             raise ValueError(f"{path} isn't well-formed {kind}: {error}") from None
         except ValueError as error:  # of ours, or an encoding that can't be read
-            problem = str(error)
-            raise ValueError(problem if problem.startswith(str(path)) else f"{path}: {problem}") from None
+            raise ValueError(f"{path}: {error}") from None
     yield from reader.entries
 
 
 class EntryReader:
     """Collects the entries of the part of a file that was parsed."""
 
-    def __init__(self, path: Path, kind: str) -> None:
-        self.path, self.kind = path, kind
-        self.entries, self.entry, self.text, self.is_open = list[Entry](), Entry(), list[str](), False
+    def __init__(self, kind: str) -> None:
+        self.kind, self.entries, self.entry, self.text, self.is_open = kind, list[Entry](), Entry(), list[str](), False
         self.state, self.codes = "", 0  # of a unit; codes around this place
         self.names, self.languages = list[str](), [dict.fromkeys(SIDES, "")]  # of the elements around this place
         self.parser = expat.ParserCreate()
@@ -79,7 +77,7 @@ class EntryReader:
     def start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(":")[2]
         if not self.names and name != self.kind.lower():
-            raise ValueError(f"{self.path} isn't {self.kind}: its first element is <{name}>")
+            raise ValueError(f"it isn't {self.kind}: its first element is <{name}>")
         state = attributes.get("state", "")
         if name in UNITS:
             self.entry, self.state = Entry(), state
@@ -90,7 +88,7 @@ class EntryReader:
         if self.is_open and not BREAKS.isdisjoint(map(attributes.get, ("type", "ctype", "subType"))):
             self.text.append(" ")
         if len(self.names) == DEEPEST:
-            raise ValueError(f"{self.path} has elements nested in {DEEPEST} others: it isn't read")
+            raise ValueError(f"elements nested in {DEEPEST} others aren't read")
         self.names.append(name)
         languages = self.languages[-1]
         if not LANGUAGES.keys().isdisjoint(attributes):
@@ -112,5 +110,5 @@ class EntryReader:
             self.text.append(text)
 
     def entity(self, name: str, *_: Any) -> None:
-        problem = f"{self.path} declares the entity {name}, or has it without a declaration"
+        problem = f"it declares the entity {name}, or has it without a declaration"
         raise ValueError(f"{problem}. Entities are not read, since they may be an attack: write the characters instead")

@@ -26,8 +26,6 @@ KINDS = (
     "data.text source or target also one plain file"
 )
 TO_READ_TEXTS = "set data.text (of an entry of data.more: text) to source or target"
-KINDS_OF_ROWS = ("tsv", "jsonl", "tmx", "xliff", "xlf", "parquet", "po", "mo")
-ROWS = re.compile(rf"\.({'|'.join(KINDS_OF_ROWS)})(\.(gz|zst))?$", re.IGNORECASE)
 BUILT_IN = ("phrasebook", "multi30k")
 TABLES = (".csv", ".xlsx", ".xls", ".ods")  # which a spreadsheet can save as TSV
 MOST_RETURNS = 3  # carriage returns in an only line
@@ -81,7 +79,7 @@ def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
     for name in VAL_NAMES:
         if files := find_split(folder, name, config):
             splits[f"val-{name}" if "val" in splits else "val"] = files
-    endings, vals = "|".join(map(re.escape, (*config.languages, *KINDS_OF_ROWS))), "|".join(VAL_NAMES)
+    endings, vals = "|".join(map(re.escape, (*config.languages, *READERS))), "|".join(VAL_NAMES)
     held_out = rf"test.*?|(?:{vals})[-_].*?|(?:{vals})\.(?:{both_languages(config)})"
     stem = re.compile(rf"({held_out})\.(?:{endings})(?:\.(?:gz|zst))?")
     for name in sorted({match[1] for path in folder.iterdir() if (match := stem.fullmatch(path.name))}):
@@ -109,7 +107,7 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
     plain = [path for path in found.values() if path]
     if len(plain) == len(found):
         return plain
-    if rows := next(filter(None, (plain_or_gz(folder / f"{stem}.{kind}") for kind in KINDS_OF_ROWS)), None):
+    if rows := next(filter(None, (plain_or_gz(folder / f"{stem}.{kind}") for kind in READERS)), None):
         return [rows]
     missing = [folder / f"{stem}.{language}" for language, path in found.items() if path is None]
     if wrong := next((path for path in missing if path.is_dir()), None):
@@ -269,6 +267,7 @@ READERS: dict[str, Callable[[Path, Split], None]] = {
     "po": read_catalogue,
     "mo": partial(read_catalogue, read=mo_messages),
 }
+ROWS = re.compile(rf"\.({'|'.join(READERS)})(\.(gz|zst))?$", re.IGNORECASE)
 
 
 def corpus_lines(path: Path, split: Split) -> Iterator[str]:

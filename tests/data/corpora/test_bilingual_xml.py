@@ -93,7 +93,7 @@ def test_deep_elements_are_refused(tmp_path: Path) -> None:
         if depth == 200:
             assert pairs(tmp_path / "a.tmx") == [("a" * depth, None)]
         else:
-            with pytest.raises(ValueError, match=r"a\.tmx has elements nested in 250 others"):
+            with pytest.raises(ValueError, match=r"a\.tmx: elements nested in 250 others"):
                 pairs(tmp_path / "a.tmx")
 
 
