@@ -12,7 +12,7 @@ from nmt.documents.base import Document, Options, Slot, Unit, decode, text_docum
 from nmt.fields import require
 from nmt.text.edits import Edit
 from nmt.text.languages import is_from_right
-from nmt.text.markup import Segment, Tag, parse, parse_inner, read_names, read_tags, without
+from nmt.text.markup import ATTRIBUTE, Segment, Tag, parse, parse_inner, read_names, read_tags, without
 
 # Where the encoding stands, by the standard: in the first 1,024 bytes, outside of comments.
 CHARSET = re.compile(
@@ -28,8 +28,6 @@ WIDER |= {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs", "tis-620
 # Names that Python lacks, of the same standard.
 LABELS = {"x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp", "x-gbk": "gbk", "windows-949": "cp949"}
 LABELS |= {"windows-874": "cp874", "iso-8859-8-i": "iso8859-8", "x-cp1251": "cp1251", "x-cp1252": "cp1252"}
-LANGUAGE = re.compile(r"\s(?:xml:)?lang\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'>]++)", re.IGNORECASE)
-DIRECTION = re.compile(r"\sdir\s*+=\s*+(\"[^\"]*\"|'[^']*'|[^\s\"'<>]++)", re.IGNORECASE)
 REFERENCES = "xmlcharrefreplace"  # what characters become that the encoding lacks
 CONTROLS = re.compile("[\x80-\x9f]")  # as references, browsers read them as other characters
 VALUE = re.compile(r"([\s/]([a-z-]++)\s*+=\s*+)(?:\"[^\"]*+\"|'[^']*+')", re.IGNORECASE)
@@ -43,13 +41,15 @@ def read(data: bytes, options: Options) -> Document:
 def language_edits(text: str, language: str) -> list[Edit]:
     """The file states another language, if it states one, and the direction, if it is or was from the right."""
     root = next((match for match in ROOT.finditer(text) if match[1]), None) if language else None
-    code = f'"{escape(language.replace("_", "-"))}"'
-    edits = [(*match.span(1), code) for match in LANGUAGE.finditer(text, *root.span())] if root else []
-    if root and (is_from_right(language) or DIRECTION.search(root[0])):
-        direction = DIRECTION.search(text, *root.span())
-        span = direction.span(1) if direction else (root.start() + len("<html"),) * 2
-        value = '"rtl"' if is_from_right(language) else '"ltr"'
-        edits.append((*span, value if direction else f" dir={value}"))
+    if not root:
+        return []
+    start, code = root.start() + len("<html"), f'"{escape(language.replace("_", "-"))}"'
+    matches = (match for match in ATTRIBUTE.finditer(text, start, root.end()) if match["value"])
+    found = [(match["name"].lower(), match.span("value")) for match in matches]
+    edits = [(*span, code) for name, span in found if name in ("lang", "xml:lang")]
+    span, value = dict(found).get("dir"), '"rtl"' if is_from_right(language) else '"ltr"'
+    if span or is_from_right(language):
+        edits.append((*span, value) if span else (start, start, f" dir={value}"))
     return edits
 
 

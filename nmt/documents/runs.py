@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from nmt.documents.paragraphs import DEEPEST, PLAIN, Piece, Spans, Style, lines, nests, ruby, spans_of
-from nmt.documents.xml_splice import Element, Xml
+from nmt.documents.xml_splice import ATTRIBUTE, Element, Xml
 from nmt.fields import require
 from nmt.text.languages import font_class
 
@@ -178,8 +178,8 @@ def fields(pieces: list[Piece]) -> list[Piece]:
 
 def written_attribute(xml: Xml, element: Element, name: str) -> str:
     """The name of an attribute with the prefix of the file; that of the element if it lacks the attribute."""
-    found = re.search(rf"\s((?:[^\s=/>:]+:)?{name})\s*=", xml.tag(element))
-    return found[1] if found else xml.named_like(element, name)
+    found = (match[2] for match in ATTRIBUTE.finditer(xml.tag(element)))
+    return next((one for one in found if one.rpartition(":")[2] == name), xml.named_like(element, name))
 
 
 def properties_with(

@@ -16,6 +16,7 @@ from xml.parsers import expat
 from nmt.fields import require
 
 BYTES, NODES, DEPTH = 64 << 20, 1_000_000, 250
+ATTRIBUTE = re.compile(r"(\s+([^\s=]+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")  # of a start tag
 INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not allowed in XML 1.0
 MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"<\0?\0", "utf-16-le"), (b"\0<\0?", "utf-16-be"))
 XML = "http://www.w3.org/XML/1998/namespace"
@@ -164,7 +165,7 @@ class Xml:
         """The start tag with these attributes, named with the prefixes of the file; None takes one away."""
         tag = self.tag(element)
         for name, value in values.items():
-            match = re.search(rf"(\s{re.escape(name)}\s*=\s*)(\"[^\"]*\"|'[^']*')", tag)
+            match = next((match for match in ATTRIBUTE.finditer(tag) if match[2] == name), None)
             written = f'"{escape(value or "", quoted=True)}"'
             if match:
                 tag = tag[: match.start()] + (match[1] + written if value is not None else "") + tag[match.end() :]

@@ -40,21 +40,14 @@ TAG = re.compile(
     r"(?P<attributes>(?:[\s/](?:[^<>\"']|\"[^\"]{0,9999}+\"|'[^']{0,9999}+')*+)?)>"
 )
 ATTRIBUTE = re.compile(
-    r"(?P<name>[^\s/<>\"'=]++)\s*+(?:=\s*+(?:\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)'|[^\s\"'<>]++))?"
+    r"(?P<name>[^\s/<>\"'=]++)\s*+(?:=\s*+(?P<value>\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)'|[^\s\"'<>]++))?"
 )
 READ = frozenset(("alt", "aria-label", "placeholder", "title"))  # attributes of HTML elements that are text for readers
 # Others that readers see: the label of an option, the value of a button, what search engines and others show of a page.
 LABELLED = frozenset(("option", "optgroup", "track"))
-BUTTON = re.compile(r"\stype\s*+=\s*+[\"']?(?:submit|button|reset)[\"'\s/>]", re.IGNORECASE)
-SHOWN = re.compile(
-    r"\s(?:name|property)\s*+=\s*+[\"']?(?:description|(?:og|twitter):(?:title|description|image:alt))[\"'\s/>]",
-    re.IGNORECASE,
-)
+BUTTONS = frozenset(("submit", "button", "reset"))
+SHOWN = re.compile("description|(?:og|twitter):(?:title|description|image:alt)")
 CDATA, CDATA_END = "<![CDATA[", "]]>"
-NO_TRANSLATION = re.compile(
-    r"\stranslate\s*+=\s*+[\"']?no\b|\sclass\s*+=\s*+(?:\"[^\"]*?\bnotranslate\b|'[^']*?\bnotranslate\b|notranslate\b)",
-    re.IGNORECASE,
-)
 CHARACTER = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});|[ \t\n\r\f\v]+|.", re.DOTALL)
 ENTITY = re.compile("&(?:amp|lt|gt|quot|apos|nbsp|#39|#160);")
 SPACES = " \t\n\r\f\v"
@@ -132,7 +125,7 @@ def inner_segments(text: str, user_items: UserItems) -> Iterator[Segment]:
         raw = text[tag.start : tag.end]
         if raw.startswith(CDATA) and raw.endswith(CDATA_END):
             yield from cdata_segments(text, tag.start + len(CDATA), tag.end - len(CDATA_END), user_items)
-        elif tag.name in ELEMENTS and not tag.closes and not NO_TRANSLATION.search(raw):
+        elif tag.name in ELEMENTS and not tag.closes and not is_protected(raw):
             names = read_names(tag.name, raw)
             for match in ATTRIBUTE.finditer(text, tag.start + 1 + len(tag.name), tag.end):
                 side = "double" if match["double"] else "single"
@@ -146,9 +139,23 @@ def read_names(name: str, raw: str) -> frozenset[str]:
     """The attributes of a tag that readers see."""
     if name in LABELLED:
         return READ | {"label"}
-    if name == "input" and BUTTON.search(raw):
-        return READ | {"value"}
-    return READ | {"content"} if name == "meta" and SHOWN.search(raw) else READ
+    values = values_of(raw) if name in ("input", "meta") else {}
+    if name == "input":
+        return READ | {"value"} if values.get("type") in BUTTONS else READ
+    is_shown = any(SHOWN.fullmatch(values.get(key, "")) for key in ("name", "property"))
+    return READ | {"content"} if is_shown else READ
+
+
+def values_of(raw: str) -> dict[str, str]:
+    """The attributes of a tag, in small letters."""
+    found = ((match["name"], match["value"] or "") for match in ATTRIBUTE.finditer(raw))
+    return {name.lower(): value.strip("\"'").lower() for name, value in found}
+
+
+def is_protected(raw: str) -> bool:
+    """Whether the attributes of a tag say that its element isn't translated."""
+    values = values_of(raw) if "translate" in raw.lower() else {}
+    return values.get("translate") == "no" or "notranslate" in values.get("class", "").split()
 
 
 def cdata_segments(text: str, start: int, end: int, user_items: UserItems) -> Iterator[Segment]:
@@ -203,7 +210,7 @@ def read_tags(text: str) -> list[Tag]:
         position = match.end()
         tag = Tag(match.start(), position, (match["name"] or "").lower(), bool(match["end"]))
         tag.void = not tag.name or tag.name in VOID or (match["attributes"].endswith("/") and tag.name not in BLOCKS)
-        tag.kept = tag.name in UNTRANSLATED or bool(NO_TRANSLATION.search(match["attributes"] or ""))
+        tag.kept = tag.name in UNTRANSLATED or is_protected(match["attributes"] or "")
         tags.append(tag)
         if tag.name in RAW | RAW_TEXT and not tag.closes and not text.startswith(CDATA, position):  # <title> of XML
             following = re.compile(rf"<(/?){tag.name}(?=[\s/>])", re.IGNORECASE).search(text, position)

@@ -25,6 +25,7 @@ def shouted(data: bytes, form: str, options: Options) -> tuple[str, Document]:
         ("html", '<html lang="ar" dir="rtl"><p>Hund', '<html lang="no" dir="ltr"><p>HUND'),
         ("html", '<html dir="rtl"><p>Hund', '<html dir="ltr"><p>HUND'),
         ("html", '<html class=x lang="de"><p>Hund', '<html class=x lang="no"><p>HUND'),
+        ("html", "<html data-x=' lang=x dir=y' lang=de><p>Hund", "<html data-x=' lang=x dir=y' lang=\"no\"><p>HUND"),
         ("html", "<html lang=de xml:lang='de'><p lang=de>Hund", '<html lang="no" xml:lang="no"><p lang=de>HUND'),
         ("html", '<!--[if IE]><html lang="de"><![endif]--><!--[if !IE]><!--><html lang="de"><!--<![endif]--><p>Hund',
          '<!--[if IE]><html lang="de"><![endif]--><!--[if !IE]><!--><html lang="no"><!--<![endif]--><p>HUND'),

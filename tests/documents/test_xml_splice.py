@@ -26,6 +26,8 @@ def test_edits_change_nothing_else(encoding: str) -> None:
     mark = "語" if encoding.startswith("utf") else "&#35486;"
     expected = FILE.replace("<b/>", "&lt;&amp;&gt;").replace("<c d='2'\n>w", c_tag + mark)
     assert xml.result() == encoded(expected, encoding)
+    inner = Xml(b"<a n=' d=\"1\"' d='2'/>")
+    assert inner.with_attributes(inner.root, {"d": "3"}) == b'<a n=\' d="1"\' d="3"/>'
     empty = Xml(b"<a ><b  /></a>")
     empty.replace(*empty.filled(empty.root.elements[0], b"x", {"n": "1"}))
     assert empty.result() == b'<a ><b n="1">x</b></a>'
