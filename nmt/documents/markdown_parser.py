@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from nmt.extras import package
+from nmt.text.sentences import unwrapped
 
 Kind = Literal["words", "opens", "closes", "mark", "break", "html"]
 KINDS: dict[str, Kind] = {
@@ -221,7 +222,7 @@ def piece_of(token: Any, content: str) -> Piece | None:
         raw = f"![{title}][{title}]"
     if raw in ("]", "][]"):  # the text of the link is its name, too
         raw = f"][{BLANKS.sub(' ', token.meta['label'])}]"
-    text = {"softbreak": " ", "text_special": token.content}.get(token.type, raw)
+    text = {"softbreak": "\n", "text_special": token.content}.get(token.type, raw)
     return None if is_auto and token.nesting < 0 else Piece(kind, text, start, end, title)
 
 
@@ -243,7 +244,7 @@ def joined(pieces: Sequence[Piece]) -> list[Piece]:
     for kind, group in groupby(pieces, lambda piece: piece.kind):
         together = [*group]
         if kind == "words":
-            text = BLANKS.sub(" ", "".join(piece.text for piece in together))
+            text = unwrapped("".join(piece.text for piece in together))
             together = [Piece("words", text, together[0].start, together[-1].end)]
         found += together
     return found

@@ -7,17 +7,17 @@ at most as many lines as its cue had. Lines that are too long to be read get a n
 import html
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, chain, count, pairwise
+from itertools import accumulate, count, pairwise
 
 from nmt.documents.base import Document, Options, Slot, Unit, decode, splice, text_document
 from nmt.documents.html import same_tags
 from nmt.fields import require
 from nmt.text.markup import is_markup
 from nmt.text.scripts import UNSPACED, is_combining
-from nmt.text.sentences import MARKS, joint
+from nmt.text.sentences import MARKS, unwrapped
 
 WIDTH = 42  # characters of a line that most guidelines for subtitles allow; longer lines of the source are allowed too
 MOST_CUES = 4  # of a sentence
@@ -97,15 +97,8 @@ def make_parts(text: str, lines: list[tuple[int, int, int]], begins: float, ends
         words = text[start:end].strip()
         start = text.index(words, start)
         width = max(WIDTH, *(len(visible(text[a:b])) for a, b, _ in group))
-        joined, place = in_one(filter(str.strip, words.splitlines())), f"line {group[0][2]}"
+        joined, place = unwrapped(words), f"line {group[0][2]}"
         yield Part(start, start + len(words), joined, len(group), width, place, begins, ends, len(begin) == 1)
-
-
-def in_one(lines: Iterable[str]) -> str:
-    """The lines as one; in Chinese and Japanese without blanks between them."""
-    lines = [" ".join(line.split()) for line in lines]
-    blanks = (joint(left, right, " ", amid=False) for left, right in pairwise(lines))
-    return "".join(chain.from_iterable(zip(lines, [*blanks, ""], strict=True)))
 
 
 def sentences(parts: Sequence[Part]) -> Iterator[list[Part]]:
@@ -143,7 +136,7 @@ class Writer:
 
     def slot(self, parts: list[Part]) -> Slot:
         start, end, place = parts[0].start, parts[-1].end, parts[0].place
-        text = in_one(part.text for part in parts)
+        text = unwrapped("\n".join(part.text for part in parts))
         pattern, numbers = STAMP if self.is_vtt else OVERRIDE, count(1)
         stamps, marked = pattern.findall(text), pattern.sub(lambda stamp: f"<{next(numbers)}/>", text)
         marked = CLASS.sub(r"\1 \2", marked)  # so that both tags have one name

@@ -20,6 +20,7 @@ from typing import Literal
 from nmt.text.edits import Edit, apply
 from nmt.text.items import BLOCKS, ELEMENTS, pair_tags, prose
 from nmt.text.restore import CLOSES, DEEPEST, OPENS, SINGLE, Flat, Lifted, lift
+from nmt.text.sentences import NEAR, joint
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Mode = Literal["auto", "html", "none"]
@@ -268,6 +269,11 @@ def make_segment(text: str, start: int, end: int, inside: list[Tag], user_items:
     for tag in [*inside, Tag(end, end)]:
         for match in CHARACTER.finditer(text, position, tag.start):
             decoded = decode(match[0])
+            if "\n" in match[0]:
+                place = tag.end if match.end() == tag.start else match.end()
+                before = re.sub("[\0-\3]", "", "".join(characters[-NEAR:]))
+                if not joint(before, text[place : place + NEAR], " ", amid=False):
+                    continue  # between lines of Chinese or Japanese
             characters.append(decoded)
             if decoded == match[0]:
                 places += range(match.start() - start, match.end() - start)

@@ -61,6 +61,7 @@ SECTION = re.compile(r"(\d{1,3}\.\d{1,3})( )(?=[^\W\d_])")  # "5.2 ", which may 
 COLON = re.compile("[:：]")
 UNSPACED = re.compile(f"[{CJK}{SOUTH_EAST_ASIAN}]")
 USES_NO_STOP = re.compile(f"[{SOUTH_EAST_ASIAN}]")  # there, a full stop marks an abbreviation
+BLANKS, NEAR = re.compile(r"[ \t\r\n]+"), 9  # characters beside a line break that say whether a blank stands for it
 PUNCTUATION = "\"'“”‘’«»„()[].,!?:;…–—-"  # of many scripts: does not tell whether a text has blanks after its sentences
 LONGEST_WORD, LONG_WORD = 24, 5  # letters that are looked at; letters of a word that is no abbreviation
 
@@ -233,6 +234,17 @@ def count_ends(text: str) -> int:
     """The most sentences that a text may have: each mark before a blank ends one, and so does the end of the text."""
     marks = [match.end() for match in MARKED.finditer(text)]
     return len(marks) + any(map(str.isalnum, text[marks[-1] if marks else 0 :]))
+
+
+def unwrapped(text: str) -> str:
+    """The text on one line, with a blank for each run of blanks; none for a line break in Chinese or Japanese."""
+
+    def blank(run: re.Match[str]) -> str:
+        start, end = run.span()
+        is_break = "\n" in run[0] or "\r" in run[0]
+        return joint(text[max(0, start - NEAR) : start], text[end : end + NEAR], " ", amid=False) if is_break else " "
+
+    return BLANKS.sub(blank, text)
 
 
 def joint(left: str, right: str, blank: str, *, amid: bool) -> str:

@@ -244,6 +244,9 @@ SAMPLES: dict[str, Sample] = {
         b"import Tabs from '@theme/Tabs';\nimport {a, b} from \"x\"\nimport './y.css'\n\nimport from 'x' is a line\n",
         ["import from 'x' is a line"],
     ),
+    "md in lines without blanks": Sample(
+        "md", "今日は\n雨です。\n明日 *も*\nx\n".encode(), ["今日は雨です。明日 <1>も</1> x"]
+    ),
     "srt in which a speaker has two lines": Sample(
         "srt",
         b"1\n00:00:01,000 --> 00:00:02,000\n- Das ist ein Mann\nmit Hund.\n- Ja.\n",

@@ -30,6 +30,8 @@ CASES = {
     "<b>a</b><i> b</i>": ["a b"],
     '<p translate="no">no<p>a': ["no", "a"],
     '<p translate="no">no</p>a': ["a"],
+    "<p title='if translate=no'>a</p>": ["if translate=no", "a"],
+    "今日は<b>雨</b>\n<i>です</i>。\n明日\nx": ["今日は雨です。明日 x"],
     "<span class='x notranslate'>no</span> a": ["a"],
     "<svg><title>no</title></svg>a": ["a"],
     "<iframe src=x>no</iframe>a": ["a"],
