@@ -19,12 +19,15 @@ from nmt.text.edits import Edit, apply
 from nmt.text.items import find_items
 from nmt.text.languages import same_language
 from nmt.text.po import ESCAPES, LANGUAGE, Entry, charset, read_entries
+from nmt.text.scripts import EAST_ASIAN
 
 RULE = re.compile(r"plural\s*=([^;\n]{1,999})")
 MOST_FORMS = 10  # of a plural
 PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
 WRITTEN = {meaning: f"\\{letter}" for letter, meaning in ESCAPES.items()} | {"\\": "\\\\", '"': '\\"'}
 ACCELERATOR = re.compile(r"(?<![&\w])&(?=\w)(?!\w+;)|(?<=\w)&(?=[^\W\d_])(?!\w+;)|(?<!_)_(?=[^\W\d_])")
+IN_BRACKETS = re.compile(r"[ \u3000]?[(（][&_]\w[)）]")  # as programs in Chinese, Japanese and Korean have it: (&F)
+AFTER_WORDS = re.compile(r"[\s.…:：]*\Z")
 MAGIC = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
 
 
@@ -36,10 +39,13 @@ class Message:
         sign = SIGN.search(text)
         self.text, self.form = text, leaf(text.strip(), sample, sign[0] if sign else "")
         self.accelerator = accelerator(self.form.text)
-        self.core = ACCELERATOR.sub("", self.form.text) if self.accelerator else self.form.text
+        core = IN_BRACKETS.sub("", self.form.text)
+        core = core if any(map(str.isalpha, core)) else self.form.text
+        self.core = ACCELERATOR.sub("", core) if self.accelerator else self.form.text
 
     def restore(self, answer: str) -> str:
-        """The answer with blanks and accelerator: at a word that begins with the same letter, else at the first."""
+        """The answer with blanks and accelerator: at a word that begins with the same letter, else at the first; in
+        Chinese, Japanese and Korean after the words, in brackets, if the letter is in none."""
         answer = self.form.write(answer.strip()) if self.form.sample else answer.strip()
         own = accelerator(answer)  # as a translation in a memory may have
         if self.accelerator and (not own or own[0] != self.accelerator[0]):
@@ -48,6 +54,9 @@ class Message:
             words = apply(answer, [(item.start, item.end, len(item.text) * " ") for item in find_items(answer)])
             place = next(filter(None, (re.search(pattern, words, re.I) for pattern in patterns)), None)
             parts = [answer[: place.start()], answer[place.start() :]] if place else [answer]
+            if re.search(f"[{EAST_ASIAN}]", words) and letter.isascii() and letter.lower() not in words.lower():
+                end = AFTER_WORDS.search(answer).start()  # type: ignore[union-attr]  # it finds the end at least
+                parts = [f"{answer[:end]}(", f"{letter.upper()}){answer[end:]}"]
             answer = mark.join(part.replace(mark, mark * 2) for part in parts)
         start = len(self.text) - len(self.text.lstrip())
         return self.text[:start] + answer + self.text[len(self.text.rstrip()) :]

@@ -12,7 +12,7 @@ LINE = re.compile(
     rf"(?P<string>{STRING}))?[ \t]*+(?:\r\n?|\n|\Z)"
 )
 # In the header; messages and comments may speak of encodings, too.
-HEADER_LINE = rb'^[ \t]*+(?:msgstr[ \t]*+)?"?Content-Type:[^"\n]{0,200}?charset=([\w.:-]{1,40})'
+HEADER_LINE = rb'^[ \t]*+(?:msgstr[ \t]*+)?(?:"(?:[^"\r\n]*\\n)?)?Content-Type:[^"\n]{0,200}?charset=([\w.:-]{1,40})'
 CHARSET = re.compile(HEADER_LINE, re.MULTILINE | re.IGNORECASE)
 LANGUAGE = re.compile(r"^Language:[ \t]*([\w-]*).*$", re.MULTILINE)  # of a header; what follows an @ isn't read
 ESCAPE = re.compile(r"\\([0-7]{1,3}|x[0-9a-fA-F]{1,2}|.)")

@@ -54,6 +54,11 @@ def test_translations_are_filled_in() -> None:
         ),
         ("R&D im Haus", "R&D im Haus", "R&D in house", "R&D in house"),
         ("  Hund\n", "Hund", "dog", "  dog\n"),
+        ("ファイル(&F)...", "ファイル...", "File...", "&File..."),
+        ("文件（_F）", "文件", "Save", "_Save"),
+        ("&Datei:", "Datei:", "ファイル:", "ファイル(&D):"),
+        ("_URL", "URL", "URL を開く", "_URL を開く"),
+        ("(&A)", "(A)", "(A)", "(&A)"),
     ],
 )
 def test_accelerators_and_blanks_are_put_back(source: str, core: str, answer: str, expected: str) -> None:
@@ -119,6 +124,12 @@ def test_compiled_catalogues_get_their_texts_at_the_end(tmp_path: Path) -> None:
     for size in (0, 10, 40, 70):
         with pytest.raises(ValueError, match=r"MO file|cut off"):
             read_document(sample.data[:size], "mo", replace(sample.options))
+
+
+def test_the_encoding_may_stand_anywhere_in_the_header() -> None:
+    header = 'msgid ""\nmsgstr "Language: de\\nContent-Type: text/plain; charset=cp1252\\n"\n'
+    data = f'{header}\nmsgid "Grüße"\nmsgstr ""\n'.encode("cp1252")
+    assert texts(read(data, "po", source="ru")) == ["Grüße"]
 
 
 def test_the_header_of_a_template_gets_its_encoding() -> None:
