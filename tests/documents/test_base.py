@@ -215,7 +215,11 @@ def test_every_format_has_a_sample_and_is_found_by_its_suffixes() -> None:
 
 def test_encodings_come_back_and_wrong_ones_get_a_sentence() -> None:
     for text in ("Grüße", "\ufeffGrüße"):
-        for name in ("utf-8", "utf-16-le", "utf-16-be") if text[0] == "\ufeff" else ("utf-8", "cp1252", "mac-roman"):
+        for name in (
+            ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+            if text[0] == "\ufeff"
+            else ("utf-8", "cp1252", "mac-roman")
+        ):
             source = decode(text.encode(name), name)
             assert source.text == "Grüße"
             assert source.encode("Grüße") == text.encode(name)
