@@ -63,8 +63,10 @@ SCRIPTS = {
     "LATIN": "ast bar ceb dsb fil frp fur gsw haw hil hsb ilo kab lij lmo ltg nds nso pag pam pap pms scn szl tpi vec",
     "MALAYALAM": "ml",
     "MYANMAR": "my shn",
+    "NKO": "nqo",
     "ORIYA": "or ory",
     "SINHALA": "si",
+    "SYRIAC": "aii arc syc syr",
     "TAMIL": "ta",
     "TELUGU": "te",
     "THAANA": "dv",
@@ -74,16 +76,17 @@ SCRIPTS = {
 }
 BY_LANGUAGE = {code: frozenset(scripts.split()) for scripts, codes in SCRIPTS.items() for code in codes.split()}
 LATIN = frozenset(("LATIN",))
-FROM_RIGHT = frozenset(("ARABIC", "HEBREW", "THAANA"))
+FROM_RIGHT = frozenset(("ADLAM", "ARABIC", "HEBREW", "NKO", "SYRIAC", "THAANA"))
 EAST_ASIAN = frozenset("CJK HIRAGANA KATAKANA HANGUL BOPOMOFO YI".split())  # noqa: SIM905
 INDIC = "BENGALI DEVANAGARI GUJARATI GURMUKHI KANNADA MALAYALAM ORIYA SINHALA TAMIL TELUGU"
 COMPLEX = FROM_RIGHT.union(INDIC.split(), ("KHMER", "LAO", "MYANMAR", "THAI", "TIBETAN"))
 # Of ISO 15924, by their codes: those in SCRIPTS, and those of several.
 TAGS = (
-    "Arab=ARABIC Armn=ARMENIAN Beng=BENGALI Bopo=BOPOMOFO Cans=CANADIAN Cyrl=CYRILLIC Deva=DEVANAGARI Ethi=ETHIOPIC "
-    "Geor=GEORGIAN Grek=GREEK Gujr=GUJARATI Guru=GURMUKHI Hang=HANGUL/CJK Hani=CJK Hans=CJK Hant=CJK Hebr=HEBREW "
-    "Jpan=HIRAGANA/KATAKANA/CJK Khmr=KHMER Knda=KANNADA Kore=HANGUL/CJK Laoo=LAO Latn=LATIN Mlym=MALAYALAM "
-    "Mymr=MYANMAR Orya=ORIYA Sinh=SINHALA Taml=TAMIL Telu=TELUGU Thaa=THAANA Thai=THAI Tibt=TIBETAN Yiii=YI"
+    "Adlm=ADLAM Arab=ARABIC Armn=ARMENIAN Beng=BENGALI Bopo=BOPOMOFO Cans=CANADIAN Cyrl=CYRILLIC Deva=DEVANAGARI "
+    "Ethi=ETHIOPIC Geor=GEORGIAN Grek=GREEK Gujr=GUJARATI Guru=GURMUKHI Hang=HANGUL/CJK Hani=CJK Hans=CJK Hant=CJK "
+    "Hebr=HEBREW Jpan=HIRAGANA/KATAKANA/CJK Khmr=KHMER Knda=KANNADA Kore=HANGUL/CJK Laoo=LAO Latn=LATIN "
+    "Mlym=MALAYALAM Mymr=MYANMAR Nkoo=NKO Orya=ORIYA Sinh=SINHALA Syrc=SYRIAC Taml=TAMIL Telu=TELUGU Thaa=THAANA "
+    "Thai=THAI Tibt=TIBETAN Yiii=YI"
 )
 BY_TAG = {pair[:4]: frozenset(pair[5:].split("/")) for pair in TAGS.split()}
 

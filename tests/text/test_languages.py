@@ -9,7 +9,16 @@ import pytest
 from nmt.config import CleaningConfig
 from nmt.data.cleaning.filters import in_other_language, make_filters
 from nmt.server.codes import detect
-from nmt.text.languages import KNOWN, TWO_LETTERS, base_code, identifier, scripts_of, share_in, short_code
+from nmt.text.languages import (
+    KNOWN,
+    TWO_LETTERS,
+    base_code,
+    identifier,
+    is_from_right,
+    scripts_of,
+    share_in,
+    short_code,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +49,11 @@ from nmt.text.languages import KNOWN, TWO_LETTERS, base_code, identifier, script
 )
 def test_the_share_of_letters_in_the_scripts_of_a_language(text: str, language: str, share: float) -> None:
     assert share_in(text, scripts_of(language)) == share
+
+
+def test_languages_are_from_right_to_left_by_their_script() -> None:
+    assert all(map(is_from_right, ("ar", "he", "dv", "syr", "nqo", "ff-Adlm", "az_Arab")))
+    assert not any(map(is_from_right, ("de", "ff", "zh", "he-Latn", "xyz")))
 
 
 def test_codes_of_three_letters_are_those_of_two() -> None:
