@@ -37,7 +37,7 @@ PREFIXES = {
     "http://www.idpf.org/2007/opf": "opf",
     "http://www.daisy.org/z3986/2005/ncx/": "ncx",
 }
-OPEN_DOCUMENT = "text office style drawing table presentation manifest".split()  # noqa: SIM905
+OPEN_DOCUMENT = "text office style drawing table presentation".split()  # noqa: SIM905
 PREFIXES |= {f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0": name for name in OPEN_DOCUMENT}
 
 

@@ -240,6 +240,7 @@ def test_elements_of_a_book_go_on_over_line_breaks() -> None:
         ("pptx", docx(run("a")), "isn't a presentation"),
         ("xlsx", docx(run("a")), "isn't a workbook"),
         ("odt", docx(run("a")), "lacks content.xml"),
+        ("odt", zipped({"META-INF/manifest.xml": "<m:encryption-data/>"}), "the file is encrypted"),
         ("epub", docx(run("a")), "lacks META-INF/container.xml"),
         ("xliff", b"<a/>", "isn't XLIFF .*: its first element is not <xliff>"),
         ("xliff", b"<xliff/>", 'its <xliff> lacks the namespace, such as xmlns="urn:oasis:.*:xliff:document:1.2"'),
