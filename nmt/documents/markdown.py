@@ -32,10 +32,8 @@ SHOWN = ("title", "subtitle", "description", "summary", "excerpt", "linkTitle", 
 # In TOML, which Hugo writes: a string with escapes, or one between ' without any.
 TOML_TEXT = re.compile(rf"^(?:{'|'.join(SHOWN)})[ \t]*=[ \t]*(\"(?:[^\"\\\r\n]|\\.)*+\"|'[^'\r\n]*+')", re.MULTILINE)
 NEWLINE = re.compile(r"\r\n?|\n")
-# What stays before a paragraph: blanks, the box of a task, the name of a footnote, of a notice ([!NOTE]) …
-PREFIX = re.compile(
-    rf"(?:&(?:nbsp|e[nm]sp);[ \t]*)+|\[[ xX]\][ \t]+|(?:{DEFINES.pattern})[ \t]*|\[![A-Z]{{1,20}}\][ \t]*\n?"
-)
+# What stays before a paragraph: blanks, the box of a task, the name of a footnote …
+PREFIX = re.compile(rf"(?:&(?:nbsp|e[nm]sp);[ \t]*)+|\[[ xX]\][ \t]+|(?:{DEFINES.pattern})[ \t]*")
 # A paragraph of lines with which MDX takes components from other files; it isn't translated.
 IMPORTS = re.compile(r"""(?:import[ \t](?:[^\n]*[ \t]from[ \t]+)?(["'])[^\n"']+\1;?[ \t]*(?:\n|\Z))+""")
 SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|$]|\A[-+=:?]")

@@ -23,12 +23,14 @@ KINDS: dict[str, Kind] = {
 BLANKS = re.compile("[ \t\n]+")
 # A formula, nearly as Pandoc reads it: no blank at its inner ends, and no digit after it ($5 and $6).
 FORMULA = re.compile(r"(?<![\w$])(?:\$\$[^$]+\$\$|\$(?!\s)[^$]+(?<![\s\\])\$)(?![\w${])")
-# The first line of a box or tab of MkDocs, whose text is indented, and lines around boxes (:::, ///); with its title.
+# The first line of a box or tab of MkDocs, whose text is indented; lines around boxes (:::, ///), and the first one of
+# a notice in a quotation ([!NOTE]); with its title.
 # Then what is for the program that makes a page: a shortcode of Hugo, a tag of Liquid or Jinja, an included file.
 BOX = re.compile(r'(?:(?:!!!|\?\?\?\+?) (?:[a-z]+(?:[ -][a-z]+)*+|[A-Z][a-z]++)|===[+!]?(?= "))(?: "([^"]*)")?[ \t]*')
 AROUND = re.compile(
     r":::+[ \t]*(?:[\w-]+\[([^\]]*)\]|(?:info|tip|note|warning|danger|details)[ \t]+([^\s{}](?:[^{}]*[^\s{}])?))?.*"
     r"|///+(?:[ \t]*[\w-]+(?:[ \t]*\|[ \t]*+(\S(?:.*\S)?))?)?[ \t]*"
+    r"|\[![\w-]{1,20}\][+-]?(?:[ \t]++(\S(?:.*\S)?)?)?[ \t]*"
 )
 TEMPLATE = re.compile(r"(?:\{\{[<%][^{}]*[>%]\}\}|\{%[^{}]*%\}|\{!.*!\}|\{\*.*\*\}|-+8<-+.*)[ \t]*$", re.MULTILINE)
 CODE = re.compile(r"\{(?:\{[<%]|%-?)[ \t]*(highlight|code-toggle|mermaid)\b")  # whose contents are no text

@@ -57,6 +57,7 @@ def check(text: str, found: list[str], answers: list[str], expected: str) -> Non
         (":::tip[Rat]{#Rat} Rat\n", "Advice", ":::tip[Advice]{#Rat} Rat\n"),
         ('\\??? note "Hund"  \nbellt\n', '??? note "Dog"<br id="1">barks', '\\??? note "Dog"  \nbarks\n'),
         ("Hund\n", "??? note\n", "\\??? note\n"),
+        ("> Hund\n", "[!dog] barks", "> \\[\\!dog\\] barks\n"),
         ("&nbsp;&emsp; Hund\n", "&nbsp; dog", "&nbsp;&emsp; \\&nbsp; dog\n"),
         ("Ein Hund\n    {: .x }\n", "A dog", "A dog\n    {: .x }\n"),
     ],
@@ -67,8 +68,21 @@ def test_answers_keep_their_marks_and_mean_what_they_say(text: str, answer: str,
 
 def test_footnotes_and_definitions_stay_on_lines_of_their_own() -> None:
     text = "Hut\n: ein Hund\n  da\n:   zwei\n\n[^1]: drei Hunde\n[^2]: vier Hunde\n> fünf\n[^3]: sechs *Hunde*\n"
-    answers = ("hat", "a dog", ": two", "three", "four", "five", "six <1>dogs</1>", "seven", "eight")
+    answers = (
+        "a <1>hat</1>",
+        "there",
+        "hat",
+        "a dog",
+        ": two",
+        "three",
+        "four",
+        "five",
+        "six <1>dogs</1>",
+        "seven",
+        "eight",
+    )
     expected = "hat\n: a dog\n:   \\: two\n\n[^1]: three\n[^2]: four\n> five\n[^3]: six *dogs*\n"
+    text, expected = f"> [!x]- ein *Hut*  \n> da\n\n{text}", f"> [!x]- a *hat*  \n> there\n\n{expected}"
     text, expected = f"{text}*[A B]: sieben\n*[C]: acht\n", f"{expected}*[A B]: seven\n*[C]: eight\n"
     assert translated(text, *answers) == (expected, [])
 
