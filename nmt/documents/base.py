@@ -279,10 +279,8 @@ class Text:
         return f"line {bisect_left(self.line_ends, start) + 1}"
 
 
-BOMS = (
-    *((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be")),
-    *((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")),  # after that of UTF-32, which begins so
-)
+UNICODE = ("utf-8", "utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")  # the mark of UTF-32 begins with that of UTF-16
+BOMS = tuple(("\ufeff".encode(name), name) for name in UNICODE)
 ODD = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")  # codecs that aren't for files
 ODD_CASE = re.compile("[^\\W\\d_a-zA-Z]{2}")
 

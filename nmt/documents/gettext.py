@@ -27,7 +27,6 @@ PLURALS = re.compile(r"nplurals\s*=\s*(\d)")
 WRITTEN = {meaning: f"\\{letter}" for letter, meaning in ESCAPES.items()} | {"\\": "\\\\", '"': '\\"'}
 ACCELERATOR = re.compile(r"(?<![&\w])&(?=\w)(?!\w+;)|(?<=\w)&(?=[^\W\d_])(?!\w+;)|(?<!_)_(?=[^\W\d_])")
 IN_BRACKETS = re.compile(r"[ \u3000]?[(（][&_]\w[)）]")  # as programs in Chinese, Japanese and Korean have it: (&F)
-AFTER_WORDS = re.compile(r"[\s.…:：]*\Z")
 MAGIC = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
 
 
@@ -55,7 +54,7 @@ class Message:
             place = next(filter(None, (re.search(pattern, words, re.I) for pattern in patterns)), None)
             parts = [answer[: place.start()], answer[place.start() :]] if place else [answer]
             if re.search(f"[{EAST_ASIAN}]", words) and letter.isascii() and letter.lower() not in words.lower():
-                end = AFTER_WORDS.search(answer).start()  # type: ignore[union-attr]  # it finds the end at least
+                end = len(answer.rstrip(" .…:："))
                 parts = [f"{answer[:end]}(", f"{letter.upper()}){answer[end:]}"]
             answer = mark.join(part.replace(mark, mark * 2) for part in parts)
         start = len(self.text) - len(self.text.lstrip())

@@ -30,7 +30,6 @@ LABELS = {"x-sjis": "cp932", "windows-31j": "cp932", "x-euc-jp": "euc_jp", "x-gb
 LABELS |= {"windows-874": "cp874", "iso-8859-8-i": "iso8859-8", "x-cp1251": "cp1251", "x-cp1252": "cp1252"}
 REFERENCES = "xmlcharrefreplace"  # what characters become that the encoding lacks
 CONTROLS = re.compile("[\x80-\x9f]")  # as references, browsers read them as other characters
-VALUE = re.compile(r"([\s/]([a-z-]++)\s*+=\s*+)(?:\"[^\"]*+\"|'[^']*+')", re.IGNORECASE)
 
 
 def read(data: bytes, options: Options) -> Document:
@@ -107,4 +106,4 @@ def skeleton(text: str) -> tuple[Counter[str], int]:
 def unread(tag: Tag, raw: str) -> str:
     """A tag without what is translated in it."""
     names = read_names(tag.name, raw)
-    return VALUE.sub(lambda value: value[1] if value[2].lower() in names else value[0], raw)
+    return ATTRIBUTE.sub(lambda found: found["name"] if found["name"].lower() in names else found[0], raw)

@@ -40,12 +40,11 @@ TAG = re.compile(
     r"|<(?P<end>/?)(?P<name>[a-zA-Z][^\s/<>\"'=]*+|\d++)"
     r"(?P<attributes>(?:[\s/](?:[^<>\"']|\"[^\"]{0,9999}+\"|'[^']{0,9999}+')*+)?)>"
 )
-ATTRIBUTE = re.compile(
-    r"(?P<name>[^\s/<>\"'=]++)\s*+(?:=\s*+(?P<value>\"(?P<double>[^\"]*+)\"|'(?P<single>[^']*+)'|[^\s\"'<>]++))?"
-)
+ATTRIBUTE = re.compile(r"(?P<name>[^\s/<>\"'=]++)\s*+(?:=\s*+(?P<value>\"[^\"]*+\"|'[^']*+'|[^\s\"'<>]++))?")
 READ = frozenset(("alt", "aria-label", "placeholder", "title"))  # attributes of HTML elements that are text for readers
 # Others that readers see: the label of an option, the value of a button, what search engines and others show of a page.
 LABELLED = frozenset(("option", "optgroup", "track"))
+QUOTES = {'"': "&quot;", "'": "&#39;"}  # around values
 BUTTONS = frozenset(("submit", "button", "reset"))
 SHOWN = re.compile("description|(?:og|twitter):(?:title|description|image:alt)")
 CDATA, CDATA_END = "<![CDATA[", "]]>"
@@ -129,11 +128,10 @@ def inner_segments(text: str, user_items: UserItems) -> Iterator[Segment]:
         elif tag.name in ELEMENTS and not tag.closes and not is_protected(raw):
             names = read_names(tag.name, raw)
             for match in ATTRIBUTE.finditer(text, tag.start + 1 + len(tag.name), tag.end):
-                side = "double" if match["double"] else "single"
-                if match[side] and match["name"].lower() in names:
-                    segment = make_segment(text, *match.span(side), [], user_items)
-                    quote, entity = ('"', "&quot;") if side == "double" else ("'", "&#39;")
-                    yield replace(segment, spellings={quote: entity} | segment.spellings)
+                (start, end), quote = match.span("value"), (match["value"] or "?")[0]
+                if quote in QUOTES and match["name"].lower() in names:
+                    segment = make_segment(text, start + 1, end - 1, [], user_items)
+                    yield replace(segment, spellings={quote: QUOTES[quote]} | segment.spellings)
 
 
 def read_names(name: str, raw: str) -> frozenset[str]:

@@ -126,13 +126,10 @@ def test_compiled_catalogues_get_their_texts_at_the_end(tmp_path: Path) -> None:
             read_document(sample.data[:size], "mo", replace(sample.options))
 
 
-def test_the_encoding_may_stand_anywhere_in_the_header() -> None:
+def test_the_encoding_is_read_from_a_header_in_one_string_and_put_into_that_of_a_template() -> None:
     header = 'msgid ""\nmsgstr "Language: de\\nContent-Type: text/plain; charset=cp1252\\n"\n'
     data = f'{header}\nmsgid "Grüße"\nmsgstr ""\n'.encode("cp1252")
     assert texts(read(data, "po", source="ru")) == ["Grüße"]
-
-
-def test_the_header_of_a_template_gets_its_encoding() -> None:
     header = 'msgid ""\nmsgstr ""\n"Language: \\n"\n"Content-Type: text/plain; charset=CHARSET\\n"\n\n'
     document = read_document(f'{header}msgid "Hund"\nmsgstr ""\n'.encode(), "po", Options(target="en"))
     written = document.write([Answer("“dog”")]).decode()
