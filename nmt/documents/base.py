@@ -269,11 +269,6 @@ class Text:
     def line_ends(self) -> list[int]:
         return [match.end() - 1 for match in re.finditer("\r\n?|\n", self.text)]
 
-    def line_start(self, place: int) -> int:
-        """Where the line of a character starts."""
-        number = bisect_left(self.line_ends, place)
-        return self.line_ends[number - 1] + 1 if number else 0
-
     def place(self, start: int) -> str:
         """The line of a character, for remarks."""
         return f"line {bisect_left(self.line_ends, start) + 1}"

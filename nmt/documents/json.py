@@ -21,6 +21,7 @@ from nmt.text.languages import short_code
 from nmt.text.normalise import with_blanks
 
 BLANKS = 200  # at most so many of the blanks before a key are written again
+NEWLINE, LONGEST = re.compile("[\r\n]"), 1_000  # characters of a line whose indent is looked for
 TOKEN = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++')
 
 
@@ -154,7 +155,7 @@ def entry_edits(source: Text, entry: Entry, answers: Sequence[Answer], target: s
     localizations = entry.node.members.get("localizations")
     known = localizations.members.get(target) if localizations else None
     outer = localizations or entry.node
-    unit = indent(source, outer.start) + "  "
+    unit = indent(source.text, outer.start) + "  "
     new = localization(source.text, entry, answers, unit)
     if known:
         yield known.start, known.end, new
@@ -167,7 +168,7 @@ def entry_edits(source: Text, entry: Entry, answers: Sequence[Answer], target: s
     comma = "," if inside.strip() else ""
     yield outer.start + 1, outer.start + 1, f"\n{member_text}{comma}"
     if not comma:
-        yield outer.end - 1, outer.end - 1, f"\n{indent(source, outer.start)}" if "\n" not in inside else ""
+        yield outer.end - 1, outer.end - 1, f"\n{indent(source.text, outer.start)}" if "\n" not in inside else ""
 
 
 def localization(text: str, entry: Entry, answers: Sequence[Answer], unit: str) -> str:
@@ -186,7 +187,7 @@ def localization(text: str, entry: Entry, answers: Sequence[Answer], unit: str) 
     return apply(text[start : entry.source.end], edits)
 
 
-def indent(source: Text, place: int) -> str:
+def indent(text: str, place: int) -> str:
     """The blanks at the start of the line of a place, at most 100."""
-    match = re.compile(r"[ \t]{0,100}").match(source.text, source.line_start(place))
-    return match[0] if match else ""
+    line = NEWLINE.split(text[max(0, place - LONGEST) : place])[-1]
+    return line[: len(line) - len(line.lstrip(" \t"))][:100]

@@ -79,11 +79,8 @@ class Element:
     @property
     def text(self) -> str:
         """All characters in the element."""
-        parts = list[str]()
-        for child in self.children:
-            if not isinstance(child, Other):
-                parts.append(child.value if isinstance(child, Text) else child.text)
-        return "".join(parts)
+        parts = (child for child in self.children if not isinstance(child, Other))
+        return "".join(part.value if isinstance(part, Text) else part.text for part in parts)
 
     def find(self, name: str) -> "Element | None":
         elements = (child for child in self.children if isinstance(child, Element))
@@ -99,13 +96,8 @@ class Element:
 
     def inherited(self, *names: str) -> str:
         """The value of the first of these attributes that the element, or the nearest one around it, has."""
-        element: Element | None = self
-        while element:
-            for name in names:
-                if name in element.attributes:
-                    return element.attributes[name]
-            element = element.parent
-        return ""
+        own = (self.attributes[name] for name in names if name in self.attributes)
+        return next(own, self.parent.inherited(*names) if self.parent else "")
 
 
 Node = Element | Text | Other

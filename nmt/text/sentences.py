@@ -240,9 +240,8 @@ def unwrapped(text: str) -> str:
     """The text on one line, with a blank for each run of blanks; none for a line break in Chinese or Japanese."""
 
     def blank(run: re.Match[str]) -> str:
-        start, end = run.span()
-        is_break = "\n" in run[0] or "\r" in run[0]
-        return joint(text[max(0, start - NEAR) : start], text[end : end + NEAR], " ", amid=False) if is_break else " "
+        around = text[max(0, run.start() - NEAR) : run.start()], text[run.end() : run.end() + NEAR]
+        return joint(*around, " ", amid=False) if {*"\r\n"} & {*run[0]} else " "
 
     return BLANKS.sub(blank, text)
 
