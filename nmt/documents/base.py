@@ -226,14 +226,6 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
     return apply(text, in_order)
 
 
-BREAKS = re.compile(r"[\n\r\x0b\x0c\x85\u2028\u2029]+")
-
-
-def one_line(text: str) -> str:
-    """The text without line breaks."""
-    return BREAKS.sub(" ", text)
-
-
 def paired(text: str) -> str:
     """The text with the characters that pairs of surrogates mean, as escapes spell them; lone ones become U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

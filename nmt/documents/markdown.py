@@ -19,10 +19,11 @@ from itertools import accumulate
 from typing import Any
 
 from nmt.documents import html, yaml
-from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, one_line, text_document, text_unit
+from nmt.documents.base import Document, Options, Slot, Unit, decode, has_words, text_document, text_unit
 from nmt.documents.markdown_parser import DEFINES, Piece, joined, make_parser, pieces_of, title_span
 from nmt.fields import require
 from nmt.text.markup import read_tags
+from nmt.text.normalise import one_line
 
 FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*(?:\r\n?|\n)(?>(?:(?!\1|\.\.\.)[^\r\n]*+(?:\r\n?|\n))*)(?P<end>\1|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)"
@@ -162,7 +163,7 @@ class Body:
 
     def write(self, kind: str, pieces: Sequence[Piece], unit: Unit, answer: str) -> str:
         """An answer in Markdown; ValueError if it can't be written so."""
-        answer = one_line(answer).strip().replace("\0", "\ufffd")
+        answer = one_line(answer).strip()
         new = [Piece("words", answer)]
         if unit.markup:
             new = [*answer_pieces(html.same_tags(unit.text, answer), pieces)]

@@ -21,8 +21,7 @@ from nmt.fields import require
 from nmt.text.normalise import tidy
 from nmt.text.scripts import UNSPACED
 
-COMPARED = 20  # texts with the most words in common, which are compared by their characters; of long texts, fewer
-FEWEST, CHARACTERS = 3, 6_000  # that are compared; this many characters together
+COMPARED, LONG = 20, 300  # texts with most words in common, compared by their characters; of longer texts, fewer
 THRESHOLD = 0.8  # least similarity
 LONGEST = 2_000  # characters of texts that are compared by characters, which takes the square of their number
 FREQUENT = 2_000  # words in more texts than this say little, and make the search slow
@@ -69,7 +68,7 @@ class Memory:
         """The texts that share most words with this one; rare words count more."""
         found = (self.places.get(word, ()) for word in words(text))
         shared = Counter(n for places in found if len(places) <= FREQUENT for n in places)
-        compared = max(FEWEST, min(COMPARED, CHARACTERS // max(1, len(text))))
+        compared = 1 + COMPARED * LONG // (LONG + len(text))
         most = nlargest(compared, shared, key=lambda n: (shared[n], -abs(len(self.texts[n]) - len(text))))
         return [self.texts[n] for n in most if len(self.texts[n]) <= LONGEST]
 

@@ -8,19 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from nmt.documents.base import (
-    Document,
-    Options,
-    Slot,
-    Text,
-    Unit,
-    decode,
-    has_words,
-    one_line,
-    text_document,
-    text_unit,
-)
+from nmt.documents.base import Document, Options, Slot, Text, Unit, decode, has_words, text_document, text_unit
 from nmt.fields import require
+from nmt.text.normalise import one_line
 
 LINE = re.compile(r"[^\n\r\x0b\x0c\x85\u2028\u2029]+")
 NUMBER = re.compile("[1-9][0-9]{0,3}")  # of a column, also where a column has a number as its name

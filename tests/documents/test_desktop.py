@@ -1,14 +1,6 @@
-"""Resources of .NET: texts are translated, everything else stays."""
+"""Resources of .NET: what is no text stays."""
 
-from tests.documents.office_samples import RESX
-from tests.documents.samples import read, translated
-
-
-def test_only_the_value_of_a_text_changes() -> None:
-    data = f"\ufeff{RESX}"
-    assert [unit.place for unit in read(data, "resx").units] == ["entry a"]
-    _, changed = translated(data, "resx", "Hello &amp; hi<br/>{0} <")
-    assert changed == data.replace("Guten Tag\n{0}!", "Hello &amp; hi\n{0} &lt;")
+from tests.documents.samples import translated
 
 
 def test_accelerators_are_put_back() -> None:

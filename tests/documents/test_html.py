@@ -18,9 +18,7 @@ CASES = {
     "<textarea><p>no</p></textarea>a": ["a"],
     "<script>no</scripty></script>a": ["a"],
     "<script>no</SCRIPT >a": ["a"],
-    "<style>no<p></style>a": ["a"],
     "<plaintext-x>a": ["a"],
-    "<p class='x>y' id=z>a": ["a"],
     "<P/>a": ["a"],
     "a &amp;lt; &#228;&nbsp;b": ["a &lt; ä\xa0b"],
     '<p translate="no">no<p>a': ["no", "a"],
@@ -28,7 +26,6 @@ CASES = {
     "今日は<b>雨</b>\n<i>です</i>。\n明日\nx": ["今日は雨です。明日 x"],
     "<svg><title>no</title></svg>a": ["a"],
     "<iframe src=x>no</iframe>a": ["a"],
-    "<table><tr><td>a<td>b</table>": ["a", "b"],
     "<select><option>a<option>b</select>": ["a", "b"],
 }
 

@@ -179,11 +179,6 @@ def test_open_document() -> None:
     assert 'style:language-asian="zh" style:script-asian="Hant" style:country-asian="none"' in chinese
 
 
-def test_a_span_of_open_document_that_changes_nothing_goes_with_its_partner() -> None:
-    file = odt('<text:span text:style-name="T1">Der</text:span> Hund')
-    assert "<text:p>HUND DER</text:p>" in translated(file, "odt", "content.xml")
-
-
 def test_spans_of_open_document_in_spans_of_the_same_style_keep_their_ends() -> None:
     first = '<text:span text:style-name="T3"><text:a href="x">Zwei</text:a></text:span>'
     second = '<text:span text:style-name="T3"><text:span text:style-name="T3">Hunde</text:span></text:span>'

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.documents.base import Answer, Document, Options, read_document
-from nmt.documents.plurals import message, numbers
+from nmt.documents.plurals import numbers
 from tests.documents.office_samples import ANDROID, QT, STRINGSDICT, XLIFF_1
 from tests.documents.samples import PO, texts
 
@@ -65,17 +65,16 @@ def test_a_message_whose_number_or_placeholder_is_lost_stays(answer: str, form: 
 
 
 @pytest.mark.parametrize(
-    "text", ["{n, plural, one{a}}", "{n, plural, other{a}", "{n, plural,}", "{a, select, " * 99, "a {n, plural, # } b"]
+    "text",
+    [
+        *("{n, plural, one{a}}", "{n, plural, other{a}", "{n, plural,}", "{a, select, " * 99, "a {n, plural, # } b"),
+        "{n, plural, one{a} other{b}}" * 6,  # too many forms
+    ],
 )
 def test_what_is_no_message_stays_with_a_remark(text: str) -> None:
     document = in_json(text)
     assert texts(document) == []
     assert document.join([]) == document.data
-
-
-def test_too_many_forms_are_not_translated() -> None:
-    assert message("{a, select, " + " ".join(f"k{n} {{x}}" for n in range(70)) + " other {x}}", "en") is None
-    assert message("{n, plural, one{a} other{b}}" * 6, "en") is None
 
 
 @settings(max_examples=100, deadline=None)
