@@ -66,11 +66,9 @@ def test_a_message_whose_number_or_placeholder_is_lost_stays(answer: str, form: 
 
 @pytest.mark.parametrize(
     "text",
-    [
-        *("{n, plural, one{a}}", "{n, plural, other{a}", "{n, plural,}", "{a, select, " * 99, "a {n, plural, # } b"),
-        "{n, plural, one{a} other{b}}" * 6,  # too many forms
-    ],
-)
+    ["{n, plural, one{a}}", "{n, plural, other{a}", "{n, plural,}", "{a, select, " * 99, "a {n, plural, # } b",
+     "{n, plural, one{a} other{b}}" * 6],  # too many forms
+)  # fmt: skip
 def test_what_is_no_message_stays_with_a_remark(text: str) -> None:
     document = in_json(text)
     assert texts(document) == []
