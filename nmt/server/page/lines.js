@@ -9,10 +9,11 @@ const GROUP = 16; // lines in a request
 
 /** Lines for new texts: those with an equal source keep their view, the others show the old view of their place. */
 export function renewLines(old, texts) {
-  const known = new Map();
-  for (const line of old) known.set(line.source, [...(known.get(line.source) ?? []), line]);
+  const known = new Map(texts.map((source) => [source, []]));
+  for (const line of [...old].reverse()) known.get(line.source)?.push(line);
   return texts.map((source, i) => {
-    if (known.get(source)?.length) return known.get(source).shift();
+    const line = known.get(source).pop();
+    if (line) return line;
     const view = source.trim() ? (old[i]?.view ?? EMPTY) : EMPTY;
     return { source, view, machine: view, fresh: !source.trim() };
   });
@@ -61,6 +62,7 @@ export class Lines {
 
   /** Forget all translations, because the languages or the glossary changed. */
   forget() {
+    this.running?.abort();
     this.lines = this.lines.map((line) => ({ ...line, fresh: !line.source.trim() }));
   }
 
