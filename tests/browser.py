@@ -1,9 +1,12 @@
 """Pages in a real browser, driven by Playwright. `browser` is a fixture of conftest.py, which skips without both."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from tests.tiny import PAIRS
 
 WAIT = 60  # seconds: the machine may be busy
 
@@ -34,3 +37,28 @@ def opened(browser: Any, address: str, script: str = "", **options: Any) -> Iter
     yield page
     context.close()
     assert page.problems == []
+
+
+def translated(page: Any, text: str = PAIRS[0][0]) -> str:
+    """The translation of a text that is put into the page of the service."""
+    page.fill("#source", text)
+    busy = page.locator(".stale")
+    page.wait_for_timeout(350)
+    until(lambda: busy.count() == 0 and page.input_value("#target").strip())
+    return str(page.input_value("#target"))
+
+
+def answer(text: str, **more: Any) -> dict[str, Any]:
+    found = {"text": text, "score": -0.5, "confidence": 0.6, "flags": [], "flag_texts": [], "alternatives": []}
+    return {**found, "alignments": [], "tokens": [], **more}
+
+
+def replace_answers(page: Any, make: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Let the page of the service get these translations instead of the model's."""
+
+    def reply(route: Any) -> None:
+        body = json.loads(route.request.post_data)
+        made = [make({**body, "text": text}) for text in body["text"]]
+        route.fulfill(json={"translations": made, "model": {}, "seconds": 0})
+
+    page.route("**/v1/translate", reply)

@@ -33,7 +33,14 @@ export class Alternatives {
   close() {
     clearTimeout(this.timer);
     this.running?.abort();
+    const hadFocus = !this.list.hidden && this.list.contains(document.activeElement);
     this.list.hidden = true;
+    if (hadFocus) this.pane.area.focus();
+  }
+
+  /** Closes the list if its line has changed: its words stood in another text. */
+  check() {
+    if (!this.list.hidden && this.lines.lines[this.place.line]?.view !== this.view) this.close();
   }
 
   async open(focus) {
@@ -45,7 +52,7 @@ export class Alternatives {
     const scope = scopeAt(line.source, line.view.text, words[place.word].start);
     const text = line.view.text.slice(scope.target.start, scope.target.end);
     const number = words.slice(0, place.word).filter((word) => word.start >= scope.target.start).length;
-    this.running = new AbortController();
+    Object.assign(this, { place, view: line.view, running: new AbortController() });
     const { signal } = this.running;
     this.show(place, [this.message("looking for other words")], focus);
     try {
@@ -95,7 +102,6 @@ export class Alternatives {
   choose(place, scope, text) {
     this.close();
     this.take(place.line, scope, text);
-    this.pane.area.focus();
     const words = splitWords(this.lines.lines[place.line].view.text);
     this.pane.caret = { line: place.line, place: words[Math.min(place.word, words.length - 1)].end };
   }
@@ -113,7 +119,6 @@ export class Alternatives {
     } else if (event.key === "Escape" || event.key === "Tab") {
       event.preventDefault();
       this.close();
-      this.pane.area.focus();
     }
   }
 }

@@ -83,10 +83,10 @@ function pause(seconds, signal) {
 
 export const models = async () => (await call("/v1/models")).models;
 
-/** Translations of texts. `options`: members of the request, such as prefix, glossary or attention. */
-export async function translate(texts, { source, target }, options = {}, signal = undefined) {
-  const search = { beam_size: 5, n_best: 5, ...options.search };
-  const body = { text: texts, source, target, alignments: true, tokens: true, ...options, search };
+/** Translations of texts. `options`: members of the request, prefix, glossary and attention. */
+export async function translate(texts, { source, target }, options, signal) {
+  const search = { beam_size: 5, n_best: 5, ...(options.prefix && { samples: 0 }) }; // samples continue no text
+  const body = { text: texts, source, target, alignments: true, tokens: true, search, ...options };
   return (await call("/v1/translate", { method: "POST", body, signal })).translations;
 }
 

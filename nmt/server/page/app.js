@@ -78,13 +78,16 @@ class Page {
       this.history.hold(this.source.value);
       this.translateLater();
     });
-    byId("clear").addEventListener("click", () => this.putText(""));
+    byId("clear").addEventListener("click", () => {
+      this.write("");
+      void this.translate();
+    });
     byId("swap").addEventListener("click", () => this.swap());
     byId("copy").addEventListener("click", () => this.copy());
     byId("keep").addEventListener("click", () => this.keep());
     byId("undo-edits").addEventListener("click", () => this.dropEdits());
     byId("attention").addEventListener("shown", () => this.drawAttention());
-    addEventListener("online", () => this.again());
+    addEventListener("online", () => this.translate());
     // A bookmark of this page with a text, which loads nothing if the page is open.
     addEventListener("hashchange", () => location.hash.startsWith("#text=") && this.show(startingPoint()));
     addEventListener("keydown", (event) => this.key(event));
@@ -153,27 +156,25 @@ class Page {
   swap() {
     if (!this.languages.canSwap) return void notice(this.languages.whyNot);
     const text = this.lines.text;
+    if (text.trim()) this.write(text);
     this.languages.swap();
-    if (text.trim()) this.putText(text);
   }
 
-  putText(text) {
+  write(text) {
     this.source.value = text;
     this.history.hold(text);
     this.drawSource();
     this.source.focus();
-    void this.translateLater.now();
   }
 
   show({ source, target, text }) {
+    this.write(text);
     this.languages.choose(source, target, true);
-    this.putText(text);
   }
 
   /** Translates everything anew. */
   again() {
     this.lines.forget();
-    this.drawSource();
     void this.translate();
   }
 
@@ -185,7 +186,7 @@ class Page {
 
   failed(error) {
     this.draw();
-    explain(error, () => this.again());
+    explain(error, () => this.translate());
   }
 
   drawSource() {
@@ -202,7 +203,7 @@ class Page {
       this.target.value = text;
       if (caret) this.panes.target.caret = caret;
     }
-    const { proposal } = this.editing ?? {};
+    const { proposal } = this.editing;
     const keys = lines.map((line, number) => (proposal?.line === number ? proposal : line.view));
     this.panes.target.render(
       lines.map((line) => line.view.text),
@@ -214,13 +215,14 @@ class Page {
       keys,
     );
     this.panes.target.element.classList.toggle("stale", !isFresh);
-    this.panes.target.element.classList.toggle("waiting", Boolean(this.editing?.waiting));
-    byId("busy").textContent = this.languages?.model.loaded ? "translating" : "loading the model";
+    this.panes.target.element.classList.toggle("waiting", Boolean(this.editing.waiting));
+    byId("busy").textContent = this.languages.model.loaded ? "translating" : "loading the model";
     byId("busy").hidden = !this.lines.running || isFresh;
     this.drawStrip();
     this.drawLine();
-    this.alignment?.show(this.alignment.shown);
-    if (!isFresh || !text || !this.history) return;
+    this.alignment.show(this.alignment.shown);
+    this.alternatives.check();
+    if (!isFresh || !text) return;
     this.remember();
     if (document.activeElement === this.source) this.sayLater();
   }
@@ -243,26 +245,29 @@ class Page {
     byId("copy").hidden = !this.lines.text;
   }
 
+  /** The line at the cursor, or the last one. */
+  get current() {
+    const { lines } = this.lines;
+    return lines[Math.min(this.line, lines.length - 1)];
+  }
+
   drawLine() {
-    const line = this.lines.lines[Math.min(this.line, this.lines.lines.length - 1)];
+    const line = this.current;
     const number = this.lines.lines.indexOf(line);
     const title = this.lines.lines.length > 1 ? `Line ${number + 1}` : "";
     showVersions(byId("versions"), title, line, (text) => this.editing.replace(number, text));
-    this.attentionLater?.();
+    this.attentionLater();
   }
 
   async drawAttention() {
     const panel = byId("attention");
-    const line = this.lines.lines[this.line] ?? this.lines.lines[0];
+    const line = this.current;
     if (panel.hidden) return;
-    if (!line?.fresh || !line.view.text) return void showAttention(panel, null);
-    const { text } = line.view;
-    try {
-      const [found] = await this.ask([line.source], { attention: true, prefix: this.lines.isEdited(line) ? text : "" });
-      if (line.view.text === text) showAttention(panel, found.attention);
-    } catch (error) {
-      this.failed(error);
-    }
+    if (!line.fresh || !line.view.text) return void showAttention(panel, null);
+    const { view } = line;
+    const options = { attention: true, prefix: this.lines.isEdited(line) ? view.text : "" };
+    const [found] = await this.ask([line.source], options).catch((error) => [{ problem: error.message }]);
+    if (this.current === line && line.view === view) showAttention(panel, found.attention, found.problem);
   }
 
   async copy() {

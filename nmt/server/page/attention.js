@@ -9,11 +9,11 @@ const MOST_PIECES = 80;
 
 const label = (piece) => piece.replaceAll("▁", "") || "·";
 
-/** `map`: the attention of a translation, or null. */
-export function showAttention(panel, map) {
+/** `map`: the attention of a translation; if there is none, `otherwise` is shown. */
+export function showAttention(panel, map, otherwise = "The attention of the line at the cursor appears here.") {
   const content = map?.weights.length
     ? [make("div", { class: "map" }, drawMap(map)), make("p", { class: "note" }, NOTE)]
-    : [make("p", { class: "empty" }, "The attention of the line at the cursor appears here.")];
+    : [make("p", { class: "empty" }, otherwise)];
   panel.replaceChildren(...content);
 }
 

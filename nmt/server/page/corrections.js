@@ -1,7 +1,7 @@
 // Corrected pairs, kept on this device. In: lines whose translation the user changed. Out: a list, and files for
 // training: TMX 1.4b or TSV (docs/page.md shows the way from there to a better model).
 
-import { button, byId, download, make } from "./dom.js";
+import { button, byId, download, make, refill } from "./dom.js";
 import { follow, load, save } from "./state.js";
 import { say } from "./notices.js";
 import { toTmx, toTsv } from "./tmx.js";
@@ -41,7 +41,7 @@ export class Corrections {
     this.pairs = pairs;
     byId("corrections-number").textContent = this.pairs.length ? ` ${this.pairs.length}` : "";
     if (!this.pairs.length) {
-      this.panel.replaceChildren(make("p", { class: "empty" }, NONE));
+      refill(this.panel, make("p", { class: "empty" }, NONE));
       return;
     }
     const items = this.pairs.map((pair, i) =>
@@ -51,7 +51,9 @@ export class Corrections {
         make("span", { class: "quiet figure" }, `${pair.source} → ${pair.target}`),
         make("bdi", { lang: pair.source }, pair.text),
         make("bdi", { lang: pair.target }, pair.translation),
-        button("×", () => this.remove(i), { "aria-label": `Remove the pair ${i + 1}` }),
+        button("×", () => this.put(this.pairs.filter((other) => other !== pair)), {
+          "aria-label": `Remove the pair ${i + 1}`,
+        }),
       ),
     );
     const all = () => download("corrections.tmx", "application/xml", toTmx(this.pairs));
@@ -65,14 +67,10 @@ export class Corrections {
       ...names.map((name) => button(`Export ${name} as TSV`, () => some(name))),
       button("Remove all", () => this.put([])),
     ];
-    this.panel.replaceChildren(
+    refill(
+      this.panel,
       make("p", { class: "row" }, ...buttons),
       make("ul", { class: "pairs" }, ...items),
     );
-  }
-
-  remove(i) {
-    this.put(this.pairs.filter((_, other) => other !== i));
-    (this.panel.querySelectorAll("li button")[Math.max(0, i - 1)] ?? byId("tab-corrections")).focus();
   }
 }

@@ -50,10 +50,14 @@ async function start(file, fields) {
   }
 }
 
-/** Waits until a document is translated, and returns remarks on it; raises an error that says why it can't be. */
+/** Waits until a document is translated, and returns remarks on it; raises an error that says why it can't be. Without
+ * a connection, or while the server fails, it is asked again. */
 async function follow(sent, state, progress) {
   for (;;) {
-    const { state: name, done, of, message, notes } = await documentState(sent);
+    const { state: name, done, of, message, notes } = await documentState(sent).catch((error) => {
+      if (error.status < 500) throw error;
+      return { state: "waiting for the server" };
+    });
     if (name === "error") throw new Error(message || "The document could not be translated.");
     if (name === "done") return { notes };
     if (of) progress.value = done / of;

@@ -25,23 +25,28 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** Puts others in place of the children of a panel. If one of them had the focus, the one at its place gets it, or else
+ * the tab of the panel. */
+export function refill(panel, ...children) {
+  const places = () => [...panel.querySelectorAll("button, input, select")];
+  const focused = places().indexOf(document.activeElement);
+  panel.replaceChildren(...children);
+  if (focused >= 0) (places()[focused] ?? places().at(-1) ?? byId(panel.getAttribute("aria-labelledby"))).focus();
+}
+
 /** A button that looks like a link. */
 export function button(text, click, attributes = {}) {
   return make("button", { class: "plain", click, ...attributes }, text);
 }
 
-/** Calls `action` once, when no call has come for `delay` milliseconds; `.now()` calls at once, `.cancel()` never. */
+/** Calls `action` once, when no call has come for `delay` milliseconds; not after `.cancel()`. */
 export function debounce(action, delay) {
   let timer = 0;
-  const later = (...values) => {
+  const later = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => action(...values), delay);
+    timer = setTimeout(action, delay);
   };
   later.cancel = () => clearTimeout(timer);
-  later.now = (...values) => {
-    clearTimeout(timer);
-    return action(...values);
-  };
   return later;
 }
 

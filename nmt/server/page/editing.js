@@ -39,7 +39,7 @@ export class Editing {
     } else if (event.inputType === "insertLineBreak" || event.inputType === "insertParagraph") {
       event.preventDefault();
       say("Line breaks come from the text to translate.");
-    } else if (this.proposal && caret && event.inputType === "insertText" && caret.place === this.proposal.start) {
+    } else if (event.inputType === "insertText" && this.isAtProposal(caret)) {
       const ahead = this.lines.lines[caret.line].view.text.slice(caret.place, this.proposal.end);
       if (!ahead.startsWith(event.data)) return;
       event.preventDefault(); // the user types what is proposed
@@ -118,10 +118,14 @@ export class Editing {
     if (this.proposal) say(`Proposal: ${view.text.slice(place, end)}`);
   }
 
+  isAtProposal(caret) {
+    return caret && caret.line === this.proposal?.line && caret.place === this.proposal.start;
+  }
+
   /** The cursor moved: what is before it is accepted; elsewhere, all is. */
   moved() {
     const caret = this.proposal && document.activeElement === this.pane.area ? this.pane.caret : null;
-    if (!caret || caret.place === this.proposal.start) return;
+    if (!caret || this.isAtProposal(caret)) return;
     const isInside =
       caret.line === this.proposal.line && caret.place > this.proposal.start && caret.place < this.proposal.end;
     this.proposal = isInside ? { ...this.proposal, start: caret.place } : null;

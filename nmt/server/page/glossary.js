@@ -1,7 +1,7 @@
 // The glossary editor. In: the glossaries of the server for the chosen languages. Out: the name of the glossary in use,
 // and entries that are stored on the server. A translation must then contain the target of each term of its source.
 
-import { button, byId, make } from "./dom.js";
+import { button, byId, make, refill } from "./dom.js";
 import { deleteGlossary, glossaries, glossary, saveGlossary } from "./api.js";
 import { load, save } from "./state.js";
 import { say } from "./notices.js";
@@ -16,6 +16,8 @@ export function freeName(name, taken) {
   for (let n = 2; taken.includes(free); n += 1) free = `${name} ${n}`;
   return free;
 }
+
+const TWICE = "A term is there twice: write its translations in one row, with | between them.";
 
 export class GlossaryEditor {
   /** `changed()` is called when other terms hold. */
@@ -36,62 +38,69 @@ export class GlossaryEditor {
 
   /** Reads the glossaries for the chosen languages, and takes the one of the last visit. */
   async renew() {
-    this.problem = "";
-    try {
-      this.names = await this.known();
-    } catch (error) {
-      this.names = [];
-      this.problem = error.message;
-    }
-    const last = load("glossaries", {})[this.pair] ?? "";
-    await this.choose(this.names.includes(last) ? last : "", false);
+    Object.assign(this, { names: [], name: "", rows: [] });
+    await this.attempt(async (isOld) => {
+      const names = await this.known();
+      if (isOld()) return;
+      this.names = names;
+      const last = load("glossaries", {})[this.pair] ?? "";
+      await this.take(names.includes(last) ? last : "");
+    });
   }
 
-  async choose(name, isChange = true) {
-    this.name = name;
+  /** Takes a glossary, and remembers it. */
+  async choose(name) {
     save("glossaries", { ...load("glossaries", {}), [this.pair]: name });
-    this.rows = [];
-    try {
-      if (name) this.rows = Object.entries((await glossary(name, this.languages())).entries);
-    } catch (error) {
-      this.problem = error.message;
-    }
-    this.draw();
-    if (isChange) this.changed();
+    await this.take(name);
+    this.changed();
+  }
+
+  async take(name) {
+    Object.assign(this, { name, rows: [] });
+    await this.attempt(async (isOld) => {
+      const { entries } = name ? await glossary(name, this.languages()) : { entries: {} };
+      if (!isOld()) this.rows = Object.entries(entries);
+    });
   }
 
   async store() {
     const { source, target } = this.languages();
     const written = byId("glossary-name")?.value.trim() || this.pair;
-    const entries = Object.fromEntries(
-      this.rows.map((row) => row.map((cell) => cell.trim())).filter((row) => row[0] && row[1]),
-    );
-    await this.attempt(async () => {
+    const rows = this.rows.map((row) => row.map((cell) => cell.trim())).filter((row) => row[0] && row[1]);
+    const entries = Object.fromEntries(rows);
+    await this.attempt(async (isOld) => {
+      if (Object.keys(entries).length < rows.length) throw new Error(TWICE);
       const name = this.name || freeName(written, await this.known()); // a new one replaces no other
       await saveGlossary(name, { source, target, entries });
+      say(`The glossary is saved as ${name}.`);
+      if (isOld()) return;
       this.names = [...new Set([...this.names, name])];
       await this.choose(name);
-      say(`The glossary is saved as ${name}.`);
     });
   }
 
   async remove() {
-    await this.attempt(async () => {
-      await deleteGlossary(this.name, this.languages());
-      this.names = this.names.filter((name) => name !== this.name);
+    const { name } = this;
+    await this.attempt(async (isOld) => {
+      await deleteGlossary(name, this.languages());
+      if (isOld()) return;
+      this.names = this.names.filter((other) => other !== name);
       await this.choose("");
-      byId("glossary-choice").focus();
     });
   }
 
+  /** Asks the server, and draws what it says, or what is wrong. `action` gets a function that tells whether the user has
+   * other languages, or another glossary, since then. */
   async attempt(action) {
+    const { pair, name } = this;
+    const isOld = () => pair !== this.pair || name !== this.name;
     this.problem = "";
     try {
-      await action();
+      await action(isOld);
     } catch (error) {
-      this.problem = error.message;
-      this.draw();
+      if (!isOld()) this.problem = error.message;
     }
+    this.draw();
   }
 
   draw() {
@@ -107,7 +116,8 @@ export class GlossaryEditor {
     const buttons = [button("Save and use", () => this.store(), { class: "plain strong" })];
     if (this.name) buttons.push(button(`Delete ${this.name}`, () => this.remove()));
     const used = make("label", {}, "Glossary in use ", choice);
-    this.panel.replaceChildren(
+    refill(
+      this.panel,
       make("p", { class: "row" }, used, this.name ? null : make("label", {}, "Name of a new one ", name)),
       this.problem ? make("p", { class: "problem", role: "alert" }, this.problem) : "",
       make("table", { class: "terms" }, make("thead", {}, head), this.body),

@@ -1,6 +1,6 @@
 // What was translated here before. In: finished texts. Out: a list on this device only; a click shows a text again.
 
-import { button, make } from "./dom.js";
+import { button, make, refill } from "./dom.js";
 import { follow, load, save } from "./state.js";
 
 const MOST = 100;
@@ -62,7 +62,8 @@ export class History {
     const turn = (event) => this.turn(event.target.checked);
     const box = make("input", { type: "checkbox", checked: this.isOn, change: turn });
     const choice = make("label", {}, box, " Remember what I translate, on this device only");
-    this.panel.replaceChildren(
+    refill(
+      this.panel,
       make("p", { class: "row" }, choice, items.length ? button("Remove all", () => this.put([])) : null),
       items.length ? make("ul", { class: "versions" }, ...items) : make("p", { class: "empty" }, "Nothing yet."),
     );

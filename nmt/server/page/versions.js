@@ -1,7 +1,7 @@
 // The n-best list of the line at the cursor. In: a line. Out: a list of translations with scores; words that differ
 // from the best one are marked, and a click takes one.
 
-import { make } from "./dom.js";
+import { make, refill } from "./dom.js";
 import { changedWords, splitWords } from "./words.js";
 
 const NONE =
@@ -33,7 +33,8 @@ export function showVersions(panel, title, line, take) {
     );
     return make("li", {}, version);
   });
-  panel.replaceChildren(
+  refill(
+    panel,
     title && make("p", { class: "note" }, title),
     make("ol", { class: "versions" }, ...items),
     make("p", { class: "note" }, NOTE),

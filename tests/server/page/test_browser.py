@@ -5,7 +5,7 @@ The models have random weights: translations are no language, but what the page 
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -15,12 +15,12 @@ from nmt.config.serve import ServeConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.server.models import Models
 from nmt.server.service import Service
-from tests.browser import opened, until
+from tests.browser import answer, opened, replace_answers, translated, until
 from tests.server.conftest import load, running
-from tests.tiny import make_model, save_tiny
+from tests.tiny import PAIRS, make_model, save_tiny
 
 pytestmark = pytest.mark.services
-TEXT = "Der kleine Hund läuft über die grüne Wiese."
+TEXT = PAIRS[0][0]
 
 
 @pytest.fixture(scope="module")
@@ -41,31 +41,6 @@ def page(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator
         yield page
 
 
-def translated(page: Any, text: str = TEXT) -> str:
-    """The translation of a text that is put into the page."""
-    page.fill("#source", text)
-    busy = page.locator(".stale")
-    page.wait_for_timeout(350)
-    until(lambda: busy.count() == 0 and page.input_value("#target").strip())
-    return str(page.input_value("#target"))
-
-
-def answer(text: str, **more: Any) -> dict[str, Any]:
-    found = {"text": text, "score": -0.5, "confidence": 0.6, "flags": [], "flag_texts": [], "alternatives": []}
-    return {**found, "alignments": [], "tokens": [], **more}
-
-
-def replace_answers(page: Any, make: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Let the page get these translations instead of the model's."""
-
-    def reply(route: Any) -> None:
-        body = json.loads(route.request.post_data)
-        made = [make({**body, "text": text}) for text in body["text"]]
-        route.fulfill(json={"translations": made, "model": {}, "seconds": 0})
-
-    page.route("**/v1/translate", reply)
-
-
 def test_a_text_is_translated_while_it_is_typed(page: Any) -> None:
     page.locator("#source").press_sequentially("Wo ist", delay=20)
     until(lambda: page.input_value("#target"))
@@ -76,15 +51,6 @@ def test_a_text_is_translated_while_it_is_typed(page: Any) -> None:
     assert page.input_value("#target").split() == page.locator("#target-pane .word").all_inner_texts()
     assert page.locator("#confidence-text").inner_text().endswith("% sure")
     until(lambda: page.locator("#said").inner_text().startswith("Translated: "))
-
-
-def test_only_the_line_that_changed_is_asked_for(page: Any) -> None:
-    asked = []
-    page.on("request", lambda r: asked.append(json.loads(r.post_data)["text"]) if "/v1/translate" in r.url else None)
-    translated(page, f"{TEXT}\n\nGuten Tag.")
-    translated(page, f"{TEXT}\n\nGuten Abend.")
-    assert asked == [[TEXT, "Guten Tag."], ["Guten Abend."]]
-    assert page.input_value("#target").split("\n")[1] == ""
 
 
 def test_languages_are_swapped_remembered_and_in_the_address(page: Any) -> None:
@@ -102,24 +68,20 @@ def test_languages_are_swapped_remembered_and_in_the_address(page: Any) -> None:
     until(lambda: page.input_value("#source") == "Good day")
 
 
-def test_words_that_belong_together_light_up(page: Any) -> None:
-    replace_answers(page, lambda body: answer("one two three", alignments=[[0, 2], [1, 0]]))
+def test_words_that_belong_together_and_doubts_and_flags_are_shown(page: Any) -> None:
+    probable = {"one": 0.0, "two": -3.0}
+    tokens = [{"piece": f"▁{word}", "text": word, "log_probability": score} for word, score in probable.items()]
+    more = {"tokens": tokens, "flags": ["unsure"], "flag_texts": ["Not sure."], "alignments": [[0, 2], [1, 0]]}
+    replace_answers(page, lambda body: answer("one two three", **more))
     translated(page, "eins zwei")
+    assert page.locator(".doubted").all_inner_texts() == ["two"]
+    assert page.locator("#flags").inner_text() == "Not sure."
     page.hover("#target-pane .word >> nth=2", force=True)
     until(lambda: page.locator(".linked").all_inner_texts() == ["eins", "three"])
     assert page.locator("#threads path").count() == 1
     assert page.locator("#reading").inner_text() == "three ← eins"
     page.hover("#source-pane .word >> nth=1", force=True)
     until(lambda: page.locator(".linked").all_inner_texts() == ["zwei", "one"])
-
-
-def test_doubts_and_flags_are_shown(page: Any) -> None:
-    tokens = [{"piece": "▁ok", "text": "ok", "log_probability": 0.0}]
-    tokens += [{"piece": "▁hmm", "text": "hmm", "log_probability": -3.0}]
-    replace_answers(page, lambda body: answer("ok hmm", tokens=tokens, flags=["unsure"], flag_texts=["Not sure."]))
-    translated(page)
-    assert page.locator(".doubted").all_inner_texts() == ["hmm"]
-    assert page.locator("#flags").inner_text() == "Not sure."
 
 
 def test_the_rest_is_decoded_anew_from_what_is_typed(page: Any) -> None:
@@ -163,16 +125,22 @@ def test_escape_brings_the_old_words_back(page: Any) -> None:
     replace_answers(
         page, lambda body: answer(f"{body['prefix'].rstrip()} new end" if body.get("prefix") else "old end")
     )
-    translated(page)
+    translated(page, "a\nb")
     page.focus("#target")
     page.keyboard.press("Control+Home")
     page.keyboard.type("My ")
-    until(lambda: page.input_value("#target") == "My new end")
+    until(lambda: page.input_value("#target") == "My new end\nold end")
     page.keyboard.press("Escape")
-    assert page.input_value("#target") == "My old end"
+    assert page.input_value("#target") == "My old end\nold end"
+    page.keyboard.press("Control+Enter")
+    until(lambda: page.input_value("#target") == "My new end\nold end")
+    page.evaluate("document.querySelector('#target').setSelectionRange(14, 14)")  # in the other line, as far right
+    page.wait_for_timeout(50)
+    page.keyboard.type(" ")  # which is no word of the proposal
+    assert page.input_value("#target") == "My new end\nold  end"
 
 
-def test_a_real_model_continues_the_prefix(page: Any) -> None:
+def test_a_real_model_continues_the_prefix_and_has_other_words(page: Any) -> None:
     translated(page)
     page.focus("#target")
     page.keyboard.press("Control+Home")
@@ -180,7 +148,12 @@ def test_a_real_model_continues_the_prefix(page: Any) -> None:
     with page.expect_response("**/v1/translate") as waiting:
         page.keyboard.press("Control+Enter")
     assert waiting.value.json()["translations"][0]["text"].startswith("The little")
+    assert json.loads(waiting.value.request.post_data)["search"]["samples"] == 0  # which have no prefix
     assert page.input_value("#target").startswith("The little ")
+    with page.expect_response("**/v1/word_alternatives") as waiting:
+        page.keyboard.press("Alt+ArrowDown")
+    assert waiting.value.ok
+    page.wait_for_selector(".option, #alternatives p")
 
 
 def test_a_click_on_a_word_lists_other_words(page: Any) -> None:
@@ -198,15 +171,12 @@ def test_a_click_on_a_word_lists_other_words(page: Any) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert page.input_value("#target") == "A fox"
-
-
-def test_a_real_service_has_other_words(page: Any) -> None:
-    translated(page)
-    page.focus("#target")
-    with page.expect_response("**/v1/word_alternatives") as waiting:
-        page.keyboard.press("Alt+ArrowDown")
-    assert waiting.value.ok
-    page.wait_for_selector(".option, #alternatives p")
+    page.keyboard.press("Alt+ArrowDown")
+    page.wait_for_selector(".option:focus")
+    source = "const source = document.querySelector('#source')"
+    page.evaluate(f"{source}; source.value = 'Hund'; source.dispatchEvent(new Event('input'))")
+    until(lambda: page.locator("#alternatives").is_hidden())  # its words stood in another text
+    assert page.evaluate("document.activeElement.id") == "target"
 
 
 def test_corrected_pairs_are_exported(page: Any) -> None:
@@ -239,39 +209,81 @@ def test_a_glossary_is_stored_and_used(page: Any) -> None:
         page.click("text=Save and use")
     assert json.loads(asked.value.post_data)["glossary"] == "de-en"
     until(lambda: "dog" in page.input_value("#target"))
+    assert page.evaluate("document.querySelector('#glossary').contains(document.activeElement)")
+    for used in ("", "de-en"):  # a request with a glossary for other languages would fail
+        page.click("#swap")
+        until(lambda: page.input_value("#glossary-choice") == used)  # noqa: B023
+    page.fill("#glossary [aria-label=Term] >> nth=1", "Hund")
+    page.fill("#glossary input[aria-label=Translation] >> nth=1", "cat")
+    page.click("text=Save and use")
+    until(lambda: "there twice" in page.locator("#glossary").inner_text())
     page.click("text=Delete de-en")
     until(lambda: page.input_value("#glossary-choice") == "")
+
+
+def test_late_answers_change_no_glossary(page: Any) -> None:
+    asked, known = list[Any](), [{"name": name, "source": "de", "target": "en"} for name in "ab"]
+    page.evaluate("""localStorage.setItem("nmt.glossaries", '{"de-en": "b"}')""")
+    page.route(re.compile("/v1/glossaries"), lambda route: asked.append(route))
+    page.click("#swap")
+    page.click("#swap")
+    until(lambda: page.title() and len(asked) == 2)
+    for route in asked:
+        route.fulfill(json={"glossaries": known})
+    until(lambda: page.title() and len(asked) == 3)
+    assert "/b?" in asked[2].request.url
+    asked[2].fulfill(json={"entries": {"b": "b"}})
+    page.click("#tab-glossary")
+    page.focus("#glossary-choice")
+    page.select_option("#glossary-choice", "a")
+    page.select_option("#glossary-choice", "b")
+    until(lambda: page.title() and len(asked) == 5)
+    asked[4].fulfill(json={"entries": {"b": "b"}})
+    asked[3].fulfill(json={"entries": {"a": "a"}})
+    page.wait_for_timeout(300)
+    assert page.locator("#glossary [aria-label=Term]").first.input_value() == "b"
+    assert page.evaluate("document.activeElement.id") == "glossary-choice"
 
 
 def test_attention_and_history_are_shown(page: Any) -> None:
     translated(page)
     page.click("#tab-attention")
     page.wait_for_selector("#attention svg rect")
-    assert page.get_attribute("#attention svg", "aria-label").startswith("Attention:")
     page.click("#tab-history")
     until(lambda: page.locator("#history .version").count() == 1)
     page.fill("#source", "")
     page.click("#history .version")
     assert page.input_value("#source") == TEXT
+    page.click("#tab-attention")
+    asked = list[Any]()
+    translated(page, "eins\nzwei")
+    page.wait_for_timeout(500)  # in which the attention is asked for
+    page.route("**/v1/translate", lambda route: asked.append(route))
+    for n, key in enumerate(["Home", "End"]):
+        page.focus("#source")
+        page.keyboard.press(f"Control+{key}")
+        until(lambda: page.title() and len(asked) > n)  # noqa: B023
+    for n in (1, 0):
+        attention = {"source": [["eins"], ["zwei"]][n], "target": ["x"], "weights": [[1]]}
+        asked[n].fulfill(json={"translations": [answer("x", attention=attention)]})
+    page.wait_for_timeout(300)
+    assert page.get_attribute("#attention svg", "aria-label") == "Attention: x from zwei"
+    assert page.get_attribute("#attention svg", "aria-label").startswith("Attention:")
 
 
-def test_a_text_whose_translation_fails_is_not_remembered_with_that_of_another(page: Any) -> None:
+def test_a_text_is_remembered_only_with_its_own_translation(page: Any) -> None:
     translated(page)
     page.route("**/v1/translate", lambda route: route.abort())
     page.fill("#source", f"{TEXT} Und noch ein Satz.")
     page.wait_for_timeout(3000)  # in which a text is remembered
-    page.click("#tab-history")
-    assert "noch" not in page.locator("#history").inner_text()
-    page.problems.clear()  # the browser tells the failure, too
-
-
-def test_a_translation_is_not_remembered_as_one_into_a_language_chosen_after_it(page: Any) -> None:
-    translated(page)
-    page.route("**/v1/glossaries", lambda route: None)  # what the page waits for then
+    page.unroute("**/v1/translate")
+    translated(page, "Hund")
+    page.route("**/v1/glossaries", lambda route: None)  # what the page waits for with other languages
     page.select_option("#from", "en")
-    page.wait_for_timeout(3000)  # in which a text is remembered
+    page.wait_for_timeout(3000)
     page.click("#tab-history")
     assert "Nothing yet" in page.locator("#history").inner_text()
+    page.problems.clear()  # the browser tells the failure, too
 
 
 def test_text_stays_text(page: Any) -> None:
@@ -284,6 +296,9 @@ def test_text_stays_text(page: Any) -> None:
         page.click(f"#tab-{tab}")
     page.hover("#target-pane .word >> nth=1", force=True)
     page.wait_for_timeout(2300)
+    page.locator("#versions .version").last.press("Enter")
+    assert page.evaluate("document.activeElement.className") == "version"
+    assert page.input_value("#target") == f"{evil} two"
     assert page.locator("img").count() == 0
     assert page.locator("body script").count() == 0
     assert page.title() != "hacked"
@@ -330,11 +345,17 @@ def test_problems_are_told_in_words(page: Any) -> None:
     translated(page, "eins")
     page.fill("#source", "viel Text " * 1500)
     until(lambda: "at most 10,000 are allowed" in page.locator("#notice").inner_text())
+    translated(page, "eins")
+    page.focus("#target")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("mine")
     page.context.set_offline(True)
-    page.fill("#source", "zwei")
+    page.fill("#source", "eins\nzwei")
     until(lambda: "You are offline" in page.locator("#notice").inner_text())
     page.context.set_offline(False)
     until(lambda: page.locator("#notice").is_hidden())
+    until(lambda: page.locator(".stale").count() == 0)
+    assert page.input_value("#target").startswith("mine\n")
     page.problems.clear()  # the browser notes both failures
 
 
@@ -352,20 +373,22 @@ def test_a_file_is_translated(page: Any) -> None:
 
 
 def test_the_progress_and_the_problem_of_a_file_are_shown(page: Any) -> None:
-    states = iter([(1, 4, "translating", ""), (1, 4, "error", "brief.txt is no text: save it as UTF-8")])
+    states = iter([(1, 4, "translating", ""), None, (1, 4, "error", "brief.txt is no text: save it as UTF-8")])
 
     def reply(route: Any) -> None:
         if route.request.method == "POST":
             route.fulfill(status=202, json={"id": "a", "token": "t"})
+        elif found := next(states):
+            route.fulfill(json=dict(zip(("done", "of", "state", "message"), found, strict=True)))
         else:
-            done, of, state, message = next(states)
-            route.fulfill(json={"state": state, "done": done, "of": of, "message": message})
+            route.abort()
 
     page.route(re.compile("/v1/documents"), reply)
     page.click("#tab-documents")
     page.set_input_files("#file", {"name": "brief.txt", "mimeType": "text/plain", "buffer": b"Hallo"})
     until(lambda: "1 of 4 texts" in page.locator("#jobs").inner_text())
     until(lambda: "save it as UTF-8" in page.locator("#jobs").inner_text())
+    page.problems.clear()  # the browser notes the failure
 
 
 @pytest.mark.parametrize("page", [{"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}], indirect=True)
