@@ -18,7 +18,7 @@ from nmt.server.metrics import Metrics
 from nmt.server.service import Service
 from nmt.translation.translator import Translator
 from tests.documents.office_samples import docx
-from tests.server.conftest import GERMAN, make_service
+from tests.server.conftest import GERMAN, know, make_service
 
 JSON = {"content-type": "application/json"}
 NAMED = {"content-type": "application/json; charset=utf-8"}
@@ -115,6 +115,14 @@ def test_blank_texts_and_those_in_the_target_language_are_echoed(client: TestCli
 @pytest.mark.parametrize("code", ["DE", "de-AT", "de_CH"])
 def test_codes_with_regions_find_the_language(code: str, client: TestClient) -> None:
     assert ask(client, q=GERMAN[0], source=code).status_code == 200
+
+
+def test_a_target_is_one_that_the_source_is_translated_to(model_folder: Path, translator: Translator) -> None:
+    service = make_service(model_folder)
+    know(service, translator, {"en": "dog", "pt": "cão", "de": "Hund", "pt-BR": "cachorro"})
+    service.models.languages = {"en": ["pt"], "de": ["pt-BR"]}
+    with TestClient(make_app(service)) as client:
+        assert ask(client, q="Hund", target="pt").json() == {"translatedText": "cachorro"}
 
 
 @pytest.mark.parametrize(

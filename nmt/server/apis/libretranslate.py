@@ -19,7 +19,7 @@ from nmt.server.apis.native.bodies import Search, make_search
 from nmt.server.apis.operation import Call, Operation
 from nmt.server.codes import find_code, likeliest, name_of
 from nmt.server.errors import Refused
-from nmt.server.models import Models
+from nmt.server.models import Direction, Models
 from nmt.text.languages import Guess
 from nmt.text.markup import Mode
 from nmt.version import __version__
@@ -140,7 +140,7 @@ async def translate(call: Call) -> Response:
         raise Refused(f"Invalid request: alternatives parameter must be <= {most}", code="too_many")
     check_texts(call, texts)
     guesses = await guesses_of(call, texts, source, target)
-    sources, target = [code for code, _ in guesses], find(call.service.models, target)
+    sources = [code for code, _ in guesses]
     found = await translate_texts(call, texts, sources, target, "html" if form == "html" else "none", alternatives)
     is_list = isinstance(call.fields["q"], list)
     answer: dict[str, Any] = {"translatedText": [best for best, *_ in found]}
@@ -171,19 +171,20 @@ async def translate_texts(
     call: Call, texts: Sequence[str], sources: Sequence[str], target: str, markup: Mode, alternatives: int
 ) -> list[list[str]]:
     """The translation of each text, and alternatives; a text in the target language, or a blank one, is copied."""
-    models, results = call.service.models, [[text] for text in texts]
-    groups: dict[str, list[int]] = {}
+    models, results, wanted = call.service.models, [[text] for text in texts], find(call.service.models, target)
+    groups: dict[Direction, list[int]] = {}
     for n, (text, source) in enumerate(zip(texts, sources, strict=True)):
-        if not text.strip() or source == target:
+        if not text.strip() or source == wanted:
             continue
-        if target not in models.languages.get(source, ()):
-            pair = f"{name_of(target)} ({target}) is not available as a target language from"
+        code = find_code(target, models.languages.get(source, ()))
+        if code is None:
+            pair = f"{name_of(wanted)} ({wanted}) is not available as a target language from"
             raise Refused(f"{pair} {name_of(source)} ({source})", code="unknown_direction")
-        groups.setdefault(source, []).append(n)
-    for source, places in groups.items():
-        translator = await models.wait_for((source, target))
+        groups.setdefault((source, code), []).append(n)
+    for direction, places in groups.items():
+        translator = await models.wait_for(direction)
         search = make_search(Search(n_best=1 + alternatives), translator.search)
-        asked = Asked(call.service.engine, call.work, (source, target), translator, search, markup)
+        asked = Asked(call.service.engine, call.work, direction, translator, search, markup)
         lists = await asked.translate([texts[n] for n in places])
         for n, translations in zip(places, lists, strict=True):
             different = dict.fromkeys(translation.text for translation in translations)
