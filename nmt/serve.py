@@ -75,7 +75,7 @@ def main(options: Options) -> None:
     if config.scorer:
         folder = find_model(config.scorer)
         info, _ = read_info(settings_file(folder))
-        service.scorers[info.source, info.target] = PairScorer.load(folder, options.device, options.precision)
+        service.add_scorer((info.source, info.target), PairScorer.load(folder, options.device, options.precision))
     listener = listen(config.host, config.port)
     say(f"{address(config.host, listener.getsockname()[1])} from now on, until Ctrl-C")
     serve(service, listener)

@@ -10,6 +10,7 @@ from nmt.server.store.glossaries import Glossaries
 from nmt.server.store.keys import Key, Keys
 from nmt.server.work.owners import Places, Room
 from nmt.server.work.queue import Engine
+from nmt.text.languages import same_language
 from nmt.translation.pair_scorer import PairScorer
 
 OTHERS = 4  # threads for all but translating: Python runs one at a time
@@ -33,6 +34,11 @@ class Service:
         """Whether the service soon stops listening, so that a load balancer should choose another one."""
         self.is_closed = False
         """Whether it listens no more, and answers what it has taken."""
+
+    def add_scorer(self, languages: Direction, scorer: PairScorer) -> None:
+        """Let it rate the directions between these languages, with any region or script."""
+        known = self.models.by_direction
+        self.scorers |= {direction: scorer for direction in known if all(map(same_language, direction, languages))}
 
     def close(self) -> None:
         """End all work."""
