@@ -126,7 +126,8 @@ class Bounded(HttpToolsProtocol):
         if size > MOST_AROUND or len(self.pipeline) >= MOST_PIPELINED:  # answered with 400
             raise ValueError("the head is too large, or too many requests come at once")
         hosts = [value for name, value in self.headers if name == b"host"]
-        if len(hosts) > 1 or not all(map(HOST.fullmatch, hosts)):  # RFC 9112, section 3.2
+        needed = self.parser.get_http_version() == "1.1"  # RFC 9112, section 3.2
+        if not needed <= len(hosts) <= 1 or not all(map(HOST.fullmatch, hosts)):
             raise ValueError("the request must name one host")
         if not self.parser.should_upgrade():  # else the head comes again
             super().on_headers_complete()

@@ -211,6 +211,7 @@ async def test_heads_are_bounded_and_half_open_requests_end(model_folder: Path, 
             b"GET / HTTP/1.1\r\nA: " + b"a" * 100_000,
             whole + b"A: " + b"a" * 70_000 + b"\r\n\r\n",
             whole.replace(b"health", b"a" * 70_000) + b"\r\n",
+            b"GET /health HTTP/1.1\r\n\r\n",
             *(b"GET /health HTTP/1.1\r\nHost: %s\r\n\r\n" % host for host in WRONG_HOSTS),
         ):
             assert await status(await send(port, request)) == 400
