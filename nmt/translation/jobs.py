@@ -28,7 +28,7 @@ TOO_LONG = "too long to be scored"
 TO_TRANSLATE = "pictures glossary prefix must must-not item alignments n-best samples mbr".split()  # noqa: SIM905
 OF_SEARCH = "beam-size min-length max-length max-length-ratio no-repeat-ngram repetition-penalty".split()  # noqa: SIM905
 NOT_UTF8 = (
-    "not valid UTF-8, so some bytes are read as U+FFFD; if the text has another encoding, convert it, "
+    "not valid UTF-8, or half a surrogate pair, which is read as U+FFFD; if the text has another encoding, convert it, "
     "for example with iconv -f CP1252 -t UTF-8"
 )
 HAS_NUL = "NUL characters are left out; if the text is UTF-16, convert it, for example with iconv -f UTF-16LE -t UTF-8"
