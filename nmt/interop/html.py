@@ -69,7 +69,7 @@ def write(export: Export, folder: Path) -> None:
         **{f"{name}_hash": value for name, value in hashes.items()},
         "settings": in_script({**settings_of(export), "tensors": layout}),
         "weights": b64encode(weights).decode(),
-        "licence": escape(licence_text("The program of this page", export.info)),
+        "licence": escape(licence_text("The program of this page", export.info)).replace("{", "&#123;"),
     }
     write_text(folder / PAGE, filled((PARTS / "page.html").read_text("utf8"), values))
 
@@ -81,8 +81,8 @@ def filled(template: str, values: Mapping[str, str]) -> Iterator[str]:
 
 
 def in_script(value: Any) -> str:
-    """JSON that can't end the script that it stands in."""
-    return json.dumps(value).replace("<", "\\u003c")
+    """JSON that can't end the script that it stands in, or look like a name that a value takes the place of."""
+    return json.dumps(value).replace("<", "\\u003c").replace("{{", "{\\u007b")
 
 
 def settings_of(export: Export) -> dict[str, Any]:

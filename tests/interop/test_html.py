@@ -5,6 +5,7 @@ import re
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -202,6 +203,16 @@ def is_closed(page: str) -> bool:
     )
     own = "".join(a or b for a, b in inline)
     return policy.startswith("default-src 'none';") and hashes == allowed and not any(word in own for word in risky)
+
+
+def test_what_a_model_says_is_no_slot_of_the_page(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    assert form.in_script("{{card}}") == '"{\\u007bcard}}"'
+    export = export_of(tokenizer, replace(TINY, norm_position="pre"))
+    written(replace(export, info=replace(export.info, corpus="{{card}}")), tmp_path)
+    (tmp_path / "README.md").write_text("My card.")
+    (tmp_path / form.SAMPLES).write_text("[]")
+    form.pack(tmp_path, stream := BytesIO())
+    assert stream.getvalue().count(b"My card.") == 1
 
 
 def test_without_node_the_card_says_that_nothing_was_compared(
