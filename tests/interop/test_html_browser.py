@@ -52,6 +52,16 @@ def test_it_translates_and_compares_itself_with_nmt(page: Any) -> None:
     until(lambda: "3 of 3 lines" in page.locator("#checked").inner_text())
 
 
+def test_it_compares_itself_as_soon_as_it_can_and_says_what_fails(browser: Any, file: Path) -> None:
+    late = "window.Worker = class { constructor() { window.late = this; } postMessage() {} }"
+    with opened(browser, file.as_uri(), late) as page:
+        page.click("#check summary")
+        page.evaluate("late.onerror()")
+        until(lambda: "3 of 3 lines" in page.locator("#checked").inner_text())
+    with opened(browser, file.as_uri(), f"{NO_WORKER}; window.atob = () => {{ throw new Error('damaged') }}") as page:
+        until(lambda: "failed: damaged" in page.locator("#notice").inner_text())
+
+
 def test_words_that_belong_together_light_up(page: Any) -> None:
     page.fill("#source", PAIRS[0][0])
     until(lambda: state(page) == "Translated")

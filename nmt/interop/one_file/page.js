@@ -32,7 +32,13 @@ function notice(text = "") {
 /** Starts the translator: in a worker or, where a page from a file may have none, here, in short steps. */
 function start() {
   const [program, weights] = [byId("engine").textContent, taken("weights")];
-  const here = () => ready(answering(makeTranslator(settings, weights), receive, 12));
+  const here = () => {
+    try {
+      ready(answering(makeTranslator(settings, weights), receive, 12));
+    } catch (error) {
+      failed(error.message);
+    }
+  };
   try {
     const worker = new Worker(URL.createObjectURL(new Blob([`${program};work();`], { type: "text/javascript" })));
     worker.onmessage = ({ data }) => {
@@ -52,11 +58,13 @@ function ready(send) {
   source.disabled = false;
   byId("state").textContent = "";
   translate();
+  compare();
 }
 
 function failed(message) {
   job += 1;
   byId("stop").disabled = true;
+  byId("state").textContent = "";
   notice(`The translator failed: ${message}. Reload the page.`);
 }
 
@@ -79,6 +87,7 @@ function translate() {
   const all = new Set(lines());
   for (const line of known.keys()) if (!all.has(line)) known.delete(line);
   const wanted = [...all].filter((line) => line.trim() && !known.has(line));
+  if (checks) byId("checked").textContent = "Interrupted";
   [job, checks] = [job + 1, null];
   ask({ job, lines: wanted });
   byId("stop").disabled = !wanted.length;
@@ -187,8 +196,8 @@ function compared(isDone) {
   const words = checks.reduce((sum, [line]) => sum + wordsOf(line).length, 0);
   const speed = Math.round((words * 1000) / (performance.now() - began));
   const found = `${equal} of ${checks.length} lines are translated as nmt did it (greedy search, no guard)`;
-  byId("checked").textContent = `${found}, ${speed} words a second.`;
   translate();
+  byId("checked").textContent = `${found}, ${speed} words a second.`;
 }
 
 const limited = () => `A text may have ${MOST_CHARACTERS.toLocaleString("en")} characters. The rest was left out.`;
