@@ -11,6 +11,7 @@ import { endsInWord, isBeforeWord, isInsideWord, scopeAt } from "./words.js";
 
 const PAUSE = 180; // milliseconds without typing before the server is asked
 const MOST_STEPS = 200; // of undo
+const MOST_BEFORE = 2000; // characters that the server continues
 const LETTERS = /^[\p{L}\p{N}\p{M}]+/u;
 
 export class Editing {
@@ -91,8 +92,9 @@ export class Editing {
     const { text } = line.view;
     const scope = scopeAt(line.source, text, asked.place);
     const source = line.source.slice(scope.source.start, scope.source.end);
+    const prefix = text.slice(scope.target.start, asked.place);
+    if (prefix.length > MOST_BEFORE) return void say("The sentence is too long for a proposal.");
     try {
-      const prefix = text.slice(scope.target.start, asked.place);
       const answer = await this.ask(source, { prefix }, signal);
       if (signal.aborted || line.view.text !== text || !answer.text.startsWith(prefix)) return;
       const view = withPart(line.view, line.source, scope, viewOf(answer));

@@ -154,6 +154,9 @@ def test_a_real_model_continues_the_prefix_and_has_other_words(page: Any) -> Non
         page.keyboard.press("Alt+ArrowDown")
     assert waiting.value.ok
     page.wait_for_selector(".option, #alternatives p")
+    page.focus("#target")
+    page.keyboard.insert_text("a " * 1001)  # more than the service takes before a proposal
+    until(lambda: "too long" in page.locator("#said").inner_text())
 
 
 def test_a_click_on_a_word_lists_other_words(page: Any) -> None:
