@@ -192,8 +192,9 @@ def test_corrected_pairs_are_exported(page: Any) -> None:
     page.click("#tab-corrections")
     with page.expect_download() as waiting:
         page.click("text=Export as TMX")
-    units = ElementTree.fromstring(waiting.value.path().read_bytes()).iter("seg")
-    assert [unit.text for unit in units] == ["Der & Hund", "The & dog <runs>"]
+    sides = ElementTree.fromstring(waiting.value.path().read_bytes()).iter("tuv")
+    found = [(*side.attrib.values(), side.findtext("seg")) for side in sides]
+    assert found == [("de", "Der & Hund"), ("en", "The & dog <runs>")]
     with page.expect_download() as waiting:
         page.click("text=Export de-en as TSV")
     assert waiting.value.path().read_text(encoding="utf8") == "Der & Hund\tThe & dog <runs>\n"
@@ -271,7 +272,6 @@ def test_attention_and_history_are_shown(page: Any) -> None:
         asked[n].fulfill(json={"translations": [answer("x", attention=attention)]})
     page.wait_for_timeout(300)
     assert page.get_attribute("#attention svg", "aria-label") == "Attention: x from zwei"
-    assert page.get_attribute("#attention svg", "aria-label").startswith("Attention:")
 
 
 def test_a_text_is_remembered_only_with_its_own_translation(page: Any) -> None:
@@ -362,20 +362,16 @@ def test_problems_are_told_in_words(page: Any) -> None:
     page.problems.clear()  # the browser notes both failures
 
 
-def test_a_file_is_translated(page: Any) -> None:
+def test_a_file_is_translated_and_its_progress_and_problem_are_shown(page: Any) -> None:
+    data = f"{TEXT} ß".encode("cp1252")
+    file = {"name": "brief.txt", "mimeType": "text/plain", "buffer": data}
     page.click("#tab-documents")
-    page.set_input_files(
-        "#file", {"name": "brief.txt", "mimeType": "text/plain", "buffer": f"{TEXT} ß".encode("cp1252")}
-    )
+    page.set_input_files("#file", file)
     with page.expect_download() as waiting:
         page.click("text=Download brief.en.txt")
     assert waiting.value.suggested_filename == "brief.en.txt"
-    translation = waiting.value.path().read_text(encoding="cp1252")
-    assert translation.strip() not in ("", TEXT)
+    assert waiting.value.path().read_bytes().strip() not in (b"", data)
     assert "in the encoding cp1252" in page.locator("#jobs").inner_text()
-
-
-def test_the_progress_and_the_problem_of_a_file_are_shown(page: Any) -> None:
     states = iter([(1, 4, "translating", ""), None, (1, 4, "error", "brief.txt is no text: save it as UTF-8")])
 
     def reply(route: Any) -> None:
@@ -387,8 +383,7 @@ def test_the_progress_and_the_problem_of_a_file_are_shown(page: Any) -> None:
             route.abort()
 
     page.route(re.compile("/v1/documents"), reply)
-    page.click("#tab-documents")
-    page.set_input_files("#file", {"name": "brief.txt", "mimeType": "text/plain", "buffer": b"Hallo"})
+    page.set_input_files("#file", file)
     until(lambda: "1 of 4 texts" in page.locator("#jobs").inner_text())
     until(lambda: "save it as UTF-8" in page.locator("#jobs").inner_text())
     page.problems.clear()  # the browser notes the failure
