@@ -36,19 +36,8 @@ NODE = pytest.mark.skipif(not form.has_node(), reason="Node is not installed: it
 CPU = torch.device("cpu")
 LINES = [source for source, _ in PAIRS]
 IDS = [([5, 9, 110, 7, 6, 20], [4, 9, 9, 120]), ([8], []), ([*range(100, 160)], [*range(200, 215)])]
-HOSTILE = [
-    "",
-    " ",
-    "\x00\x00",
-    "\ud800 x \udc00",
-    "\ufffd",
-    "a\u2581b \ufdd0",
-    "▁▁",
-    "<s> </s> <0x41>",
-    "\u200d\u200b\u0301",
-    "x" * 5000,
-    "Ｈallo \U0010ffff",
-]
+HOSTILE = ["", " ", "\x00\x00", "\ud800 x \udc00", "\ufffd", "a\u2581b \ufdd0", "▁▁"]
+HOSTILE += ["<s> </s> <0x41>", "\u200d\u200b\u0301", "x" * 5000, "Ｈallo \U0010ffff"]
 REFUSED = re.compile("family|source_attention")
 EXPRESSIBLE = {name: values for name, values in OPTIONS.items() if not REFUSED.fullmatch(name)}
 
@@ -131,15 +120,8 @@ def test_a_line_is_translated_and_aligned_as_nmt_does_it(tokenizer: Tokenizer, t
     translator = Translator(
         cast(GenerativeModel, export.model), tokenizer, GREEDY, facts=info.facts, shortlist=shortlist
     )
-    lines = [
-        *LINES,
-        "Wo ist Hund",
-        " Der  Hund \t läuft. Wo?",
-        "Hund " * 100,
-        "",
-        " ",
-        "Er ist z. B. hier. Zwei Männer.",
-    ]
+    lines = [*LINES, "Wo ist Hund", " Der  Hund \t läuft. Wo?", "Hund " * 100, "", " "]
+    lines += ["Er ist z. B. hier. Zwei Männer."]
     found = form.run(page, "translate", [[line] for line in lines])
     for line, [best], result in zip(lines, translator.translate_n_best(lines, markup="none"), found, strict=True):
         assert result["text"] == best.text, line
@@ -191,16 +173,8 @@ def is_closed(page: str) -> bool:
     inline = re.findall(r"<script(?: id=\"engine\")?>(.*?)</script>|<style>(.*?)</style>", page, re.DOTALL)
     hashes = {f"'sha256-{b64encode(sha256((a or b).encode()).digest()).decode()}'" for a, b in inline}
     allowed = {*re.findall(r"'sha256-[^']*'", policy)}
-    risky = (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacentHTML",
-        "document.write",
-        "eval(",
-        "new Function",
-        "http:",
-        "https:",
-    )
+    risky = ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write"]
+    risky += ["eval(", "new Function", "http:", "https:"]
     own = "".join(a or b for a, b in inline)
     return policy.startswith("default-src 'none';") and hashes == allowed and not any(word in own for word in risky)
 
