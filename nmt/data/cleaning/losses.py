@@ -3,6 +3,7 @@ file that isn't UTF-8. And an error for training text whose sides are swapped.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,11 +11,11 @@ from pathlib import Path
 from nmt.data.cleaning.cleaner import Ledger, Pair
 from nmt.fields import require
 from nmt.files import UNPACK, iconv, iterate_lines
-from nmt.text.languages import USUAL, encodings_of
+from nmt.text.languages import USUAL, base_code, encodings_of, identifier
 from nmt.text.normalise import INVALID
 
 NO_UTF8 = re.compile("[\udc80-\udcff]")  # what decoding with `surrogateescape` makes of other bytes
-SAMPLE, FAR = 1000, 0.8  # held-out pairs that are compared; the sides are swapped below so much in common
+SAMPLE, FAR = 1000, 0.8  # pairs that are looked at; the sides are swapped below so much in common
 MASS = 0.05  # share of the lines from which a cause is told as a warning
 
 
@@ -35,9 +36,11 @@ def describe_losses(
                 yield " ".join([f"WARNING: {share} {verb} {cause}.", *filter(None, advice)])
 
 
-def require_sides(train: Sequence[Pair], splits: Mapping[str, Sequence[Sequence[str]]]) -> None:
-    """Raise ValueError if held-out text has its sources in the language of the training targets, and the other way
-    round, as from a table without language codes. Compared are runs of three characters, in any script."""
+def require_sides(train: Sequence[Pair], splits: Mapping[str, Sequence[Sequence[str]]], *languages: str) -> None:
+    """Raise ValueError if most training sources are surely in the language of the targets, and the other way round, as
+    from a table without language codes, or if held-out text is so beside the training text. For the latter, runs of
+    three characters are compared, in any script."""
+    table = "in a table, name the columns: the language codes, first line"
     trained = [grams(side) for side in zip(*train, strict=True)]
     for split, pairs in splits.items():
         held_out = [grams(side) for side in zip(*pairs[:SAMPLE], strict=True)]
@@ -45,8 +48,13 @@ def require_sides(train: Sequence[Pair], splits: Mapping[str, Sequence[Sequence[
             len(trained[side] & held_out[side]) < FAR * len(trained[1 - side] & held_out[side]) for side in (0, 1)
         )
         problem = f"the sources of train look like the targets of {split}, and the targets like the sources: swap them"
-        advice = "in one of the two. In a table, name the columns: the language codes, first line"
-        require(not swapped, f"{problem} {advice}")
+        require(not swapped, f"{problem} in one of the two or, {table}")
+    if tells := identifier():
+        source, target = map(base_code, languages)
+        told = Counter((tells.sure(first), tells.sure(second)) for first, second in train[:SAMPLE])
+        problem = f"train has its sources in {target} and its targets in {source}: swap data.source and data.target or"
+        is_swapped = source != target and (target, source) in dict(told.most_common(1))
+        require(not is_swapped, f"{problem}, {table}")
 
 
 def grams(texts: Iterable[str]) -> set[str]:

@@ -3,10 +3,12 @@ that spreadsheets put around cells."""
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from nmt.config import DataConfig
 from nmt.fields import require
+from nmt.files import iterate_lines
 from nmt.text.languages import BY_LANGUAGE, KNOWN, short_code
 
 ROLES = ("source", "target", "src", "tgt")
@@ -32,7 +34,8 @@ def find_columns(path: Path, cells: list[str], config: DataConfig) -> tuple[list
         problem = f"{path}: its columns seem to be named {', '.join(map(bare, cells))}"
         asked = f"data.source is {config.source} and data.target is {config.target}: name the same languages"
         raise ValueError(f"{problem}, but {asked}. If that is a pair, put a line with {both} before it")
-    has_numbers = len(cells) > 2 and any(NUMBER.fullmatch(bare(cell)) for cell in cells[:2])
+    below = next(islice(iterate_lines(path, "surrogateescape"), 1, 2), "").split("\t")  # the first may be other names
+    has_numbers = len(cells) > 2 and any(NUMBER.fullmatch(bare(cell)) for cell in (*cells[:2], *below[:2]))
     advice = f"put a line before the first, with {both} above the columns with their text"
     require(not has_numbers, f"{path}: its first two columns aren't source and target but have numbers: {advice}")
     if len(config.languages) == 1:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from nmt.config import DataConfig
 from nmt.data.cleaning.cleaner import Ledger
-from nmt.data.corpora.bilingual_xml import entries_of, in_languages
+from nmt.data.corpora.bilingual_xml import ANY, entries_of, in_languages
 from nmt.data.corpora.catalogues import FUZZY, Catalogue, are_swapped, mo_messages, po_messages
 from nmt.data.corpora.columns import bare, find_columns, quoted_by_spreadsheet, unquoted
 from nmt.data.corpora.corpus import ONLY_TEXT, VAL_NAMES, Corpus, Split, assemble
@@ -22,8 +22,7 @@ from nmt.files import iterate_lines
 
 KINDS = (
     "a corpus is phrasebook, multi30k, auto, hub:NAME[@REVISION][:CONFIGURATION], a folder, a .tsv, .jsonl, "
-    ".tmx, .xliff, .parquet, .po or .mo file (or .gz or .zst of one), or the common prefix of two plain files; for "
-    "data.text source or target also one plain file"
+    ".tmx, .xliff, .parquet, .po or .mo file (or .gz or .zst of one), or the common prefix of two plain files"
 )
 TO_READ_TEXTS = "set data.text (of an entry of data.more: text) to source or target"
 BUILT_IN = ("phrasebook", "multi30k")
@@ -58,8 +57,9 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
     advice = "unpack it, and name its folder or the prefix of its files" if kind in ARCHIVES else advice
     is_table = plain and kind in (*TABLES, *ARCHIVES) and not (usable and kind == ".csv")
     require(not is_table, f"the corpus {config.corpus!r}: a {kind} file isn't read as a corpus: {advice}")
-    problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files, call a table .tsv"
-    require(usable, f"{problem}, or, for text in one language, {TO_READ_TEXTS}; {KINDS}")
+    prefix = f" ({path.with_suffix('')})" if kind[1:] in config.languages else ""
+    problem = f"the corpus {config.corpus!r} is one plain file: give the prefix of two files{prefix}, call a table .tsv"
+    require(usable, f"{problem}, or, for text in one language, {TO_READ_TEXTS}")
     files = [path] if path.is_file() else find_split(path.parent, path.name, config)
     if files is None:
         beside = [file.name for file in path.parent.iterdir() if file != path] if path.parent.is_dir() else []
@@ -114,7 +114,8 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
         raise ValueError(f"{wrong} is a folder: it must be a file with a sentence in each line")
     if plain and not is_of_others(stem, config):
         problem = f"{missing[0]} is missing, and {plain[0]} is there"
-        raise ValueError(f"{problem}: to read text in one language, {TO_READ_TEXTS}; {contents(folder)}")
+        advice = "name its languages by data.source and data.target or, to read text in one language"
+        raise ValueError(f"{problem}; {contents(folder)}: {advice}, {TO_READ_TEXTS}")
     return None
 
 
@@ -239,8 +240,12 @@ def read_jsonl(path: Path, split: Split) -> None:
 
 def read_entries(path: Path, split: Split, kind: Literal["TMX", "XLIFF"] = "XLIFF") -> None:
     """Read the entries of a translation memory, or the units of XLIFF; their numbers are those of the file."""
+    found: dict[str, None] = {}
     for number, entry in enumerate(entries_of(path, kind), start=1):
+        found |= dict.fromkeys(language for language, _ in entry if language != ANY)
         split.add(in_languages(entry, split.config.languages), number)
+    problem = f"{path} has no entry with text in {' and '.join(split.config.languages)}; its languages are"
+    require(bool(split.pairs) or not found, f"{problem} {', '.join([*found][:20])}")
 
 
 def read_catalogue(path: Path, split: Split, read: Callable[[Path], Catalogue] = po_messages) -> None:

@@ -215,7 +215,7 @@ def make_tokenizer(draft: Draft, n: int) -> None:
     require_pairs(ledger)
     paired, files = config.data.unit == "pair", draft.files("clean")
     if paired and not config.data.many_to_many:
-        require_sides(least_pairs(files, COMPARED), draft.held_out.splits)
+        require_sides(least_pairs(files, COMPARED), draft.held_out.splits, *config.data.languages)
     with task(draft.folder, "tokenizer", n) as (folder, report):
         mark(folder)
         if config.tokenizer.folder:

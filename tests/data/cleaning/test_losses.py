@@ -9,7 +9,8 @@ import pyarrow
 import pytest
 
 from nmt.data.cleaning.cleaner import Ledger
-from nmt.data.cleaning.losses import describe_losses
+from nmt.data.cleaning.losses import describe_losses, require_sides
+from nmt.data.phrasebook import phrasebook
 from nmt.prepare import main
 from nmt.text.normalise import INVALID
 from tests.tiny import Stderr
@@ -131,3 +132,10 @@ def test_sides_that_are_swapped_between_train_and_val_are_an_error(
     assert "the sources of train look like the targets of val" in stderr_of(main, options)
     write(tmp_path / "corpus" / "train.tsv", ["yy\txx", *rows], "utf-8")
     assert main(options) == 0
+
+
+def test_sides_in_each_other_s_language_are_an_error() -> None:
+    pairs = phrasebook(train_pairs=20, held_out_pairs=0).train
+    require_sides(pairs, {}, "de-AT", "en")
+    with pytest.raises(ValueError, match=r"its sources in de and its targets in en: swap data\.source and"):
+        require_sides(pairs, {}, "en", "de-AT")

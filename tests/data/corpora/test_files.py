@@ -100,7 +100,7 @@ def test_a_header_of_other_columns_is_an_error_and_not_a_pair(tmp_path: Path, he
         load(tmp_path / "pairs.tsv")
 
 
-@pytest.mark.parametrize("number", ["18", "1.0412", '"0,98"', "-3e-05"])
+@pytest.mark.parametrize("number", ["18", "1.0412", '"0,98"', "-3e-05", "ID\tDeutsch\tEnglisch\n18"])
 def test_columns_of_numbers_are_no_text(tmp_path: Path, number: str) -> None:
     (tmp_path / "pairs.tsv").write_text(f"{number}\tSchnell!\t1001\tQuick!\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"its first two columns .* have numbers: put a line before the"):
@@ -195,7 +195,7 @@ def test_text_in_one_language_needs_no_other(tmp_path: Path, files: str) -> None
     if "news" not in files:
         for name in ("valid", "test_a", "test_b"):
             (tmp_path / f"{name}.en").write_text("one\ntwo\n")
-    corpus = load(tmp_path / files if "news" in files else tmp_path, source="en", text="target")
+    corpus = load(tmp_path / "news" if "news" in files else tmp_path, source="en", text="target")
     held_out = {} if corpus.notes == [] else {"held out for val": 2, "held out for test": 2}
     assert corpus.ledgers["train"].dropped == held_out
     assert corpus.ledgers["train"].read == 40
@@ -213,14 +213,10 @@ def test_a_plain_file_is_text_in_one_language(tmp_path: Path, name: str) -> None
     assert corpus.notes[0] == "news has no val text: 2 of its training texts are held out for it."
     for both in ("pairs", "both"):
         with pytest.raises(
-            ValueError, match=r"one plain file: give the prefix of two files, call .* set data\.text \(of .*: text\) to"
+            ValueError,
+            match=r"one plain file: give the prefix of two files.*, call .* set data\.text \(of .*: text\) to",
         ):
             load(tmp_path / name, text=both)
-
-
-def test_a_prefix_is_text_in_one_language_too(tmp_path: Path) -> None:
-    (tmp_path / "news.en").write_text("".join(f"sentence {n}\n" for n in range(40)))
-    assert load(tmp_path / "news", text="target") == load(tmp_path / "news.en", text="target")
 
 
 def test_text_of_two_languages_may_have_different_numbers_of_lines(folder: Path) -> None:
@@ -238,7 +234,7 @@ def test_text_of_two_languages_may_have_different_numbers_of_lines(folder: Path)
 @pytest.mark.parametrize("text", ["auto", "pairs", "both"])
 def test_a_language_that_is_missing_is_named_with_the_setting(folder: Path, text: Text) -> None:
     (folder / "val.de").unlink()
-    there = r"and .*val\.en is there: .* set data\.text \(of .*: text\) to source .* holds test\.de, test\.en"
+    there = r"and .*val\.en is there; .* holds test\.de, test\.en.* set data\.text \(of .*: text\) to source"
     with pytest.raises(ValueError, match=rf"val\.de is missing, {there}"):
         load(folder, text=text)
     with pytest.raises(ValueError, match=r"neither train\.fi nor .*, and data\.text is target; .*holds test\.de"):
@@ -298,13 +294,6 @@ def test_an_empty_file_is_told(folder: Path, split: str) -> None:
     (folder / "only-names.tsv").write_text("de\ten\n")
     with pytest.raises(ValueError, match=r"only-names\.tsv is without rows"):
         load(folder / "only-names.tsv")
-
-
-def test_a_folder_without_training_text_lists_its_files(folder: Path) -> None:
-    (folder / "train.de").unlink()
-    (folder / "train.en").unlink()
-    with pytest.raises(ValueError, match=r"neither train\.de and train\.en nor .*holds test\.de"):
-        load(folder)
 
 
 @pytest.mark.parametrize(
@@ -454,7 +443,7 @@ def test_no_bytes_crash_reading_and_every_line_is_accounted_for(
     try:
         corpus = load(tmp_path, text=text)
     except ValueError as error:
-        causes = "no usable train (pair|text)|is UTF-|is compressed|have numbers|no line has a tab|CR. alone"
+        causes = "(no|few) usable train (pair|text)|is UTF-|is compressed|have numbers|no line has a tab|CR. alone"
         assert re.search(f"{causes}|is ({'|'.join(map(re.escape, NO_TEXT.values()))})", str(error))  # noqa: PT017
         return
     ledger = corpus.ledgers["train"]
