@@ -72,7 +72,7 @@ def test_the_attention_of_a_sentence_is_drawn(model_folder: Path, tmp_path: Path
     ("arguments", "message"),
     [
         (["no-such"], "no-such: there is no such model folder or recipe"),
-        (["EMPTY"], "is not a model folder: it has no SHA256SUMS"),
+        (["EMPTY"], "is not a model folder: it has no config.json"),
         (["EMPTY/wrong.yaml"], "did you mean model.d_model?"),
         (["EMPTY/binary"], "is not valid YAML"),
         (["EMPTY/large.yaml"], "large.yaml has a model that this machine can't hold"),

@@ -333,7 +333,7 @@ def run_command(name: str, command: Callable[[], int | None]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141  # 128 + SIGPIPE
     except OSError as error:
-        message = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
+        message = f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror or str(error)
     except (ValueError, FloatingPointError) as error:
         message = str(error)
     except ModuleNotFoundError as error:

@@ -22,6 +22,7 @@ def open_input(name: str) -> IO[bytes]:
     more. ValueError if there is no such file: users who give a text instead are told how."""
     problem = f"{name}: there is no such file; a text itself is piped in: echo TEXT | …"
     require(name == "-" or Path(name).exists(), problem)
+    require(not Path(name).is_dir(), f"{name} is a folder: name a file in it")
     if name.endswith(".gz"):
         return cast(IO[bytes], gzip.open(name))
     if name != "-":

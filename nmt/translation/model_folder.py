@@ -170,7 +170,8 @@ def require_model(folder: Path) -> Path:
         hint = f"; convert this model of transformers first: {typed('convert')} {folder} OUT"
     is_adapter = (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file()
     require(not is_adapter, f"{folder} is an adapter: {TAKE} it with --adapter")
-    require((folder / SUMS).is_file(), f"{folder} is not a model folder: it has no {SUMS}{hint}")
+    for name in ("config.json", SUMS):
+        require((folder / name).is_file(), f"{folder} is not a model folder: it has no {name}{hint}")
     return folder
 
 

@@ -439,11 +439,16 @@ def test_a_users_mistake_is_printed_and_ours_is_not_hidden(capsys: pytest.Captur
     def bug() -> int:
         raise KeyError("x")
 
+    def full() -> int:
+        raise OSError(28, "No space left on device")
+
     def interrupt() -> int:
         raise KeyboardInterrupt("stopped; --resume goes on")
 
     assert run_command("train", mistake) == 2
     assert capsys.readouterr().err == "nmt.train: the value is 3: take 4\n"
+    assert run_command("train", full) == 2
+    assert capsys.readouterr().err == "nmt.train: No space left on device\n"
     assert run_command("train", lambda: len(Path("/no/file").read_bytes())) == 2
     assert capsys.readouterr().err == "nmt.train: /no/file: No such file or directory\n"
     assert run_command("train", lambda: len(Path("/no\x1b[2J\x9b").read_bytes())) == 2

@@ -21,11 +21,6 @@ def test_a_byte_order_mark_at_the_start_is_left_out(data: bytes, size: int) -> N
     assert [*chain.from_iterable(marked)] == [*chain.from_iterable(plain)]
 
 
-def test_utf16_on_standard_input_is_refused() -> None:
-    with pytest.raises(ValueError, match="standard input is UTF-16LE"):
-        list(read_chunks(io.BytesIO("Ein Mann.".encode("utf-16-le")), 9))
-
-
 def test_a_compressed_file_is_read_and_a_damaged_one_is_refused_by_its_name(tmp_path: Path) -> None:
     lines, packed = [b"Hund %d" % n for n in range(999)], tmp_path / "in.gz"
     packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + b"\n".join(lines)))
@@ -37,7 +32,9 @@ def test_a_compressed_file_is_read_and_a_damaged_one_is_refused_by_its_name(tmp_
             list(read_chunks(file, 100))
 
 
-def test_compressed_text_without_the_name_is_refused_and_so_is_an_output_with_it(tmp_path: Path) -> None:
+def test_compressed_text_without_the_name_is_refused_and_so_are_utf16_and_such_an_output(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="standard input is UTF-16LE"):
+        list(read_chunks(io.BytesIO("Ein Mann.".encode("utf-16-le")), 9))
     with pytest.raises(ValueError, match="standard input is compressed: unpack it with gunzip"):
         list(read_chunks(io.BytesIO(gzip.compress(b"Hund\n")), 9))
     with pytest.raises(ValueError, match="standard input is compressed: unpack it with unzstd"):
