@@ -27,7 +27,7 @@ from nmt.config import DataConfig
 from nmt.config.names import describe_changes
 from nmt.data.cleaning.cleaner import Ledger, Pair
 from nmt.data.cleaning.filters import digest
-from nmt.data.corpora import Corpus, clean_train, corpus_files, load_corpus, read_sentences
+from nmt.data.corpora import clean_train, corpus_files, load_corpus, read_sentences
 from nmt.data.store.engines import Engine, usable_cores
 from nmt.data.store.record import fingerprints
 from nmt.data.store.stages import REPORTS, Stage
@@ -157,8 +157,10 @@ def read_text(plan: Plan, work: Path) -> dict[str, Ledger]:
     for note in corpus.notes:
         say(note)
     train, ledger = clean_train(corpus, plan.config)
+    left = iter(corpus.val)
+    vals = {part.name: [*islice(left, part.rows)] for part in corpus.val_sets} or {"val": corpus.val}
     with whole_folder(work / "pairs") as draft:
-        for split, pairs in {"train": train, **by_set(corpus), **corpus.tests}.items():
+        for split, pairs in {"train": train, **vals, **corpus.tests}.items():
             files = [draft / f"{split}.{language}" for language in (plan.config.source, plan.config.target)]
             write_pairs(files, pairs, "w")
     ledgers, n_pieces = {"train": ledger}, 0
@@ -176,12 +178,6 @@ def read_text(plan: Plan, work: Path) -> dict[str, Ledger]:
     read = "; ".join(f"{name}: {ledger.causes() or 'no lines'}" for name, ledger in ledgers.items() if name != "train")
     require(n_pieces > 0, f"there is no text to translate ({read})")
     return ledgers
-
-
-def by_set(corpus: Corpus) -> dict[str, list[Pair]]:
-    """The pairs of each validation set, by its name."""
-    left = iter(corpus.val)
-    return {part.name: [*islice(left, part.rows)] for part in corpus.val_sets} or {"val": corpus.val}
 
 
 def distinct(lines: Iterable[str]) -> Iterator[str]:

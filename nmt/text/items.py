@@ -320,14 +320,11 @@ def canonical_number(text: str) -> str:
     groups = re.findall("[0-9]+", text)
     marks = re.findall("(?<=[0-9])[^0-9](?=[0-9])", text)
     alike = len(set(marks)) == 1
-    if alike and marks[0] != ":" and is_date([len(group) for group in groups]):
+    lengths = [len(group) for group in groups]
+    is_date = len(lengths) == 3 and max(lengths[1], min(lengths)) <= 2 and max(lengths) in (2, 4)  # in any usual order
+    if alike and marks[0] != ":" and is_date:
         return "-".join(sorted((str(int(group)) for group in groups), key=int, reverse=True))
     if alike and marks[0] != ":" and THOUSANDS.fullmatch(",".join(groups)):
         return "".join(groups)
     whole, parts = (groups[0], groups[1:]) if alike else ("".join(groups[:-1]), groups[-1:])
     return ".".join([whole.lstrip("0") or "0", *parts]) if marks else groups[0]
-
-
-def is_date(lengths: list[int]) -> bool:
-    """Whether numbers of these lengths can be day, month and year, in any usual order."""
-    return len(lengths) == 3 and max(lengths[1], min(lengths)) <= 2 and max(lengths) in (2, 4)

@@ -124,17 +124,13 @@ def load_dataset(place: Place) -> tuple[Any, str]:
         raise ValueError(f"{place} can't be loaded: {first_line(error)}") from error
     finally:
         datasets.config.HF_HUB_OFFLINE = was_offline
-    commit = commit_of(rows) or answer.commit
+    # A commit names the folder of a copy.
+    folders = (Path(file["filename"]).parent.name for split in rows.values() for file in split.cache_files)
+    commit = next((name for name in folders if re.fullmatch("[0-9a-f]{40}", name)), answer.commit)
     if answer.unreachable and not commit.startswith(place.revision):  # the cache knows no branches and tags
         copy = f"the copy in the cache is of commit {commit}" if commit else "the commit of the copy isn't known"
         raise ConnectionError(f"{answer.unreachable}, and {copy}, which may not be {place.revision}")
     return rows, commit
-
-
-def commit_of(rows: Any) -> str:
-    """The commit that names the folder of a data set's copy; empty if none does."""
-    files = [Path(file["filename"]) for split in rows.values() for file in split.cache_files]
-    return next((file.parent.name for file in files if re.fullmatch("[0-9a-f]{40}", file.parent.name)), "")
 
 
 def within_time(place: Place) -> Answer:

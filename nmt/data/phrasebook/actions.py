@@ -14,7 +14,7 @@ from nmt.data.phrasebook import german, people
 from nmt.data.phrasebook.clauses import DATIVE, INDEFINITE, MANNER, OBJECT, PLACE, Clause, Piece
 from nmt.data.phrasebook.german import ACC, DAT
 from nmt.data.phrasebook.lexicon import LISTS, Action, Noun, Pair, nouns, pairs, rows, verb
-from nmt.data.phrasebook.phrases import BARE, DETERMINERS, NO, THE, A, Determiner, Phrase, noun_phrase
+from nmt.data.phrasebook.phrases import BARE, DETERMINERS, NO, THE, YOU_IHR, A, Determiner, Phrase, noun_phrase
 
 Slot = Callable[[Random, Phrase], Piece]
 """An open place beside a verb: a function that fills the place with something that suits the subject."""
@@ -50,7 +50,8 @@ class Frame:
 
     def suits(self, subject: Phrase) -> bool:
         """False where the pair would be odd: a girl who rents a flat, a waiter who works in a pharmacy."""
-        if (self.is_owned and subject.possessor is None) or (self.age == "adults" and people.is_young(subject)):
+        is_young = subject.noun in people.YOUNG or subject is YOU_IHR  # "ihr" mostly speaks to children
+        if (self.is_owned and subject.possessor is None) or (self.age == "adults" and is_young):
             return False
         return self.action.verb.whole() != "arbeiten" or subject.noun not in people.TRADES
 

@@ -129,14 +129,10 @@ def suffixed(word: str, suffix: str) -> str:
         return word[:-1] + "i" + suffix
     if word.endswith("e") and not word.endswith("ee"):
         return word[:-1] + suffix
-    if word in DOUBLING.split() or (suffix in ("er", "est") and closed_syllable(word)):
+    is_closed = len(word) >= 3 and word[-1] not in "aeiouwxy" and word[-2] in VOWELS and word[-3] not in VOWELS
+    if word in DOUBLING.split() or (suffix in ("er", "est") and is_closed):  # big, hot, thin
         return word + word[-1] + suffix
     return word + suffix
-
-
-def closed_syllable(word: str) -> bool:
-    """True of big, hot, thin: one vowel between consonants, so the last letter doubles."""
-    return len(word) >= 3 and word[-1] not in "aeiouwxy" and word[-2] in VOWELS and word[-3] not in VOWELS
 
 
 def is_short(adjective: str) -> bool:

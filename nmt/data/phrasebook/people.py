@@ -211,11 +211,6 @@ def people_of(name: str, possessor: Determiner, circle: Circle) -> tuple[Noun, .
     return own + (spouse if circle == "person" else ())
 
 
-def is_young(person: Phrase) -> bool:
-    """True for children, and for "ihr", which mostly speaks to children."""
-    return person.noun in YOUNG or person is YOU_IHR
-
-
 def age_span(person: Phrase) -> tuple[int, int]:
     """The years of age that a son or a grandmother may have."""
     return (64, 94) if person.noun in GRANDPARENTS else (2, 17) if person.noun in MINORS else (24, 59)
