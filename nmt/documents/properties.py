@@ -22,6 +22,7 @@ LINE = re.compile(
 PROPERTY_ESCAPE = re.compile(rf"\\(u[0-9a-fA-F]{{4}}|{BREAK}[ \t\f]*+|.)", re.DOTALL)
 PROPERTY_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\f": r"\f"})
 ARGUMENT, QUOTED = re.compile(r"\{\d"), re.compile(r"(?<!')(?:'')*+'[{}]")
+APOSTROPHE, UNQUOTING = re.compile("'"), re.compile(r"(?<![{}])'(?![{}])")
 # Of .strings.
 SPACE = re.compile(r"(?>(?:\s++|/\*(?>(?:[^*]|\*(?!/))*)\*/|//[^\r\n]*+)*)")
 STRING = r'"((?>(?:[^"\\]|\\.)*))"'
@@ -47,7 +48,7 @@ def read_properties(data: bytes, options: Options) -> Document:
 def written(value: str, encoding: str, text: str) -> str:
     """A text as it is written in place of a value; characters that the encoding lacks as escapes."""
     if ARGUMENT.search(value):  # apostrophes that quote braces, as in '{'0'}', are one
-        text = re.sub(r"(?<![{}])'(?![{}])" if QUOTED.search(value) else "'", "''", text)
+        text = (UNQUOTING if QUOTED.search(value) else APOSTROPHE).sub("''", text)
     text = text.translate(PROPERTY_ESCAPES)
     text = f"\\{text}" if text[:1] in (" ", "=", ":") else text
     lacking = (character for character in {*text} if not character.encode(encoding, "ignore"))

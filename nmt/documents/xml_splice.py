@@ -16,7 +16,7 @@ from xml.parsers import expat
 from nmt.fields import require
 
 BYTES, NODES, DEPTH = 64 << 20, 1_000_000, 250
-ATTRIBUTE = re.compile(r"(\s+([^\s=]+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")  # of a start tag
+ATTRIBUTE = re.compile(r"(?<!\s)(\s++([^\s=]++)\s*+=\s*+)(?:\"[^\"]*\"|'[^']*')")  # of a start tag
 INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not allowed in XML 1.0
 MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"<\0?\0", "utf-16-le"), (b"\0<\0?", "utf-16-be"))
 XML = "http://www.w3.org/XML/1998/namespace"
