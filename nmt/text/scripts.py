@@ -38,7 +38,7 @@ JOINERS = "_\u00ad\u200c\u200d"  # in words, though no letters: low line, soft h
 NOT_LETTER = re.compile(rf"[{UNSPACED}\ufe00-\ufe0f]")  # variation selectors are marks, but follow emoji
 LETTERS_END = 0x40000  # from here on, planes are unassigned or private, except for tags and variation selectors
 WORD = re.compile(
-    r"[^\s!-/:-@\[-`{-~¡§«¶·»¿։،؛؟۔।॥၊။།༎፡-፨។៕\u2010-\u205e\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40"
+    r"[^\s!-/:-@\[-`{-~¡§«¶·»¿։،؛؟۔߸߹।॥၊။།༎፡-፨᙮។៕᠀-᠅᱾᱿꯫\u2010-\u205e\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40"
     r"\uff5b-\uff65]+"
 )
 

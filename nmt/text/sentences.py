@@ -1,7 +1,7 @@
 """Sentences: a text flows in, its sentences and the blanks after them flow out. The language need not be known.
 
 A wrong cut, inside a sentence, spoils a translation; a missed cut often does no harm. So a text is cut only where a
-sentence surely ends: after a mark of MARKS, with the closing quotes and brackets that follow it, and only if
+sentence surely ends: after a mark of MARKS or OWN_MARKS, with closing quotes and brackets after it, and only if
 
 - a blank follows, or the mark is one that needs none (`。！？`), or it is `!` or `?` between East Asian characters, or
   the blank was forgotten: "Es ist kalt.Das Haus steht leer.";
@@ -22,18 +22,20 @@ from nmt.text.normalise import SOUTH_EAST_ASIAN
 from nmt.text.scripts import HAN_AND_KANA, ONE_CASE
 
 CJK = rf"{HAN_AND_KANA}\uff00-\uff9f"  # with full-width punctuation; without Hangul: Korean puts blanks after sentences
-MARKS, UNSPACED_MARKS = ".!?…。！？｡．؟۔।॥։።፧។။", "。！？｡．।॥។။"
-GREEK = "\u0370-\u03ff\u1f00-\u1fff"  # its question mark looks like a semicolon
+MARKS, UNSPACED_MARKS = ".!?…。！？｡．؟۔।॥։።፧។။߹᙮᠃᱾꯫៕", "。！？｡．।॥។။៕"
+# The question mark of Greek looks like a semicolon; many write the full stops of Armenian and Amharic with colons.
+OWN_MARKS = "(?<=[\u0370-\u03ff\u1f00-\u1fff]);|(?<=[\u0531-\u0587]):|(?<=[\u1200-\u135f])(?:፡፡|::)"
 PICTURES = r"\u2600-\u27bf\U0001f000-\U0001faff\ufe0f\u200d"  # emoji belong to the sentence before them
 QUOTES = {"„": "“”", "“": "”", "«": "»", "»": "«", '"': '"', "「": "」", "『": "』"}
 BRACKETS = {"(": ")", "[": "]", "（": "）", "【": "】", "《": "》"}
 CLOSERS = f"\"'”’“»›«)\\]」』）】》{PICTURES}"
 
 # No pattern begins again inside a run of what it repeats, so that searching takes linear time.
-END = rf"(?<![{MARKS}])([{MARKS}]++|(?<=[{GREEK}]);)((?:[{CLOSERS}]|\s[»{PICTURES}])*+)(\s*+)(?=[^\s{MARKS}])"
+END_MARKS = rf"(?=[{MARKS};:፡])(?<![{MARKS}])(?:[{MARKS}]++|{OWN_MARKS})"
+END = rf"({END_MARKS})((?:[{CLOSERS}]|\s[»{PICTURES}])*+)(\s*+)(?=[^\s{MARKS}])"
 CANDIDATE = re.compile(END)
 TOKEN = re.compile(rf"{END}|[{re.escape(''.join([*QUOTES, *QUOTES.values(), *BRACKETS, *BRACKETS.values()]))}]")
-MARKED = re.compile(rf"(?<![{MARKS}])[{MARKS}]++(?:(?=[\s{CLOSERS}]|\Z)|(?<=[{UNSPACED_MARKS}]))")
+MARKED = re.compile(rf"{END_MARKS}(?:(?=[\s{CLOSERS}]|\Z)|(?<=[{UNSPACED_MARKS}]))")
 BEFORE_WORD = re.compile(r"[\"'„“‚‘«»‹›(\[「『（【《¿¡–—*-]*+\s?")
 IS_CJK = re.compile(f"[{CJK}]")
 IS_UNCASED_SYLLABLE = re.compile(rf"[{CJK}\uac00-\ud7a3]")
@@ -50,7 +52,7 @@ AFTER_TOUCHING = re.compile(r"([^\W\d_]{2,24}),?\s+\w")
 FILES = frozenset(
     ("com", "de", "doc", "docx", "htm", "html", "info", "jpg", "net", "org", "pdf", "png", "txt", "xlsx", "zip")
 )
-CLAUSE_MARK, DASH = re.compile(r";\s|\s[—–-]\s"), re.compile(r"\s[—–-]\s")
+CLAUSE_MARK, DASH = re.compile(r"[;؛፤]\s|；|\s[—–-]\s"), re.compile(r"\s[—–-]\s")
 CLAUSE_WORDS = 3  # fewest words of a clause
 # "Anna: ", "Anna : " or "安娜：" before a text, after marks or not; Han or kana may be a clause if more than six.
 LABEL = re.compile(
@@ -58,7 +60,7 @@ LABEL = re.compile(
     r"(\s?: (?=[\"„“«({<%$]?[^\W\d_])|： ?(?=[^\W\d_]))"
 )
 SECTION = re.compile(r"(\d{1,3}\.\d{1,3})( )(?=[^\W\d_])")  # "5.2 ", which may be a decimal too
-COLON = re.compile("[:：]")
+COLON = re.compile("[:：፦៖᠄]")
 UNSPACED = re.compile(f"[{CJK}{SOUTH_EAST_ASIAN}]")
 USES_NO_STOP = re.compile(f"[{SOUTH_EAST_ASIAN}]")  # there, a full stop marks an abbreviation
 BLANKS, NEAR = re.compile(r"[ \t\r\n]+"), 9  # characters beside a line break that say whether a blank stands for it
@@ -114,7 +116,7 @@ def split_clauses(text: str) -> list[tuple[str, str]]:
         start = n_before = 0
         for match, before, following in zip(CLAUSE_MARK.finditer(sentence), between, between[1:], strict=False):
             n_before += n_words(before)
-            is_mark = match[0][0] == ";" or (lone and following[:1].isupper())
+            is_mark = match[0][0] in ";؛፤；" or (lone and following[:1].isupper())
             if is_mark and min(n_before, n_words(following)) >= CLAUSE_WORDS:
                 parts.append((sentence[start : match.start()], match[0]))
                 start, n_before = match.end(), 0

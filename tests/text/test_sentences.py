@@ -85,7 +85,10 @@ RIGHT_CUTS = [
     "Τι κάνεις; |Είμαι καλά. |Ο κ. Παππάς ήρθε.",
     "Η μέρα ήταν ωραία· έβρεχε όμως; όχι.",
     # am
-    "እንዴት ነህ፧ |ደህና ነኝ። |አመሰግናለሁ",
+    "እንዴት ነህ፧ |ደህና ነኝ። |አመሰግናለሁ፡፡ |ሰላም:: |ቻው",
+    # hy, mn, sat, mni, cr, km
+    "Սա տուն է։ |Ո՞ւր ես: |Գիրքը (մեծ: Հին) այստեղ է:",
+    "ᠡᠨᠡ ᠭᠡᠷ᠃ |ᠲᠠ᠂ ᠪᠢ᠃", "ᱚᱲᱟᱜ ᱠᱟᱱᱟ᱾ |ᱟᱢ", "ꯌꯨꯝ ꯑꯁꯤ꯫ |ꯅꯪ", "ᒥᓯᑯᐣ᙮ |ᑖᓂᑌ", "ផ្ទះធំ។|ចប់៕|ផ្ទះ",
     # yo, gn, chr
     "Mo ń lọ sí ilé. |Ṣé o wà níbẹ̀? |Bẹ́ẹ̀ ni.",
     "Mba'éichapa? |Che aha ógape. |Ko'ẽro aju.",
@@ -125,6 +128,7 @@ def test_a_text_is_cut_after_its_sentences_only(marked: str) -> None:
         "Das Haus am See — Ein altes Haus — ist heute zu.",
         "Das Haus am See ist zu — seit drei Jahren schon.",
         "Er zahlte 3 — 4 5 6 Euro; 7 8 9 10.",
+        "عاد في ساعة متأخرة|؛ |كانت نائمة منذ ساعات.",
     ],
 )
 def test_clauses_are_cut_where_a_sentence_may_end(marked: str) -> None:
@@ -181,6 +185,8 @@ def test_long_texts_take_linear_time(unit: str) -> None:
         ("你好。你", 2),
         ('"A!" he said. "B."', 3),
         ("3.5 a.b", 1),
+        ("Πού είναι; Εδώ.", 2),
+        ("ነው:: ነህ፡፡", 2),
     ],
 )
 def test_every_mark_may_end_a_sentence(text: str, most: int) -> None:
