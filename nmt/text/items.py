@@ -30,6 +30,7 @@ from typing import Literal, cast
 
 from nmt.text.edits import apply
 from nmt.text.scripts import ASIAN
+from nmt.text.sentences import MARKS
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Kind = Literal["own", "url", "email", "tag", "placeholder", "emoji", "number"]
@@ -128,7 +129,7 @@ FIRST_SIGN, LATER_SIGN = re.compile(r"%L?1(?!\d)"), re.compile("%L?[2-9]")
 TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9_:.-]*|\d+)")
 OPENING_TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9_:.-]*+)>")
 CLOSING_QUOTES = frozenset("\"'“”‘’»«›‹」』")
-TRAILING = ".,;:!?'*،؛؟([{"
+TRAILING = f"{MARKS},;:'*،؛([{{"
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 THOUSANDS = re.compile("[1-9][0-9]{0,2}(?:,[0-9]{2,3})*,[0-9]{3}")  # also the Indian way: 1,00,000
 
@@ -211,16 +212,18 @@ def nesting(text: str) -> Counter[tuple[str, str, bool]]:
 
 OPENING = dict(zip("([{<\"'„“‚‘«»‹›「『（【*`", ")]}>\"'“”‘’»«›‹」』）】*`", strict=True))
 QUOTES = frozenset("\"'„“‚‘«»‹›「『")
+ALIKE = dict.fromkeys((*QUOTES, *"”’"), '"') | {"（": "(", "【": "["}  # Swedish opens quotes with ”
 
 
 def framed(items: Sequence[Item], text: str) -> Counter[tuple[str, str]]:
-    """Each item with a pair of brackets or quotes right beside it, and the opening one (all quotes are alike)."""
+    """Each item with a pair of brackets or quotes right beside it, and the opening one (those of ALIKE are one)."""
     found = Counter[tuple[str, str]]()
     for item in items:
         left = text[item.start - 1 : item.start]
         right = text[item.end : item.end + 1]
-        if left in OPENING and right and (right == OPENING[left] or (left in QUOTES and right in CLOSING_QUOTES)):
-            found[item.canonical, '"' if left in QUOTES else left] += 1
+        kind = ALIKE.get(left, left)
+        if right and (right in CLOSING_QUOTES if kind == '"' else right == OPENING.get(left)):
+            found[item.canonical, kind] += 1
     return found
 
 

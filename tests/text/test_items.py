@@ -106,6 +106,7 @@ def test_other_text_has_no_items(text: str) -> None:
     ("text", "items"),
     [
         ("[hier](https://x.de/a). (Siehe www.x.de?)", ["https://x.de/a", "www.x.de"]),
+        ("https://x.de/a। https://x.de/b۔ https://x.de/c։", ["https://x.de/a", "https://x.de/b", "https://x.de/c"]),
         ("<https://x.de>, https://y.de/a,b!", ["https://x.de", "https://y.de/a,b"]),
         ("Mail: <info@x.de>. 25 m.meier@x.de", ["info@x.de", "25", "m.meier@x.de"]),
         ("<b>12</b>&nbsp;%", ["<b>", "12", "</b>", "&nbsp;"]),
