@@ -1,19 +1,19 @@
 """Codes of languages: what a client writes, or a text, flows in; the code of a model flows out; and names of languages.
 
 A text: if a package that tells languages is installed (see `nmt.text.languages`), it tells. Else only the scripts are
-looked at: Cyrillic text isn't German, but German can't be told from English: all languages of the models with the
-text's script are equally probable.
+looked at, and so for languages that it doesn't know: Cyrillic text isn't German, but German can't be told from English:
+all languages of the models with the text's script are equally probable.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from nmt.text.languages import LATIN, Guess, identifier, script_of, scripts_of, short_code
+from nmt.text.languages import LATIN, Guess, base_code, identifier, script_of, scripts_of, short_code
 
 MOST_CHARACTERS = 2_000  # of a text, that are looked at
 # Codes that clients write, and other codes of the same language.
 OTHERS = (
-    "iw=he;he=iw;in=id;ji=yi;jw=jv;mo=ro;no=nb,nn;nb=no;nn=no;tl=fil;fil=tl;sh=sr,hr,bs;cmn=zh;pb=pt-br;"
+    "no=nb,nn;nb=no;nn=no;tl=fil;fil=tl;sh=sr,hr,bs;pb=pt-br;"
     "zt=zh-hant,zh-tw;zh-cn=zh-hans;zh-sg=zh-hans;zh-tw=zh-hant,zt;zh-hk=zh-hant,zh-tw,zt;zh-hans=zh-cn,zh;"
     "zh-hant=zh-tw,zt"
 )
@@ -24,7 +24,7 @@ LISTED = (
     "da=Danish;de=German;dv=Divehi;el=Greek;en=English;eo=Esperanto;es=Spanish;et=Estonian;eu=Basque;fa=Persian;"
     "fi=Finnish;fil=Filipino;fo=Faroese;fr=French;fy=Western Frisian;ga=Irish;gd=Scottish Gaelic;gl=Galician;"
     "gn=Guarani;gu=Gujarati;ha=Hausa;haw=Hawaiian;he=Hebrew;hi=Hindi;hr=Croatian;hsb=Upper Sorbian;ht=Haitian;"
-    "hu=Hungarian;hy=Armenian;ia=Interlingua;id=Indonesian;ig=Igbo;is=Icelandic;it=Italian;iw=Hebrew;ja=Japanese;"
+    "hu=Hungarian;hy=Armenian;ia=Interlingua;id=Indonesian;ig=Igbo;is=Icelandic;it=Italian;ja=Japanese;"
     "jv=Javanese;ka=Georgian;kk=Kazakh;km=Khmer;kn=Kannada;ko=Korean;ku=Kurdish;ky=Kyrgyz;la=Latin;"
     "lb=Luxembourgish;lo=Lao;lt=Lithuanian;lv=Latvian;mg=Malagasy;mi=Maori;mk=Macedonian;ml=Malayalam;mn=Mongolian;"
     "mr=Marathi;ms=Malay;mt=Maltese;my=Burmese;nb=Norwegian Bokmål;nds=Low German;ne=Nepali;nl=Dutch;"
@@ -40,14 +40,15 @@ NAMES = dict(entry.split("=") for entry in LISTED.split(";"))
 
 
 def plain(code: str) -> str:
-    """A code in lower case, with - between its parts."""
-    return code.strip().lower().replace("_", "-")
+    """A code in lower case, with - between its parts: de for deu, zh-hant for zho_Hant."""
+    language, *parts = code.strip().lower().replace("_", "-").split("-")
+    return "-".join([short_code(language), *parts])
 
 
 def find_code(written: str, known: Iterable[str]) -> str | None:
     """The known code of the language that a client wrote; None if there is none.
 
-    Case and _ don't matter, and old and other codes of the same language are known. A code with a region or script
+    Case and _ don't matter, and old and long codes of the same language are known. A code with a region or script
     finds the language without it (pt-BR: pt), and a code without them the first one with them (pt: pt-BR).
     """
     codes = {plain(code): code for code in reversed([*known])}
@@ -73,10 +74,13 @@ def detect(text: str, languages: Sequence[str]) -> list[Guess]:
         return []
     found: dict[str, float] = {}
     found_by = identifier()
-    for code, probability in found_by.rank(text) if found_by else by_script(text, languages):
+    for code, probability in found_by.rank(text) if found_by else ():
         known = find_code(code, languages)
         if known and known not in found:
             found[known] = probability
+    if not found:
+        told = found_by.languages if found_by else ()
+        found = {code: share for code, share in by_script(text, languages) if base_code(code) not in told}
     return sorted(found.items(), key=lambda guess: -guess[1])[:5]
 
 

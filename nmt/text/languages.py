@@ -17,35 +17,37 @@ from nmt.fields import require
 
 Side = TypeVar("Side")
 
-# By codes of two letters: those of three letters, of ISO 639-2 (German has two: deu and ger) and ISO 639-3. Some macro
-# languages (zho) also have the code of the language that most text is in (cmn).
-THREE_LETTERS = (
+# By codes of two letters: those of three letters, of ISO 639-2 (German has two: deu and ger) and ISO 639-3, and old
+# ones (iw). Some macro languages (zho) also have the code of the language that most text is in (cmn).
+OTHER_CODES = (
     "aa=aar ab=abk ae=ave af=afr ak=aka am=amh an=arg ar=ara/arb as=asm av=ava ay=aym/ayr az=aze/azj ba=bak be=bel "
-    "bg=bul bh=bih bi=bis bm=bam bn=ben bo=bod/tib br=bre bs=bos ca=cat ce=che ch=cha co=cos cr=cre cs=ces/cze cu=chu "
-    "cv=chv cy=cym/wel da=dan de=deu/ger dv=div dz=dzo ee=ewe el=ell/gre en=eng eo=epo es=spa et=est/ekk eu=eus/baq "
-    "fa=fas/per/pes ff=ful/fuv fi=fin fj=fij fo=fao fr=fra/fre fy=fry ga=gle gd=gla gl=glg gn=grn/gug gu=guj gv=glv "
-    "ha=hau he=heb hi=hin ho=hmo hr=hrv ht=hat hu=hun hy=hye/arm hz=her ia=ina id=ind ie=ile ig=ibo ii=iii ik=ipk "
-    "io=ido is=isl/ice it=ita iu=iku ja=jpn jv=jav ka=kat/geo kg=kon ki=kik kj=kua kk=kaz kl=kal km=khm kn=kan ko=kor "
-    "kr=kau ks=kas ku=kur kv=kom kw=cor ky=kir la=lat lb=ltz lg=lug li=lim ln=lin lo=lao lt=lit lu=lub lv=lav/lvs "
-    "mg=mlg/plt mh=mah mi=mri/mao mk=mkd/mac ml=mal mn=mon/khk mr=mar ms=msa/may/zsm mt=mlt my=mya/bur na=nau nb=nob "
-    "nd=nde ne=nep/npi ng=ndo nl=nld/dut nn=nno no=nor nr=nbl nv=nav ny=nya oc=oci oj=oji om=orm/gaz or=ori/ory os=oss "
-    "pa=pan pl=pol ps=pus/pbt pt=por qu=que/quy rm=roh rn=run ro=ron/rum ru=rus rw=kin sa=san sc=srd sd=snd se=sme "
-    "sg=sag sh=hbs si=sin sk=slk/slo sl=slv sm=smo sn=sna so=som sq=sqi/alb/als sr=srp ss=ssw st=sot su=sun sv=swe "
-    "sw=swa/swh ta=tam te=tel tg=tgk th=tha ti=tir tk=tuk tl=tgl tn=tsn to=ton tr=tur ts=tso tt=tat tw=twi ty=tah "
-    "ug=uig uk=ukr ur=urd uz=uzb/uzn ve=ven vi=vie vo=vol wa=wln wo=wol xh=xho yi=yid/ydd yo=yor za=zha zh=zho/chi/cmn "
-    "zu=zul"
+    "bg=bul bh=bih bi=bis bm=bam bn=ben bo=bod/tib br=bre bs=bos ca=cat ce=che ch=cha co=cos cr=cre cs=ces/cze "
+    "cu=chu cv=chv cy=cym/wel da=dan de=deu/ger dv=div dz=dzo ee=ewe el=ell/gre en=eng eo=epo es=spa et=est/ekk "
+    "eu=eus/baq fa=fas/per/pes ff=ful/fuv fi=fin fj=fij fo=fao fr=fra/fre fy=fry ga=gle gd=gla gl=glg gn=grn/gug "
+    "gu=guj gv=glv ha=hau he=heb/iw hi=hin ho=hmo hr=hrv ht=hat hu=hun hy=hye/arm hz=her ia=ina id=ind/in ie=ile "
+    "ig=ibo ii=iii ik=ipk io=ido is=isl/ice it=ita iu=iku ja=jpn jv=jav/jw ka=kat/geo kg=kon ki=kik kj=kua kk=kaz "
+    "kl=kal km=khm kn=kan ko=kor kr=kau ks=kas ku=kur kv=kom kw=cor ky=kir la=lat lb=ltz lg=lug li=lim ln=lin lo=lao "
+    "lt=lit lu=lub lv=lav/lvs mg=mlg/plt mh=mah mi=mri/mao mk=mkd/mac ml=mal mn=mon/khk mr=mar ms=msa/may/zsm mt=mlt "
+    "my=mya/bur na=nau nb=nob nd=nde ne=nep/npi ng=ndo nl=nld/dut nn=nno no=nor nr=nbl nv=nav ny=nya oc=oci oj=oji "
+    "om=orm/gaz or=ori/ory os=oss pa=pan pl=pol ps=pus/pbt pt=por qu=que/quy rm=roh rn=run ro=ron/rum/mo ru=rus "
+    "rw=kin sa=san sc=srd sd=snd se=sme sg=sag sh=hbs si=sin sk=slk/slo sl=slv sm=smo sn=sna so=som sq=sqi/alb/als "
+    "sr=srp ss=ssw st=sot su=sun sv=swe sw=swa/swh ta=tam te=tel tg=tgk th=tha ti=tir tk=tuk tl=tgl tn=tsn to=ton "
+    "tr=tur ts=tso tt=tat tw=twi ty=tah ug=uig uk=ukr ur=urd uz=uzb/uzn ve=ven vi=vie vo=vol wa=wln wo=wol xh=xho "
+    "yi=yid/ydd/ji yo=yor za=zha zh=zho/chi/cmn zu=zul"
 )
-TWO_LETTERS = {code: row[:2] for row in THREE_LETTERS.split() for code in row[3:].split("/")}
+TWO_LETTERS = {code: row[:2] for row in OTHER_CODES.split() for code in row[3:].split("/")}
 KNOWN = frozenset(TWO_LETTERS.values())
 
 # A code may be followed by a script or region (zh_Hant, sr-Latn). Other languages that are KNOWN: Latin.
 SCRIPTS = {
-    "ARABIC": "ar arz ary apc ckb fa ps sd ug ur ks pnb",
+    "ARABIC": "acm aeb ajp apc ar ary arz azb bal ckb fa glk ks lrc mzn pnb prs ps sd sdh skr ug ur",
     "ARMENIAN": "hy hyw",
     "BENGALI": "as bn bpy mni",
     "CANADIAN LATIN": "cr iu oj",
-    "CYRILLIC": "ab av ba be bg ce cu cv kk kv ky mk mn os ru sah tg tt tyv udm uk",
+    "CHEROKEE": "chr",
+    "CYRILLIC": "ab av ba be bg ce cu cv kk kv ky mk os ru sah tg tt tyv udm uk",
     "CYRILLIC LATIN": "az bs crh kaa sr sh tk uz",
+    "CYRILLIC MONGOLIAN": "mn",
     "DEVANAGARI": "awa bh bho brx doi gom hi mai mr ne new sa",
     "ETHIOPIC": "am ti",
     "GEORGIAN": "ka xmf",
@@ -53,9 +55,9 @@ SCRIPTS = {
     "GUJARATI": "gu",
     "GURMUKHI": "pa",
     "HANGUL CJK": "ko",
-    "HEBREW": "he iw yi",
+    "HEBREW": "he yi",
     "HIRAGANA KATAKANA CJK": "ja",
-    "CJK BOPOMOFO": "zh yue wuu lzh",
+    "CJK BOPOMOFO": "zh gan hsn lzh wuu yue",
     "CJK BOPOMOFO LATIN": "nan",
     "KANNADA": "kn tcy",
     "KHMER": "km",
@@ -82,11 +84,11 @@ INDIC = "BENGALI DEVANAGARI GUJARATI GURMUKHI KANNADA MALAYALAM ORIYA SINHALA TA
 COMPLEX = FROM_RIGHT.union(INDIC.split(), ("KHMER", "LAO", "MYANMAR", "THAI", "TIBETAN"))
 # Of ISO 15924, by their codes: those in SCRIPTS, and those of several.
 TAGS = (
-    "Adlm=ADLAM Arab=ARABIC Armn=ARMENIAN Beng=BENGALI Bopo=BOPOMOFO Cans=CANADIAN Cyrl=CYRILLIC Deva=DEVANAGARI "
-    "Ethi=ETHIOPIC Geor=GEORGIAN Grek=GREEK Gujr=GUJARATI Guru=GURMUKHI Hang=HANGUL/CJK Hani=CJK Hans=CJK Hant=CJK "
-    "Hebr=HEBREW Jpan=HIRAGANA/KATAKANA/CJK Khmr=KHMER Knda=KANNADA Kore=HANGUL/CJK Laoo=LAO Latn=LATIN "
-    "Mlym=MALAYALAM Mymr=MYANMAR Nkoo=NKO Orya=ORIYA Sinh=SINHALA Syrc=SYRIAC Taml=TAMIL Telu=TELUGU Thaa=THAANA "
-    "Thai=THAI Tibt=TIBETAN Yiii=YI"
+    "Adlm=ADLAM Arab=ARABIC Armn=ARMENIAN Beng=BENGALI Bopo=BOPOMOFO Cans=CANADIAN Cher=CHEROKEE Cyrl=CYRILLIC "
+    "Deva=DEVANAGARI Ethi=ETHIOPIC Geor=GEORGIAN Grek=GREEK Gujr=GUJARATI Guru=GURMUKHI Hang=HANGUL/CJK Hani=CJK "
+    "Hans=CJK Hant=CJK Hebr=HEBREW Jpan=HIRAGANA/KATAKANA/CJK Khmr=KHMER Knda=KANNADA Kore=HANGUL/CJK Laoo=LAO "
+    "Latn=LATIN Mlym=MALAYALAM Mong=MONGOLIAN Mymr=MYANMAR Nkoo=NKO Orya=ORIYA Sinh=SINHALA Syrc=SYRIAC Taml=TAMIL "
+    "Telu=TELUGU Thaa=THAANA Thai=THAI Tibt=TIBETAN Yiii=YI"
 )
 BY_TAG = {pair[:4]: frozenset(pair[5:].split("/")) for pair in TAGS.split()}
 
@@ -208,7 +210,7 @@ Guess = tuple[str, float]
 SURE = 0.5
 NO_LANGUAGE = ("und", "zxx")  # codes of text that is in no language
 # Codes of languages that identifiers confuse, or know by another code.
-SAME_LANGUAGE = {"nb": "no", "nn": "no", "iw": "he", "hbo": "he", "fil": "tl", "id": "ms", "yue": "zh", "wuu": "zh"}
+SAME_LANGUAGE = {"nb": "no", "nn": "no", "hbo": "he", "fil": "tl", "id": "ms", "yue": "zh", "wuu": "zh"}
 SAME_LANGUAGE |= {"prs": "fa", "kmr": "ku", "sdh": "ku", "ary": "ar", "arz": "ar", "uzs": "uz"}
 
 

@@ -71,8 +71,8 @@ def test_marks_around_a_text_are_taken_off(line: str, lead: str, text: str, trai
 def test_typographic_quotes_become_those_of_the_target_language() -> None:
     edges = take_off("„Das Haus.“", knows, quotes_of("fr"))
     assert (edges.lead, edges.trail) == ("«", "»")
-    assert [quotes_of(code) for code in ("pt_BR", "pt", "zh-Hant", "zh", "sr")] == [
-        *map(tuple, ("“”", "«»", "「」", "“”", "„“"))
+    assert [quotes_of(code) for code in ("pt_BR", "por", "zho_Hant", "zh-Hant-MO", "zh", "sr")] == [
+        *map(tuple, ("“”", "«»", "「」", "「」", "“”", "„“"))
     ]
     assert quotes_of("en") == ("“", "”")
 

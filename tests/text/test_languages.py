@@ -8,7 +8,7 @@ import pytest
 
 from nmt.config import CleaningConfig
 from nmt.data.cleaning.filters import in_other_language, make_filters
-from nmt.server.codes import detect
+from nmt.server.codes import detect, find_code
 from nmt.text.languages import (
     KNOWN,
     TWO_LETTERS,
@@ -44,6 +44,8 @@ from nmt.text.languages import (
         ("Good morning", "src", 1),
         ("ꯃꯤꯇꯩꯂꯣꯟ", "mni-Mtei", 1),
         ("Добро", "bs", 1),
+        ("ᎦᎵᏦᏕ", "chr", 1),
+        ("ᠮᠣᠩᠭᠣᠯ", "mn", 1),
         ("Tâi-oân-lâng", "nan", 1),
     ],
 )
@@ -52,15 +54,17 @@ def test_the_share_of_letters_in_the_scripts_of_a_language(text: str, language: 
 
 
 def test_languages_are_from_right_to_left_by_their_script() -> None:
-    assert all(map(is_from_right, ("ar", "he", "dv", "syr", "nqo", "ff-Adlm", "az_Arab")))
+    assert all(map(is_from_right, ("ar", "he", "dv", "syr", "nqo", "ff-Adlm", "az_Arab", "prs", "azb", "iw")))
     assert not any(map(is_from_right, ("de", "ff", "zh", "he-Latn", "xyz")))
 
 
 def test_codes_of_three_letters_are_those_of_two() -> None:
-    codes = ["deu", "ger", "de-AT", "FRE", "zho_Hans", "pes", "tlh", "de"]
-    assert [short_code(code) for code in codes] == ["de", "de", "de", "fr", "zh", "fa", "tlh", "de"]
+    codes = ["deu", "ger", "de-AT", "FRE", "zho_Hans", "pes", "tlh", "de", "iw", "in_ID"]
+    assert [short_code(code) for code in codes] == ["de", "de", "de", "fr", "zh", "fa", "tlh", "de", "he", "id"]
     assert [base_code(code) for code in ("de-AT", "zh_Hans", "nb", "yue")] == ["de", "zh", "no", "zh"]
-    assert all(len(code) == 3 for code in TWO_LETTERS)
+    assert not KNOWN & TWO_LETTERS.keys()
+    pairs = [("deu", "de"), ("en", "eng_Latn"), ("eng_Latn", "en"), ("zh-TW", "zho_Hant"), ("heb", "iw"), ("tl", "fil")]
+    assert [find_code(code, ["xx", known]) for code, known in pairs] == [known for _, known in pairs]
     assert all(len(code) == 2 for code in KNOWN)
 
 
@@ -138,3 +142,5 @@ def test_eldc_comes_first() -> None:
     assert found.in_other(ENGLISH, "de")
     assert not found.in_other(ENGLISH, "en-GB")
     assert found.rank(GERMAN)[0][0] == "de"
+    assert detect("ᎦᎵᏦᏕ ᎡᏆ", ["en", "chr"]) == [("chr", 1.0)]  # unknown to it
+    assert detect(GERMAN, ["eng_Latn", "deu_Latn"])[0][0] == "deu_Latn"
