@@ -16,7 +16,7 @@ from nmt.documents.base import Document, Options, Slot, Unit, decode, splice, te
 from nmt.documents.html import same_tags
 from nmt.fields import require
 from nmt.text.markup import is_markup
-from nmt.text.scripts import UNSPACED, is_combining
+from nmt.text.scripts import STACKING, UNSPACED, is_combining
 from nmt.text.sentences import MARKS, unwrapped
 
 WIDTH = 42  # characters of a line that most guidelines for subtitles allow; longer lines of the source are allowed too
@@ -34,9 +34,11 @@ SENTENCE_END = re.compile(rf"[{MARKS}:;♪)\]]['\"”’»“]*$")
 WORDS = re.compile(r"(?:<[^<>]*>|[^\s<]|<)+")
 NO_BLANKS = rf"{UNSPACED}\uff00-\uffef"  # between words
 IS_UNSPACED = re.compile(f"[{NO_BLANKS}]")
-# A tag; a word of a script with blanks; or a character, with the vowel of Thai or Lao before it.
-CHARACTER = re.compile(rf"<[^<>]*>|[^\s<{NO_BLANKS}]+ ?|[\u0e40-\u0e44\u0ec0-\u0ec4]?. ?")
-BOUND = "ำຳ、。，．！？」』）"  # not at the beginning of a line
+# A tag; a word of a script with blanks; a syllable of Tibetan; or a character, with the vowel of Thai or Lao before it.
+CHARACTER = re.compile(
+    rf"<[^<>]*>|[^\s<{NO_BLANKS}]+ ?|[\u0f40-\u0fbc]++[\u0f0b-\u0f14]*+ ?|[\u0e40-\u0e44\u0ec0-\u0ec4]?. ?"
+)
+BOUND = f"ะาำๅๆฯະາຳຽໆຯៗ၊、，」』）{MARKS}"  # not at the beginning of a line
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def split(text: str) -> list[str]:
         return words
     characters = list[str]()
     for character in (found for word in words for found in CHARACTER.findall(word)):
-        if characters and (is_combining(character[0]) or character[0] in BOUND):
+        if characters and (is_combining(character[0]) or character[0] in BOUND or characters[-1][-1] in STACKING):
             characters[-1] += character
         else:
             characters.append(character)

@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from unicodedata import category
 
 from nmt.text.items import find_items
-from nmt.text.scripts import UNSPACED, UNSPACED_CHARACTER, WORD
+from nmt.text.scripts import STACKING, UNSPACED, UNSPACED_CHARACTER, WORD
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Tokens = Sequence[tuple[int, int]]  # start and end of each
@@ -48,7 +48,8 @@ def words(text: str, start: int, end: int) -> list[tuple[int, int]]:
     found = list[tuple[int, int]]()
     for match in TOKEN.finditer(text, start, end):
         first, last = match.span()
-        if text[first] >= FIRST_MARK and found and found[-1][1] == first and category(text[first])[0] == "M":
+        touches = text[first] >= FIRST_MARK and bool(found) and found[-1][1] == first
+        if touches and (category(text[first])[0] == "M" or text[first - 1] in STACKING):
             first, _ = found.pop()
         found.append((first, last))
     return found

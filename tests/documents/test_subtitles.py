@@ -7,7 +7,7 @@ import pytest
 from nmt.documents.base import Answer
 from nmt.documents.subtitles import share, split, wrap
 from nmt.text.markup import parse
-from nmt.text.scripts import is_combining
+from nmt.text.scripts import STACKING, is_combining
 from tests.documents.samples import SAMPLES, read, texts, translated
 
 
@@ -47,12 +47,17 @@ def test_lines_in_chinese_and_japanese_are_joined_without_blanks() -> None:
     assert translated(cues, "srt", "This is a Word book.")[0] == ["これは Word の本です。"]
 
 
-@pytest.mark.parametrize("text", ["ที่นี่มีน้ำดื่ม", "ខ្ញុំទៅផ្ទះហើយ", "ကျွန်တော်အိမ်ပြန်မယ်", "がっこう", "私はWord 11を買った。"])
+BOUND = ["จะมาหาๆ", "ខ្ញុំស្រឡាញ់", "ဗုဒ္ဓသာသနာ။", "བཀྲ་ཤིས་བདེ་ལེགས།"]  # Thai, Khmer, Burmese, Tibetan
+
+
+@pytest.mark.parametrize(
+    "text", ["ที่นี่มีน้ำดื่ม", "ខ្ញុំទៅផ្ទះហើយ", "ကျွန်တော်အိမ်ပြန်မယ်", "がっこう", "私はWord 11を買った。", *BOUND]
+)
 def test_scripts_without_blanks_are_split_between_letters(text: str) -> None:
     parts = split(text)
     assert "".join(parts).strip() == text
     assert len(parts) > 2
-    assert not any(is_combining(part[0]) or part[0] in "ำ。" for part in parts)
+    assert not any(is_combining(part[0]) or part[0] in "ำ。ะาๆ။་" or part[-1] in STACKING for part in parts)
     assert [part.strip() for part in parts if part.isascii()] == re.findall("[a-zA-Z]+|[0-9]+", text)
 
 

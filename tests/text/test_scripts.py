@@ -103,6 +103,8 @@ def test_combining_marks_are_parts_of_words(text: str, expected: str) -> None:
 
 def test_a_mark_is_in_the_token_of_the_character_before_it() -> None:
     found = {
-        text: [text[start:end] for start, end in tokenize(text)] for text in ("ก็ดี", "か\u3099 く", "a(b", "\u0301a")
+        text: [text[start:end] for start, end in tokenize(text)]
+        for text in ("ก็ดี", "か\u3099 く", "a(b", "\u0301a", "ខ្ញុំ", "ဗုဒ္ဓ")
     }
-    assert [*found.values()] == [["ก็", "ดี"], ["か\u3099", "く"], ["a", "(", "b"], ["\u0301a"]]
+    wanted = [["ก็", "ดี"], ["か\u3099", "く"], ["a", "(", "b"], ["\u0301a"], ["ខ្ញុំ"], ["ဗု", "ဒ္ဓ"]]
+    assert [*found.values()] == wanted
