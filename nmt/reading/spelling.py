@@ -17,7 +17,7 @@ from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
 from nmt.text.scripts import ONE_CASE, WORD
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
-from nmt.text.words import casing_of, initials, upper
+from nmt.text.words import casing_of, initials, small_letters, upper
 
 # How a translation gets the case of its line; both take its language too.
 CASINGS: dict[Callable[[str], str] | None, Callable[..., str]] = {str.upper: upper, str.title: initials}
@@ -193,6 +193,7 @@ def with_case(constraints: Constraints, casing: Callable[[str], str]) -> Constra
 
 
 def lowered(reading: Reading, context: Context) -> Recased:
-    """A line in capitals, in small letters for models that have no list of words."""
-    inner = reading.respelled(outside_items(reading.text, str.lower, reading.user_items))
+    """A line in capitals, in small letters for models that have no list of words. Languages with İ have ı, too."""
+    small = partial(small_letters, dotless="İ" in reading.text)
+    inner = reading.respelled(outside_items(reading.text, small, reading.user_items))
     return Recased((inner,), partial(upper, language=context.language), reading.user_items, written=str.lower)

@@ -30,7 +30,8 @@ from nmt.text.user_items import NO_USER_ITEMS, UserItems
 USUAL_TEXTS, USUAL_SHARE = 2000, 1 / 50
 MOST = 100_000  # words, the most frequent ones
 PAIR = re.compile(f"[{UNSPACED}]{{1,2}}")
-WORD_START = re.compile(r"(?<![\w'’·])[^\W\d_]")  # of a word, or after a mark
+# The first letter of a word, or after a mark; of words that begin with one without case (ʻ of Hawaiian), the next.
+WORD_START = re.compile(r"(?<![\w'’·])[ʻʼꞌǀ-ǃ]*+[^\W\d_]")
 BEFORE_WORD = re.escape(" \"'„“‚‘«»([¿¡–—-")  # between a word and the word or mark before it
 # At the beginning of a sentence; a word after eight signs in a row counts as one there too.
 FIRST_WORD = re.compile(rf"(?:(?:\A|[{MARKS}:])[{BEFORE_WORD}]{{0,7}}+|[{BEFORE_WORD}]{{8}})({WORD.pattern})")
@@ -179,7 +180,11 @@ class Words:
         recased = with_words(line, cased, user_items)
         start = WORD.search(recased)
         assert start
-        return recased[: start.start()] + start[0][:1].upper() + recased[start.start() + 1 :]
+        return recased[: start.start()] + self.capital(recased[start.start() :])
+
+    def capital(self, text: str) -> str:
+        """The text with a capital at its start."""
+        return upper(text[:1], "tr" if self.has_dotless_i else "") + text[1:]
 
     @cached_property
     def has_dotless_i(self) -> bool:
@@ -198,8 +203,8 @@ class Words:
     ) -> str:
         """The most frequent case of a word, or the small one that it has if this isn't MUCH_RARER; that of an unknown
         word in capitals is the case of most rare words."""
-        small = (word.replace("I", "ı").replace("İ", "i") if self.has_dotless_i else word).lower()
-        forms = dict.fromkeys((word, small, word[:1].upper() + small[1:]))
+        small = small_letters(word, dotless=self.has_dotless_i)
+        forms = dict.fromkeys((word, small, self.capital(small)))
         if usual := self.best(form for form in forms if form in self.usual_set):
             may_stay = casing is str.lower and word in self.usual_set
             return word if may_stay and self.ranks[word] < MUCH_RARER * (self.ranks[usual] + 1) else usual
@@ -222,10 +227,15 @@ def with_words(line: str, words: Mapping[str, str], user_items: UserItems) -> st
     return outside_items(line, change, user_items, numbers=True)
 
 
+def small_letters(text: str, *, dotless: bool) -> str:
+    """The text in small letters; `dotless`: those of I and İ are ı and i, as in Turkish."""
+    return (text.replace("I", "ı").replace("İ", "i") if dotless else text).lower()
+
+
 def upper(text: str, language: str) -> str:
     """The text in capitals, as this language writes them: those of Greek have no accents."""
     language = short_code(language)
-    if language in ("tr", "az"):
+    if language in ("az", "crh", "gag", "kk", "tr", "tt"):
         text = text.replace("i", "İ")
     elif language == "hy":
         text = text.replace("և", "ԵՎ")
@@ -236,12 +246,12 @@ def upper(text: str, language: str) -> str:
 
 def initials(text: str, language: str) -> str:
     """The text with a capital at the start of each word."""
-    return WORD_START.sub(
-        lambda letter: (
-            letter[0] if letter.start() and is_combining(text[letter.start() - 1]) else upper(letter[0], language)
-        ),
-        text,
-    )
+
+    def capital(start: re.Match[str]) -> str:
+        goes_on = start.start() and is_combining(text[start.start() - 1])
+        return start[0] if goes_on else start[0][:-1] + upper(start[0][-1], language)
+
+    return WORD_START.sub(capital, text)
 
 
 def cased_words(line: str) -> list[str]:

@@ -118,8 +118,10 @@ def test_copied_words_get_accents(tokenizer: Tokenizer, line: str, read: str, an
 
 def test_capitals_become_small_letters_but_not_in_items(tokenizer: Tokenizer) -> None:
     model = Pretended()
-    assert text_of("DER {X} HUND", [lowered], context_of(tokenizer), model).text == "DER {X} HUND"
-    assert model.asked == ["der {X} hund"]
+    lines = ["DER {X} HUND", "ISLAK BİR {X} İP"]
+    assert text_of(lines[0], [lowered], context_of(tokenizer), model).text == lines[0]
+    text_of(lines[1], [lowered], context_of(tokenizer), model)
+    assert model.asked == ["der {X} hund", "ıslak bir {X} ip"]
 
 
 @pytest.mark.parametrize(

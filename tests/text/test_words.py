@@ -159,6 +159,7 @@ def test_scripts_of_one_case_are_not_in_capitals_nor_without_them(line: str) -> 
 def test_a_letter_after_a_combining_accent_is_no_initial() -> None:
     assert initials("ọ̀rọ̀ ẹ̀kọ́ don't", "yo") == "Ọ̀rọ̀ Ẹ̀kọ́ Don't"
     assert initials("il·lusió istanbul", "ca") == "Il·lusió Istanbul"
+    assert initials("ʻo hawaiʻi ǃnami ʼyan", "haw") == "ʻO Hawaiʻi ǃNami ʼYan"
 
 
 def test_capitals_are_those_of_the_language() -> None:
@@ -167,5 +168,9 @@ def test_capitals_are_those_of_the_language() -> None:
     ]
     words = Words.learn(["kız bir sınırda durdu, kız bir kişi"])
     assert words.recased("BİR KIZ SINIRDA DURDU", {}) == "Bir kız sınırda durdu"
+    in_city = Words.learn(["kız bir yıl İstanbul ve ıslak bir yol"])
+    assert in_city.recased("bir yıl istanbul", {}) == "Bir yıl İstanbul"
+    assert in_city.recased("istanbul bir yol", {}) == "İstanbul bir yol"
+    assert Words.learn(["ǃnū ge ra, ǃGâb ge"]).recased("ǃNŪ GE RA", {}) == "ǃnū ge ra", "clicks have no case"
     news = Words.learn([f"she is in {a}in{b} and visits Kılıç" for a in "bdfghlpst" for b in "abcdefghk"])
     assert news.recased("SHE IS IN BINA AND VISITS", {}) == "She is in bina and visits", "a Turkish name"
