@@ -33,9 +33,7 @@ ASIAN = SOUTH_EAST_ASIAN + EAST_ASIAN
 # Scripts whose letters have two forms for Unicode, but are usually written in one: Cherokee in capitals, Georgian in
 # small letters. A line in one of them isn't written in capitals, nor without them.
 ONE_CASE = re.compile("[\u10a0-\u10ff\u1c90-\u1cbf\u13a0-\u13ff\u2d00-\u2d2f\uab70-\uabbf]")
-NOT_LATIN = re.compile(
-    "[\u0295-\U0010ffff]"
-)  # before these, letters have two cases, or are among some that do: ª, ǃ, ʔ
+NOT_LATIN = re.compile("[\u0295-\U0010ffff]")  # before these, all letters but ª, º, ʔ and clicks have two cases
 STACKING = "\u1039\u17d2\u1a60\u1b44\ua9c0"  # the next consonant stands below the last: Burmese, Khmer and others
 JOINERS = "_\u00ad\u200c\u200d"  # in words, though no letters: low line, soft hyphen, zero-width non-joiner, joiner
 NOT_LETTER = re.compile(rf"[{UNSPACED}\ufe00-\ufe0f]")  # variation selectors are marks, but follow emoji

@@ -54,7 +54,11 @@ GLUED = re.compile(rf"(?![{ASIAN}\u0590-\u08ff\u1200-\u139f])[^\W\d_]\d+(?!\w)")
 PERSIAN_POINT = re.compile("(?<=[۰-۹])/(?=[۰-۹])")  # of a decimal: ۳/۵ is 3.5
 MONTHS = frozenset("月월")
 # Words that multiply the number before them.
-MULTIPLIERS = "(?:[千万萬億亿兆천만억조]|हज़ार|हजार|लाख|लक्ष|करोड़|कोटी|হাজার|লাখ|লক্ষ|কোটি|هزار|ہزار|لاکھ|کروڑ)"
+MULTIPLIERS = (
+    "(?:[千万萬億亿兆천만억조]|हज़ार|हजार|लाख|लक्ष|करोड़|कोटी|হাজার|লাখ|লক্ষ|কোটি|هزار|ہزار|لاکھ|کروڑ|"
+    "ألف|آلاف|مليون|ملايين|லட்சம்|கோடி|లక్ష|కోట్ల|કરોડ|લાખ"
+    "|ਲੱਖ|ਕਰੋੜ|ಲಕ್ಷ|ಕೋಟಿ|ലക്ഷം|കോടി|หมื่น|แสน|ล้าน|ໝື່ນ|ແສນ|ລ້ານ|ម៉ឺន|សែន|លាន|သောင်း|သိန်း|သန်း)"
+)
 MULTIPLIED, JOINED = re.compile(rf"\d\s?{MULTIPLIERS}"), re.compile(rf"(?<=\d){MULTIPLIERS}\s?(?=\d)")
 CLOCK = re.compile(r"\d{1,2}[:.]\d\d")  # often written in words: "halb drei" for 2:30
 DIGITS = re.compile(r"\d(?:[\d.,-]*\d)?")
