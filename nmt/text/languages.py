@@ -94,25 +94,26 @@ BY_TAG = {pair[:4]: frozenset(pair[5:].split("/")) for pair in TAGS.split()}
 
 
 USUAL = "cp1252"
-# By language, the encodings of files that aren't in UTF-8; those of others are in USUAL.
+# By encodings of files that aren't in UTF-8, the languages that have them; others have USUAL.
 ENCODINGS = {
-    **dict.fromkeys(("bs", "cs", "hr", "hu", "pl", "ro", "sk", "sl", "sq"), ("cp1250",)),
-    **dict.fromkeys(("be", "bg", "mk", "ru", "sr", "uk"), ("cp1251", "koi8-r")),
-    "el": ("cp1253",),
-    "tr": ("cp1254",),
-    "he": ("cp1255",),
-    **dict.fromkeys(("ar", "fa"), ("cp1256",)),
-    **dict.fromkeys(("et", "lt", "lv"), ("cp1257",)),
-    "vi": ("cp1258",),
-    "th": ("cp874",),
-    "ja": ("cp932", "euc-jp"),
-    "ko": ("cp949",),
-    "zh": ("gb18030", "big5"),
+    "cp1250": "bs cs hr hu pl ro sk sl sq",
+    "cp1251 koi8-r": "be bg mk ru sr uk",
+    "cp1253": "el",
+    "cp1254": "tr",
+    "cp1255": "he",
+    "cp1256": "ar fa",
+    "cp1257": "et lt lv",
+    "cp1258": "vi",
+    "cp874": "th",
+    "cp932 euc-jp": "ja",
+    "cp949": "ko",
+    "gb18030 big5": "zh",
 }
 
 
-def encodings_of(language: str) -> tuple[str, ...]:
-    return ENCODINGS.get(short_code(language), (USUAL,))
+def encodings_of(language: str) -> list[str]:
+    code = short_code(language)
+    return next((names.split() for names, codes in ENCODINGS.items() if code in codes.split()), [USUAL])
 
 
 def short_code(code: str) -> str:

@@ -21,7 +21,7 @@ from nmt.fields import require
 from nmt.text.characters import is_unaccented, unaccented
 from nmt.text.items import outside_items, prose
 from nmt.text.languages import short_code
-from nmt.text.scripts import UNSPACED, UNSPACED_CHARACTER, WORD, is_combining, is_uncased
+from nmt.text.scripts import UNSPACED, UNSPACED_CHARACTER, WORD, is_uncased
 from nmt.text.sentences import MARKS
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
@@ -31,7 +31,7 @@ USUAL_TEXTS, USUAL_SHARE = 2000, 1 / 50
 MOST = 100_000  # words, the most frequent ones
 PAIR = re.compile(f"[{UNSPACED}]{{1,2}}")
 # The first letter of a word, or after a mark; of words that begin with one without case (ʻ of Hawaiian), the next.
-WORD_START = re.compile(r"(?<![\w'’·])[ʻʼꞌǀ-ǃ]*+[^\W\d_]")
+WORD_START = re.compile(r"(?<![\w'’·\u0300-\u036f])[ʻʼꞌǀ-ǃ]*+[^\W\d_]")
 BEFORE_WORD = re.escape(" \"'„“‚‘«»([¿¡–—-")  # between a word and the word or mark before it
 # At the beginning of a sentence; a word after eight signs in a row counts as one there too.
 FIRST_WORD = re.compile(rf"(?:(?:\A|[{MARKS}:])[{BEFORE_WORD}]{{0,7}}+|[{BEFORE_WORD}]{{8}})({WORD.pattern})")
@@ -246,12 +246,7 @@ def upper(text: str, language: str) -> str:
 
 def initials(text: str, language: str) -> str:
     """The text with a capital at the start of each word."""
-
-    def capital(start: re.Match[str]) -> str:
-        goes_on = start.start() and is_combining(text[start.start() - 1])
-        return start[0] if goes_on else start[0][:-1] + upper(start[0][-1], language)
-
-    return WORD_START.sub(capital, text)
+    return WORD_START.sub(lambda start: start[0][:-1] + upper(start[0][-1], language), text)
 
 
 def cased_words(line: str) -> list[str]:

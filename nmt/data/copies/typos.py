@@ -37,7 +37,7 @@ def with_typos(text: str, random: Random, probability: float = TYPOS) -> str:
 def misspelled(word: str, random: Random) -> str:
     place = random.randrange(1, len(word) - 1)
     before, here, after, rest = word[:place], word[place], word[place + 1], word[place + 2 :]
-    other = random.choice(word[1:]).lower()
+    other = random.choice(word[1:])
     kinds = [after + here, after, here + here + after, other + after]
     changed = (before + kind + rest for kind in random.sample(kinds, len(kinds)))
     return next(new for new in changed if new != word)  # two equal letters can't be swapped

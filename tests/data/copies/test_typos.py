@@ -15,7 +15,7 @@ from tests.data.corpus_files import write_corpus
 PAIRS = [(f"Der Hund {n} läuft.", f"The dog {n} runs.") for n in range(100)]
 
 
-@pytest.mark.parametrize("text", ["Zwei junge Männer sind im Freien.", "Дети играют во дворе", "Esszimmer"])
+@pytest.mark.parametrize("text", ["Zwei junge Männer sind im Freien.", "Дети играют во дворе", "Esszimmer", "ᎠᏂᏴᏫᏯ"])
 def test_typos_change_words_and_nothing_else(text: str) -> None:
     found = {with_typos(text, Random(seed)) for seed in range(50)}
     assert len(found) > 5
@@ -26,7 +26,7 @@ def test_typos_change_words_and_nothing_else(text: str) -> None:
             assert word == now or len(word) > 3
             assert word[0] == now[0]
             assert abs(len(word) - len(now)) <= 1
-            assert {*now.casefold()} <= {*word.casefold()}
+            assert {*now} <= {*word}
 
 
 @pytest.mark.parametrize(
