@@ -148,15 +148,15 @@ def test_of_equally_probable_languages_one_that_is_translated_to_the_target_is_t
     model_folder: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As without a package that tells languages: the first one was the target itself."""
-    service, texts = make_service(model_folder), {"de": "Hallo", "en": "Hello"}
+    service, texts = make_service(model_folder), {"deu_Latn": "Hallo", "eng_Latn": "Hello"}
     know(service, translator, texts)
     monkeypatch.setattr(codes, "identifier", lambda: None)
     with TestClient(make_app(service)) as client:
-        for target, text in (("de", "Hello"), ("en", "Hallo")):
+        for source, target, text in (("EN", "deu_Latn", "Hello"), ("DE", "eng_Latn", "Hallo")):
             found = client.post("/translate", json={"q": text, "source": "auto", "target": target}).json()
             assert found["translatedText"] == texts[target]
-            found = client.post("/v2/translate", json={"text": [text], "target_lang": target}).json()
-            assert found["translations"][0]["text"] == texts[target]
+            found = client.post("/v2/translate", json={"text": [text], "target_lang": target[:2]}).json()
+            assert found["translations"] == [{"detected_source_language": source, "text": texts[target]}]
 
 
 def test_the_language_of_a_document_is_guessed_by_its_text(

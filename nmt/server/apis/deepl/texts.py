@@ -20,6 +20,7 @@ from nmt.server.codes import find_code, likeliest, name_of
 from nmt.server.errors import Refused
 from nmt.server.models import Direction
 from nmt.server.store.glossaries import Dictionary
+from nmt.text.languages import short_code
 from nmt.text.markup import Mode
 from nmt.text.normalise import BREAK, with_blanks
 from nmt.translation.glossary import Glossary
@@ -67,7 +68,7 @@ async def translate(call: Call) -> Response:
     billed = call.fields.get("show_billed_characters") in (True, "1", "true", "True")
     answers = []
     for source, text, translation in zip(sources, texts, found, strict=True):
-        answer: dict[str, Any] = {"detected_source_language": source.partition("-")[0].upper(), "text": translation}
+        answer: dict[str, Any] = {"detected_source_language": short_code(source).upper(), "text": translation}
         answer |= {"billed_characters": len(text)} if billed else {}
         answers.append(answer | ({"model_type_used": "quality_optimized"} if call.fields.get("model_type") else {}))
     return JSONResponse({"translations": answers})
