@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nmt.text.items import EMOJI, find_items
-from nmt.text.languages import language_tag
+from nmt.text.languages import by_code, language_tag
 from nmt.text.scripts import HAN_AND_KANA, ONE_CASE, is_combining
 from nmt.text.sentences import MARKS
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
@@ -42,17 +42,11 @@ TRAIL = re.compile(rf"[ \u00a0]*+(?:{FOOTNOTE}|(?:{EMOJI}))|[ \u00a0]++{SMILEY}"
 # The last dot of "U.S." stays. Marks begin where there is none before them, so that each is looked at once.
 LAST_MARKS = re.compile(rf"(?:(?<!\.\w)\s?(?<![{MARKS}])|(?<=\.\w[{MARKS}]))[{MARKS}]++\Z")
 STOPS = re.compile(r"(?<![.!?…\s])[ \u00a0]*+(?:…|\.{3,}|[!?]{2,})\Z")
-QUOTES = {  # by language, perhaps with its script and region; others have those of English
-    **dict.fromkeys(["de", "cs", "sk", "sl", "hr", "sr", "mk", "et", "lt", "bg", "is", "ka", "lb", "sq"], ("„", "“")),
-    **dict.fromkeys(
-        ["fr", "ru", "uk", "be", "it", "es", "ca", "eu", "pt", "el", "hy", "fa", "no", "nb", "nn", "am", "ky", "ps"],
-        ("«", "»"),
-    ),
-    **dict.fromkeys(("pl", "hu", "ro"), ("„", "”")),
-    **dict.fromkeys(("sv", "fi"), ("”", "”")),
-    **dict.fromkeys(("ja", "yue", "zh-hant", "zh-tw", "zh-hk"), ("「", "」")),
-    "pt-br": ("“", "”"),
-}
+# By language, perhaps with its script and region; others have those of English.
+QUOTES = by_code(
+    "„+“=de/cs/sk/sl/hr/sr/mk/et/lt/bg/is/ka/lb/sq «+»=fr/ru/uk/be/it/es/ca/eu/pt/el/hy/fa/no/nb/nn/am/ky/ps "
+    "„+”=pl/hu/ro ”+”=sv/fi 「+」=ja/yue/zh-hant/zh-tw/zh-hk “+”=pt-br"
+)
 PAIRS = "() [] {} „“ “” ”” «» »« ‹› ›‹ ‚‘ ‘’ 「」 『』 《》 【】 \"\" '' ** __ ~~ ``"
 AROUND = {pair[0]: pair[1] for pair in PAIRS.split()}
 TYPOGRAPHIC = "„“”«»‹›‚‘「『《"
@@ -83,7 +77,8 @@ def quotes_of(language: str) -> tuple[str, str]:
     """The usual opening and closing quote of a language."""
     parts = language_tag(language).lower().split("-")
     codes = ("-".join(parts[:n]) for n in range(len(parts), 0, -1))
-    return next((QUOTES[code] for code in codes if code in QUOTES), ("“", "”"))
+    opening, closing = next((QUOTES[code] for code in codes if code in QUOTES), ["“", "”"])
+    return opening, closing
 
 
 def take_off(

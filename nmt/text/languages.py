@@ -17,6 +17,13 @@ from nmt.fields import require
 
 Side = TypeVar("Side")
 
+
+def by_code(rows: str) -> dict[str, list[str]]:
+    """A table by codes: of rows such as "CYRILLIC+LATIN=az/bs", ["CYRILLIC", "LATIN"] by az and by bs."""
+    pairs = (row.split("=") for row in rows.split())
+    return {code: values.split("+") for values, codes in pairs for code in codes.split("/")}
+
+
 # By codes of two letters: those of three letters, of ISO 639-2 (German has two: deu and ger) and ISO 639-3, and old
 # ones (iw). Some macro languages (zho) also have the code of the language that most text is in (cmn).
 OTHER_CODES = (
@@ -35,85 +42,48 @@ OTHER_CODES = (
     "tr=tur ts=tso tt=tat tw=twi ty=tah ug=uig uk=ukr ur=urd uz=uzb/uzn ve=ven vi=vie vo=vol wa=wln wo=wol xh=xho "
     "yi=yid/ydd/ji yo=yor za=zha zh=zho/chi/cmn zu=zul"
 )
-TWO_LETTERS = {code: row[:2] for row in OTHER_CODES.split() for code in row[3:].split("/")}
+TWO_LETTERS = {code: short for code, [short] in by_code(OTHER_CODES).items()}
 KNOWN = frozenset(TWO_LETTERS.values())
 
 # A code may be followed by a script or region (zh_Hant, sr-Latn). Other languages that are KNOWN: Latin.
-SCRIPTS = {
-    "ARABIC": "acm aeb ajp apc ar ary arz azb bal ckb fa glk ks lrc mzn pnb prs ps sd sdh skr ug ur",
-    "ARMENIAN": "hy hyw",
-    "BENGALI": "as bn bpy mni",
-    "CANADIAN LATIN": "cr iu oj",
-    "CHEROKEE": "chr",
-    "CYRILLIC": "ab av ba be bg ce cu cv kk kv ky mk os ru sah tg tt tyv udm uk",
-    "CYRILLIC LATIN": "az bs crh kaa sr sh tk uz",
-    "CYRILLIC MONGOLIAN": "mn",
-    "DEVANAGARI": "awa bh bho brx doi gom hi mai mr ne new sa",
-    "ETHIOPIC": "am ti",
-    "GEORGIAN": "ka xmf",
-    "GREEK": "el grc",
-    "GUJARATI": "gu",
-    "GURMUKHI": "pa",
-    "HANGUL CJK": "ko",
-    "HEBREW": "he yi",
-    "HIRAGANA KATAKANA CJK": "ja",
-    "CJK BOPOMOFO": "zh gan hsn lzh wuu yue",
-    "CJK BOPOMOFO LATIN": "nan",
-    "KANNADA": "kn tcy",
-    "KHMER": "km",
-    "LAO": "lo",
-    "LATIN": "ast bar ceb dsb fil frp fur gsw haw hil hsb ilo kab lij lmo ltg nds nso pag pam pap pms scn szl tpi vec",
-    "MALAYALAM": "ml",
-    "MYANMAR": "my shn",
-    "NKO": "nqo",
-    "ORIYA": "or ory",
-    "SINHALA": "si",
-    "SYRIAC": "aii arc syc syr",
-    "TAMIL": "ta",
-    "TELUGU": "te",
-    "THAANA": "dv",
-    "THAI": "th",
-    "TIBETAN": "bo dz",
-    "YI": "ii",
-}
-BY_LANGUAGE = {code: frozenset(scripts.split()) for scripts, codes in SCRIPTS.items() for code in codes.split()}
+SCRIPTS = (
+    "ARABIC=acm/aeb/ajp/apc/ar/ary/arz/azb/bal/ckb/fa/glk/ks/lrc/mzn/pnb/prs/ps/sd/sdh/skr/ug/ur ARMENIAN=hy/hyw "
+    "BENGALI=as/bn/bpy/mni CANADIAN+LATIN=cr/iu/oj CHEROKEE=chr "
+    "CYRILLIC=ab/av/ba/be/bg/ce/cu/cv/kk/kv/ky/mk/os/ru/sah/tg/tt/tyv/udm/uk "
+    "CYRILLIC+LATIN=az/bs/crh/kaa/sr/sh/tk/uz CYRILLIC+MONGOLIAN=mn "
+    "DEVANAGARI=awa/bh/bho/brx/doi/gom/hi/mai/mr/ne/new/sa ETHIOPIC=am/ti GEORGIAN=ka/xmf GREEK=el/grc GUJARATI=gu "
+    "GURMUKHI=pa HANGUL+CJK=ko HEBREW=he/yi HIRAGANA+KATAKANA+CJK=ja CJK+BOPOMOFO=zh/gan/hsn/lzh/wuu/yue "
+    "CJK+BOPOMOFO+LATIN=nan KANNADA=kn/tcy KHMER=km LAO=lo "
+    "LATIN=ast/bar/ceb/dsb/fil/frp/fur/gsw/haw/hil/hsb/ilo/kab/lij/lmo/ltg/nds/nso/pag/pam/pap/pms/scn/szl/tpi/vec "
+    "MALAYALAM=ml MYANMAR=my/shn NKO=nqo ORIYA=or/ory SINHALA=si SYRIAC=aii/arc/syc/syr TAMIL=ta TELUGU=te THAANA=dv "
+    "THAI=th TIBETAN=bo/dz YI=ii"
+)
+BY_LANGUAGE = {code: frozenset(scripts) for code, scripts in by_code(SCRIPTS).items()}
 LATIN = frozenset(("LATIN",))
 FROM_RIGHT = frozenset(("ADLAM", "ARABIC", "HEBREW", "NKO", "SYRIAC", "THAANA"))
 EAST_ASIAN = frozenset("CJK HIRAGANA KATAKANA HANGUL BOPOMOFO YI".split())  # noqa: SIM905
 INDIC = "BENGALI DEVANAGARI GUJARATI GURMUKHI KANNADA MALAYALAM ORIYA SINHALA TAMIL TELUGU"
 COMPLEX = FROM_RIGHT.union(INDIC.split(), ("KHMER", "LAO", "MYANMAR", "THAI", "TIBETAN"))
-# Of ISO 15924, by their codes: those in SCRIPTS, and those of several.
+# Scripts by their tags of ISO 15924, some of which stand for several.
 TAGS = (
-    "Adlm=ADLAM Arab=ARABIC Armn=ARMENIAN Beng=BENGALI Bopo=BOPOMOFO Cans=CANADIAN Cher=CHEROKEE Cyrl=CYRILLIC "
-    "Deva=DEVANAGARI Ethi=ETHIOPIC Geor=GEORGIAN Grek=GREEK Gujr=GUJARATI Guru=GURMUKHI Hang=HANGUL/CJK Hani=CJK "
-    "Hans=CJK Hant=CJK Hebr=HEBREW Jpan=HIRAGANA/KATAKANA/CJK Khmr=KHMER Knda=KANNADA Kore=HANGUL/CJK Laoo=LAO "
-    "Latn=LATIN Mlym=MALAYALAM Mong=MONGOLIAN Mymr=MYANMAR Nkoo=NKO Orya=ORIYA Sinh=SINHALA Syrc=SYRIAC Taml=TAMIL "
-    "Telu=TELUGU Thaa=THAANA Thai=THAI Tibt=TIBETAN Yiii=YI"
+    "ADLAM=Adlm ARABIC=Arab ARMENIAN=Armn BENGALI=Beng BOPOMOFO=Bopo CANADIAN=Cans CHEROKEE=Cher CYRILLIC=Cyrl "
+    "DEVANAGARI=Deva ETHIOPIC=Ethi GEORGIAN=Geor GREEK=Grek GUJARATI=Gujr GURMUKHI=Guru HANGUL+CJK=Hang/Kore "
+    "CJK=Hani/Hans/Hant HEBREW=Hebr HIRAGANA+KATAKANA+CJK=Jpan KHMER=Khmr KANNADA=Knda LAO=Laoo LATIN=Latn "
+    "MALAYALAM=Mlym MONGOLIAN=Mong MYANMAR=Mymr NKO=Nkoo ORIYA=Orya SINHALA=Sinh SYRIAC=Syrc TAMIL=Taml TELUGU=Telu "
+    "THAANA=Thaa THAI=Thai TIBETAN=Tibt YI=Yiii"
 )
-BY_TAG = {pair[:4]: frozenset(pair[5:].split("/")) for pair in TAGS.split()}
-
+BY_TAG = {tag: frozenset(scripts) for tag, scripts in by_code(TAGS).items()}
 
 USUAL = "cp1252"
-# By encodings of files that aren't in UTF-8, the languages that have them; others have USUAL.
-ENCODINGS = {
-    "cp1250": "bs cs hr hu pl ro sk sl sq",
-    "cp1251 koi8-r": "be bg mk ru sr uk",
-    "cp1253": "el",
-    "cp1254": "tr",
-    "cp1255": "he",
-    "cp1256": "ar fa",
-    "cp1257": "et lt lv",
-    "cp1258": "vi",
-    "cp874": "th",
-    "cp932 euc-jp": "ja",
-    "cp949": "ko",
-    "gb18030 big5": "zh",
-}
+# The languages of files that aren't in UTF-8, by their encodings; others have USUAL.
+ENCODINGS = by_code(
+    "cp1250=bs/cs/hr/hu/pl/ro/sk/sl/sq cp1251+koi8-r=be/bg/mk/ru/sr/uk cp1253=el cp1254=tr cp1255=he cp1256=ar/fa "
+    "cp1257=et/lt/lv cp1258=vi cp874=th cp932+euc-jp=ja cp949=ko gb18030+big5=zh"
+)
 
 
 def encodings_of(language: str) -> list[str]:
-    code = short_code(language)
-    return next((names.split() for names, codes in ENCODINGS.items() if code in codes.split()), [USUAL])
+    return ENCODINGS.get(short_code(language), [USUAL])
 
 
 def short_code(code: str) -> str:
