@@ -8,7 +8,6 @@ import pytest
 from nmt.config import CleaningConfig, TokenizerConfig
 from nmt.data.cleaning.filters import make_filters
 from nmt.data.tokenizer import train_tokenizer
-from nmt.text.sentences import split_sentences
 from nmt.text.words import Words, casing_of, spellings_of
 from nmt.translation.repair import CLAUSES, LIFTED, PLAIN, USUAL
 from tests.reading.pretended import context_of, text_of
@@ -32,7 +31,6 @@ LINES = {
     "yo": ("Ọmọdé náà ń ka ìwé ní ilé ẹ̀kọ́. ", "Ó dára púpọ̀."),
     "zh": ("今天天气很好。", "我们去公园吧！"),
 }
-ONE_SENTENCE = ("th",)  # nothing marks the end of a sentence
 languages = pytest.mark.parametrize("language", LINES)
 
 
@@ -50,13 +48,6 @@ def test_an_echo_gives_back_the_line_in_its_letters(language: str, tmp_path: Pat
         for form in ("NFC", "NFD"):
             assert text_of(unicodedata.normalize(form, line), steps, context).text == line
         assert text_of(f"1) {line}", steps, context).text == f"1) {line}"
-
-
-@languages
-def test_sentences_are_found(language: str) -> None:
-    line = "".join(LINES[language])
-    found = ["".join(parts) for parts in split_sentences(line)]
-    assert found == ([line] if language in ONE_SENTENCE else list(LINES[language]))
 
 
 @languages

@@ -93,12 +93,6 @@ def test_bleu_is_computed_on_the_words_of_the_target_language(languages: str, to
         assert chrf.value == corpus_chrf(TRANSLATIONS, [REFERENCES]).score
 
 
-def test_a_sentence_without_blanks_is_no_single_word() -> None:
-    sentence, other = "ฉันกำลังอ่านหนังสืออยู่ที่บ้าน", "ฉันกำลังอ่านหนังสืออยู่ที่โรงเรียน"
-    assert score([sentence], [other])[0].value == 0
-    assert score([sentence], [other], language="th")[0].value > 50
-
-
 @pytest.mark.parametrize("language", ["zh-TW", "jpn", "ko", "en"])
 def test_ter_of_text_without_blanks_counts_characters(language: str) -> None:
     hypotheses, references = ["我今天买了一本书。", "a b"], ["我昨天买了一本书。", "a c"]

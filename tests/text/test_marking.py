@@ -2,9 +2,7 @@
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from nmt.text.items import find_items
 from nmt.text.marking import Marked, mark
 from nmt.vocabulary import ITEMS
 from tests.text.test_markup import texts
@@ -84,12 +82,3 @@ def test_an_unchanged_line_comes_back_as_it_was(line: str) -> None:
         assert unmarked[0] == line
         assert len(found.places) == len(found.text)
         assert all(found.text[n] == line[place] for n, place in enumerate(found.places) if found.text[n].isalnum())
-
-
-@many
-@given(st.permutations(range(4)))
-def test_every_order_of_items_keeps_each_of_them(order: list[int]) -> None:
-    line = marked("Eins {a} zwei %s drei https://x.org vier 😀 fünf")
-    unmarked = line.restore(placed(" word ".join(f"[{n}]" for n in order)))
-    assert unmarked
-    assert [item.text for item in find_items(unmarked[0])] == [["{a}", "%s", "https://x.org", "😀"][n] for n in order]

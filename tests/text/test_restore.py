@@ -83,13 +83,6 @@ def test_items_come_back_at_their_words(line: str, without: str, translation: st
     assert put_back(line, translation, links).text == expected
 
 
-def test_scripts_without_spaces_have_places_between_characters() -> None:
-    lifted = lift("Click {link} to see details.")
-    assert [lifted.text[start:end] for start, end in lifted.tokens] == ["Click", "to", "see", "details", "."]
-    links = [(0, 0), (0, 1), (2, 2), (2, 3), (3, 4), (3, 5), (4, 6)]
-    assert restore("点击查看详情。", lifted, links).text == "点击{link}查看详情。"
-
-
 def test_a_pair_of_tags_that_encloses_nothing_any_more_is_told() -> None:
     assert not put_back("Ein <b>roter</b> Mann", "A man", "0-0 2-1").is_whole
     assert put_back("Ein <b></b> Mann", "A man", "0-0 1-1").is_whole

@@ -63,10 +63,6 @@ def test_a_phrase_is_found_where_words_begin_and_end(written: str, text: str, pl
     assert list(Phrase.parse(written).find(text)) == places
 
 
-def test_case_is_ignored_on_request() -> None:
-    assert list(Phrase.parse("hund", any_case=True).find("HUND, Hunde")) == [(0, 4)]
-
-
 @many
 @given(word=st.text("ab", min_size=1, max_size=3), text=st.text("ab .-", max_size=12))
 def test_a_word_is_found_where_a_regular_expression_finds_it(word: str, text: str) -> None:

@@ -224,13 +224,6 @@ def test_texts_that_are_read_once_only_have_no_rows(unit: str, times: int, rest:
     )
 
 
-@exactly
-@given(st.sampled_from(["公园里的男人", "すごい", "今天天气很好，", "abc"]), st.integers(5, 30))
-def test_characters_repeated_without_spaces_are_a_loop_unless_the_source_does_so_too(unit: str, times: int) -> None:
-    assert "loop" in suspicions(SOURCE, unit * times)
-    assert "loop" not in suspicions("oh " * times, unit * times)
-
-
 @pytest.mark.parametrize(
     "text",
     [
