@@ -51,7 +51,7 @@ LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 # A letter of a script with spaces, and a number. Hebrew, Arabic and Amharic write prepositions before numbers: በ1990.
 GLUED = re.compile(rf"(?![{ASIAN}\u0590-\u08ff\u1200-\u139f])[^\W\d_]\d+(?!\w)")
-PERSIAN_POINT = re.compile("(?<=[۰-۹])/(?=[۰-۹])")  # of a decimal: ۳/۵ is 3.5
+SLASH = re.compile("(?<=[۰-۹])/(?=[۰-۹])")  # the decimal point of Persian: ۳/۵ is 3.5
 MONTHS = frozenset("月월")
 # Words that multiply the number before them.
 MULTIPLIERS = (
@@ -91,8 +91,7 @@ def suspicions(
     """
     length, source_length = width(translation), width(source) * length_ratio
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
-    of_source = list(scan(source, user_items))
-    of_translation = list(scan(PERSIAN_POINT.sub("٫", translation), user_items))
+    of_source, of_translation = (list(scan(text, user_items)) for text in (source, SLASH.sub("٫", translation)))
     has_items = bool(of_source or of_translation)
     has_letters = [LETTER.search(normalize("NFKC", text)) is not None for text in (source, translation)]
     lost = lost_numbers(source, of_source, of_translation, translation) if has_items else []
