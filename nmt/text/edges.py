@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from nmt.text.items import EMOJI, find_items
 from nmt.text.languages import by_code, language_tag
 from nmt.text.scripts import HAN_AND_KANA, ONE_CASE, is_combining
-from nmt.text.sentences import MARKS
+from nmt.text.sentences import MARKS, OWN_MARKS
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Knows = Callable[[str], bool]
@@ -40,7 +40,7 @@ FOOTNOTE = r"(?:\[\d{1,3}\])++"
 SMILEY = r"(?:[:;=8][-'^o]?[)(\]\[DPpOo3*|/\\]++|[xX]D+|\^_?\^|<3)"
 TRAIL = re.compile(rf"[ \u00a0]*+(?:{FOOTNOTE}|(?:{EMOJI}))|[ \u00a0]++{SMILEY}")
 # The last dot of "U.S." stays. Marks begin where there is none before them, so that each is looked at once.
-LAST_MARKS = re.compile(rf"(?:(?<!\.\w)\s?(?<![{MARKS}])|(?<=\.\w[{MARKS}]))[{MARKS}]++\Z")
+LAST_MARKS = re.compile(rf"(?:(?<!\.\w)\s?(?<![{MARKS}])|(?<=\.\w[{MARKS}]))[{MARKS}]++\Z|(?:{OWN_MARKS})\Z")
 STOPS = re.compile(r"(?<![.!?…\s])[ \u00a0]*+(?:…|\.{3,}|[!?]{2,})\Z")
 # By language, perhaps with its script and region; others have those of English.
 QUOTES = by_code(

@@ -80,7 +80,7 @@ ABBREVIATED = """
     dott sig sigg sra srta dña lic pág exmo mevr bijv godz św
     акад англ доп доц ед изд им инж лат напр нем обл пер пос просп проф рис руб тел тыс ул чел экз
     doç yrd alh tp pgs ths δρ αγ св פרופ
-    डॉ प्रो श्री श्रीमती पं सं के पी सी डी बी टी वी जे एल एम एन एस आर एफ मो মো ডা ড মোঃ எம் ஜி கே எஸ் ஆர் எல் என் هـ
+    डॉ प्रा प्रो श्री कि मी रु श्रीमती पं सं के पी सी डी बी टी वी जे एल एम एन एस आर एफ मो মো ডা ড মোঃ எம் ஜி கே எஸ் ஆர் எல் என் هـ
 """
 ABBREVIATED_BEFORE_NUMBERS = """
     art cap item jan feb mar mär apr jun jul aug sep sept oct okt nov dec dez max min no pos tab vol

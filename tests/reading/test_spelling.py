@@ -190,6 +190,7 @@ def test_of_scripts_without_spaces_the_letters_count(
         ("# Das Haus", ".", "Das Haus.", "The house", "# The house"),
         ("Die USA", ".", "Die USA.", "The U.S.", "The U.S."),
         ("Das Haus [1]", ".", "Das Haus.", "家。", "家 [1]"),
+        ("Das Haus", ".", "Das Haus.", "ቤት፡፡", "ቤት"),
         ("Das Haus", ".", "Das Haus.", "", ""),
         ("Das Haus 12", ".", "Das Haus 12", "The house 12.", "The house 12."),
         ("Das Haus von https://x.org", ".", "Das Haus von https://x.org", "The house.", "The house."),
@@ -203,7 +204,7 @@ def test_the_model_reads_the_text_and_users_the_marks_around_it(
     model, context = Pretended(lambda _: translation), context_of(tokenizer, final_mark=final, quotes=quotes_of("fr"))
     assert text_of(line, [inside], context, model).text == expected
     assert model.asked == [read]
-    assert not translation or translation in asked_of(line, expected, [inside], context) or translation[-1] in "？。"
+    assert not translation or translation in asked_of(line, expected, [inside], context) or translation[-1] in "？。፡"
 
 
 @many
