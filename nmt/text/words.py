@@ -130,7 +130,7 @@ class Words:
     def knows(self, word: str) -> bool:
         """Whether training had the word, in this case or in small letters, as it is inside a sentence. Of a script
         without spaces, which has whole clauses in place of words, the letters count."""
-        known = word in self.ranks or word.lower() in self.ranks
+        known = word in self.ranks or small_letters(word, dotless=self.has_dotless_i) in self.ranks
         return known or bool(UNSPACED_CHARACTER.match(word) and self.unspaced_letters.issuperset(word))
 
     def unknown(self, text: str) -> tuple[list[str], int]:

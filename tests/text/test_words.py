@@ -171,6 +171,7 @@ def test_capitals_are_those_of_the_language() -> None:
     in_city = Words.learn(["kız bir yıl İstanbul ve ıslak bir yol"])
     assert in_city.recased("bir yıl istanbul", {}) == "Bir yıl İstanbul"
     assert in_city.recased("istanbul bir yol", {}) == "İstanbul bir yol"
+    assert in_city.unknown("Islak") == ([], 1)
     assert Words.learn(["ǃnū ge ra, ǃGâb ge"]).recased("ǃNŪ GE RA", {}) == "ǃnū ge ra", "clicks have no case"
     news = Words.learn([f"she is in {a}in{b} and visits Kılıç" for a in "bdfghlpst" for b in "abcdefghk"])
     assert news.recased("SHE IS IN BINA AND VISITS", {}) == "She is in bina and visits", "a Turkish name"
