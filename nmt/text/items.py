@@ -128,7 +128,7 @@ SIGN_OF_ITEM = re.compile(r"[@<&{$%\d\u00a9\u00ae\u2000-\U0010ffff]|:[/a-z0-9_+-
 FIRST_SIGN, LATER_SIGN = re.compile(r"%L?1(?!\d)"), re.compile("%L?[2-9]")
 TAG_NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9_:.-]*|\d+)")
 OPENING_TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9_:.-]*+)>")
-CLOSING_QUOTES = frozenset("\"'“”‘’»«›‹」』")
+CLOSING_QUOTES = frozenset("\"'“”‘’»«›‹」』״")
 TRAILING = f"{MARKS},;:'*،؛([{{"
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 THOUSANDS = re.compile("[1-9][0-9]{0,2}(?:,[0-9]{2,3})*,[0-9]{3}")  # also the Indian way: 1,00,000
@@ -212,7 +212,7 @@ def nesting(text: str) -> Counter[tuple[str, str, bool]]:
 
 OPENING = dict(zip("([{<\"'„“‚‘«»‹›「『（【*`", ")]}>\"'“”‘’»«›‹」』）】*`", strict=True))
 QUOTES = frozenset("\"'„“‚‘«»‹›「『")
-ALIKE = dict.fromkeys((*QUOTES, *"”’"), '"') | {"（": "(", "【": "["}  # Swedish opens quotes with ”
+ALIKE = dict.fromkeys((*QUOTES, *"”’״"), '"') | {"（": "(", "【": "["}  # Swedish opens quotes with ”, Hebrew with ״
 
 
 def framed(items: Sequence[Item], text: str) -> Counter[tuple[str, str]]:

@@ -62,7 +62,7 @@ texts = st.text() | st.lists(pieces, max_size=40).map("".join)
         ("Nimm ({x}) und „%s“", 'Take ({x}) and "%s"'),
         ("200,000 people", "2 แสนคน"),
         ("5,000 and 2,000,000", "5 آلاف, 20 லட்சம்"),
-        ("Nimm „{x}“ (%s)", "Ta ”{x}” （%s）"),
+        ("Nimm „{x}“ (%s) „{y}“", "Ta ”{x}” （%s） ״{y}״"),
         ("Anna: Yes, I am here.", "አና፦ አዎ፣ እዚህ ነኝ።"),
         ("Anna: Yes, I am here.", "អាណា៖ បាទ ខ្ញុំនៅទីនេះ។"),
         ("Since 1990, on the 20th", "منذ 1990 وفي الـ20"),
