@@ -70,7 +70,7 @@ TAGS = (
     "DEVANAGARI=Deva ETHIOPIC=Ethi GEORGIAN=Geor GREEK=Grek GUJARATI=Gujr GURMUKHI=Guru HANGUL+CJK=Hang/Kore "
     "CJK=Hani/Hans/Hant HEBREW=Hebr HIRAGANA+KATAKANA+CJK=Jpan KHMER=Khmr KANNADA=Knda LAO=Laoo LATIN=Latn "
     "MALAYALAM=Mlym MONGOLIAN=Mong MYANMAR=Mymr NKO=Nkoo ORIYA=Orya SINHALA=Sinh SYRIAC=Syrc TAMIL=Taml TELUGU=Telu "
-    "THAANA=Thaa THAI=Thai TIBETAN=Tibt YI=Yiii"
+    "THAANA=Thaa THAI=Thai TIBETAN=Tibt YI=Yiii MEETEI=Mtei OL=Olck TIFINAGH=Tfng"
 )
 BY_TAG = {tag: frozenset(scripts) for tag, scripts in by_code(TAGS).items()}
 

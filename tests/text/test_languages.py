@@ -8,7 +8,7 @@ import pytest
 
 from nmt.config import CleaningConfig
 from nmt.data.cleaning.filters import in_other_language, make_filters
-from nmt.server.codes import detect, find_code
+from nmt.server.codes import detect, find_code, name_of
 from nmt.text.languages import (
     KNOWN,
     TWO_LETTERS,
@@ -42,7 +42,7 @@ from nmt.text.languages import (
         ("Доброе утро", "ceb", 0),
         ("Доброе утро", "xyz", 1),
         ("Good morning", "src", 1),
-        ("ꯃꯤꯇꯩꯂꯣꯟ", "mni-Mtei", 1),
+        ("ꯃꯤꯇꯩꯂ ᱥᱟᱱ", "mni-Mtei", 0.5),
         ("Добро", "bs", 1),
         ("ᎦᎵᏦᏕ", "chr", 1),
         ("ᠮᠣᠩᠭᠣᠯ", "mn", 1),
@@ -65,6 +65,7 @@ def test_codes_of_three_letters_are_those_of_two() -> None:
     assert not KNOWN & TWO_LETTERS.keys()
     pairs = [("deu", "de"), ("en", "eng_Latn"), ("eng_Latn", "en"), ("zh-TW", "zho_Hant"), ("heb", "iw"), ("tl", "fil")]
     assert [find_code(code, ["xx", known]) for code, known in pairs] == [known for _, known in pairs]
+    assert [name_of(code) for code in ("tsn_Latn", "chr", "xx")] == ["Tswana", "Cherokee", "xx"]
     assert all(len(code) == 2 for code in KNOWN)
 
 
