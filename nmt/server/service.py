@@ -37,8 +37,10 @@ class Service:
 
     def add_scorer(self, languages: Direction, scorer: PairScorer) -> None:
         """Let it rate the directions between these languages, with any region or script."""
-        known = self.models.by_direction
-        self.scorers |= {direction: scorer for direction in known if all(map(same_language, direction, languages))}
+        known = [direction for direction in self.models.by_direction if all(map(same_language, direction, languages))]
+        if not known:
+            raise ValueError(f"--scorer {self.config.scorer} is for {' to '.join(languages)}: no model translates so")
+        self.scorers |= dict.fromkeys(known, scorer)
 
     def close(self) -> None:
         """End all work."""

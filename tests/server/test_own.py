@@ -285,7 +285,10 @@ def test_a_service_with_keys_answers_who_has_one(
     guarded: TestClient, guarded_service: Service, keys: Path, scorer_folder: Path
 ) -> None:
     client = guarded
-    guarded_service.add_scorer(("de-AT", "en"), PairScorer.load(scorer_folder, "cpu", "fp32"))
+    scorer = PairScorer.load(scorer_folder, "cpu", "fp32")
+    with pytest.raises(ValueError, match="is for fi to sv: no model translates so"):
+        guarded_service.add_scorer(("fi", "sv"), scorer)
+    guarded_service.add_scorer(("de-AT", "en"), scorer)
     first, second = make_key(keys, "first", requests=3), make_key(keys, "second")
     body = {"text": GERMAN[0], "target": "en", "quality": True}
     heads = {name: {"Authorization": f"Bearer {key}"} for name, key in (("first", first), ("second", second))}
