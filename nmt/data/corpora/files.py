@@ -114,7 +114,7 @@ def find_split(folder: Path, stem: str, config: DataConfig) -> list[Path] | None
         raise ValueError(f"{wrong} is a folder: it must be a file with a sentence in each line")
     if plain and not is_of_others(stem, config):
         problem = f"{missing[0]} is missing, and {plain[0]} is there"
-        advice = "name its languages by data.source and data.target or, to read text in one language"
+        advice = "name its languages by data.source and data.target, or data.many_to_many; to read text in one language"
         raise ValueError(f"{problem}; {contents(folder)}: {advice}, {TO_READ_TEXTS}")
     return None
 
