@@ -138,7 +138,7 @@ class Monitor:
             if seconds * steps > seconds_left:
                 steps = max(0, int(seconds_left / seconds))
                 self.bar.update(self.task, total=step + steps)
-            say(f"{seconds:.1f} s a step: about {math.ceil(seconds * steps / 60):,} min for {steps:,} more steps")
+            say(f"{seconds:.2f} s a step: about {math.ceil(seconds * steps / 60):,} min for {steps:,} more steps")
 
     def advance(self, step: int, figures: str) -> None:
         """Update the progress bar; print a line instead where stderr is not a terminal."""

@@ -37,7 +37,7 @@ def test_the_expected_time_is_told_once_and_leaves_out_the_first_slow_steps(
     for step in range(101, 200):
         now += 10.0 if step <= 105 else 1.0
         monitor.expect(step)
-    assert re.findall(r".* a step: .*", capsys.readouterr().err) == ["1.0 s a step: about 115 min for 6,880 more steps"]
+    assert re.findall(".* a step.*", capsys.readouterr().err) == ["1.00 s a step: about 115 min for 6,880 more steps"]
 
 
 def test_the_expected_time_is_at_most_the_time_that_is_left(
@@ -50,7 +50,7 @@ def test_the_expected_time_is_at_most_the_time_that_is_left(
         for step in range(1, 21):
             now += 20.0
             monitor.expect(step, seconds_left=110.0)
-    assert "20.0 s a step: about 2 min for 5 more steps" in capsys.readouterr().err
+    assert "20.00 s a step: about 2 min for 5 more steps" in capsys.readouterr().err
     assert monitor.bar.tasks[0].total == 25
     left: list[float] = []
     monkeypatch.setattr(Monitor, "expect", lambda monitor, step, seconds_left: left.append(seconds_left))
