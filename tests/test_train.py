@@ -162,7 +162,7 @@ def test_a_model_is_tuned_further_with_its_own_tokenizer(finished: Path, stderr_
     assert (tuned / "joint.model").read_bytes() == (base / "joint.model").read_bytes()
     card = (tuned / "README.md").read_text("utf8")
     assert "Its training started from a model that was trained on houses. Its terms hold too" in card
-    assert "It was trained further on that corpus only" in card
+    assert "It was trained further on that corpus only: check its licence before" in card
 
 
 def test_a_model_is_written_even_if_the_first_one_has_been_moved(

@@ -136,7 +136,7 @@ def card(
         f"{paired}{read_alone}. {use.format(source=info.source, target=info.target)}\n\n"
         f"{base}{corpora}{origins}"
         f"It was trained {'further ' if base else ''}on {'these corpora' if data.more else 'that corpus'} only: check "
-        f"{'their' if data.more else 'its'} terms before you share the model.\n"
+        f"{'their licences' if data.more else 'its licence'} before you share the model.\n"
     )
 
 
