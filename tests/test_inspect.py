@@ -17,31 +17,20 @@ ROOT = Path(__file__).parent.parent
 SENTENCE = "Der kleine Hund läuft."
 
 
-@pytest.fixture
-def encoder_only(tokenizer: Tokenizer, tmp_path: Path) -> Path:
-    """A folder of a model that can't translate."""
-    config = replace(TINY, family="encoder-only")
-    size = tokenizer.src_vocab_size
-    return save_tiny(tmp_path / "reader", build_model(config, size, size), tokenizer, objective="mlm")
-
-
 def test_a_folder_is_shown_as_tables(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(model_folder)]) == 0
     output = capsys.readouterr().out
-    for words in (
-        "source language",
-        "encoder, block 1",
-        "decoder, blocks 1 to 2",
-        "2 blocks",
-        "training, the pair",
-        "0 <unk>, 1 <s>",
-    ):
+    for words in ("source language", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks", "training, the pair"):
         assert words in output
-    for words in ("self_attention.qkv", "48 × 16 + 48", "model.d_model", "a pair of 20 source positions"):
+    for words in ("0 <unk>, 1 <s>", "self_attention.qkv", "48 × 16 + 48", "model.d_model", "a pair of 20 source"):
         assert words in output
 
 
-def test_a_model_that_can_t_translate_is_shown_too(encoder_only: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_that_can_t_translate_is_shown_too(
+    tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = build_model(replace(TINY, family="encoder-only"), tokenizer.src_vocab_size, tokenizer.src_vocab_size)
+    encoder_only = save_tiny(tmp_path / "reader", model, tokenizer, objective="mlm")
     assert main([str(encoder_only)]) == 0
     output = capsys.readouterr().out
     assert "The model can't write" in output
@@ -50,6 +39,14 @@ def test_a_model_that_can_t_translate_is_shown_too(encoder_only: Path, capsys: p
     assert "target vocabulary" not in output
     assert main([str(encoder_only), "--sentence", SENTENCE, "--picture", "x.png"]) == 2
     assert "is no translator: it was trained with training.objective mlm" in capsys.readouterr().err
+
+
+def test_a_model_without_a_source_is_measured_on_a_text(
+    tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = build_model(replace(TINY, family="decoder-only"), tokenizer.src_vocab_size, tokenizer.src_vocab_size)
+    assert main([str(save_tiny(tmp_path / "lm", model, tokenizer, objective="lm"))]) == 0
+    assert "for a text of 20 target positions" in capsys.readouterr().out
 
 
 def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

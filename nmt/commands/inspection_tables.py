@@ -10,13 +10,12 @@ from rich.table import Table
 from nmt.messages import show_value
 from nmt.translation.inspection import Part, Report
 
-SETTINGS = ("settings that differ from the defaults", "value", "default")
-
 
 def print_report(report: Report) -> None:
     """Print the facts, the tables of weights and of FLOPs, and the settings that differ from the defaults."""
     console = Console(markup=False, highlight=False)
-    known, settings = plain_table("", ""), plain_table(*SETTINGS, right=2)
+    known = plain_table("", "")
+    settings = plain_table("settings that differ from the defaults", "value", "default", right=2)
     known.show_header = False
     for name, value in facts(report).items():
         known.add_row(name, shown(value))
@@ -30,8 +29,7 @@ def print_report(report: Report) -> None:
         console.print()
     console.print(legend(report), soft_wrap=True)
     if report.changed:
-        console.print()
-        console.print(settings)
+        console.print("", settings, sep="\n")
 
 
 def plain_table(*columns: str, right: int = 0) -> Table:
@@ -47,8 +45,7 @@ def title(part: Part) -> str:
     if not part.blocks:
         return part.name
     first, last = part.blocks[0], part.blocks[-1]
-    in_a_row = part.blocks == tuple(range(first, last + 1))
-    numbers = f"{first} to {last}" if in_a_row else ", ".join(map(str, part.blocks))
+    numbers = f"{first} to {last}" if part.blocks == tuple(range(first, last + 1)) else ", ".join(map(str, part.blocks))
     return f"{part.name}, block {first}" if first == last else f"{part.name}, blocks {numbers}"
 
 
@@ -75,10 +72,11 @@ def weights_table(report: Report) -> Table:
 def legend(report: Report) -> str:
     """What the FLOPs are of."""
     source, target = report.positions
+    read = f"a pair of {source} source positions (with EOS) and" if source else "a text of"
     reads = "" if report.cache_bytes else " The model can't write: its target positions are pieces that it predicts."
     return (
-        f"FLOPs are of products of matrices, for a pair of {source} source positions (with EOS) and {target} target "
-        f"positions (with BOS). Training is a forward and a backward pass. Decoding is greedy, with a cache.{reads}"
+        f"FLOPs are of products of matrices, for {read} {target} target positions (with BOS). "
+        f"Training is a forward and a backward pass. Decoding is greedy, with a cache.{reads}"
     )
 
 
