@@ -1,14 +1,17 @@
 """Files are read in processes that end, whatever the file is."""
 
 import json
+import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
 
 from nmt.decode.stop import Stop, Stopped
 from nmt.documents.base import Options, Unit
-from nmt.server.work.processes import MOST_NOTES, SPARE, groups, in_process, read_texts, write_result
+from nmt.server.work.processes import MOST_NOTES, SPARE, clean_up, groups, in_process, read_texts, write_result
 from tests.server.jobs import compute, fail, fill, has_torch, sleep
 
 pytestmark = pytest.mark.slow
@@ -38,13 +41,21 @@ def test_there_are_only_so_many_remarks(tmp_path: Path) -> None:
     assert notes[-1] == "and 10 more remarks"
 
 
-def test_a_process_ends_at_its_time_and_when_the_work_is_stopped() -> None:
+def test_a_process_ends_at_its_time_and_when_the_work_or_the_service_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     in_process(Stop(), 60, sleep, 0)  # the first one waits until its modules are loaded
     started, stop = time.monotonic(), Stop(0.3)
     with pytest.raises(Stopped):
         in_process(stop, 60, sleep, 60)
     with pytest.raises(ValueError, match=r"more than 0.5 s"):
         in_process(Stop(), 0.5, compute, "")
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)  # other tests need the folder
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(in_process, Stop(), 60, sleep, 60)
+        while not active_children():
+            time.sleep(0.01)
+        clean_up()
+        with pytest.raises(RuntimeError, match="ended"):
+            running.result()
     assert time.monotonic() - started < 3
 
 

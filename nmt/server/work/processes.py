@@ -6,6 +6,7 @@ would take memory. What goes between them and the service are files in a folder:
 answers.
 """
 
+import contextlib
 import json
 import logging
 import multiprocessing
@@ -44,7 +45,10 @@ def prepare() -> None:
 
 
 def clean_up() -> None:
-    """Delete what `prepare` made. Python does it too, but not where the process is ended at once."""
+    """End what still reads a file, and delete what `prepare` made. Python does both too, but not where the process is
+    ended at once."""
+    for process in multiprocessing.active_children():
+        process.kill()
     shutil.rmtree(util.get_temp_dir(), ignore_errors=True)
 
 
@@ -90,7 +94,8 @@ def run(sender: Connection, seconds: float, function: Callable[..., Any], argume
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         outcome = json.dumps((type(error).__name__, f"{place.filename}:{place.lineno}"))
-    sender.send_bytes(outcome.encode())
+    with contextlib.suppress(BrokenPipeError):  # the service was killed
+        sender.send_bytes(outcome.encode())
 
 
 def allow_memory(unpacked: int) -> None:
