@@ -15,7 +15,7 @@ from nmt.config.names import override_search, setting_types
 from nmt.config.recipes import make_section
 from nmt.fields import require
 from nmt.files import require_new
-from nmt.messages import console, say
+from nmt.messages import say, show
 
 if TYPE_CHECKING:
     from nmt.commands.pieces import Model
@@ -79,7 +79,7 @@ def main(options: Options) -> None:
     more = {backward: [Path(name).expanduser() for name in files] for backward, files in names.items()}
     plan = Plan(data, tuple(models), more, options.distil, options.only_new)
     if ledgers := augment(plan, output, engine):
-        console().print(ledger_table(ledgers))
+        show(ledger_table(ledgers))
 
 
 def load_models(options: Options, data: "DataConfig") -> "list[Model]":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 # Control characters, which a terminal would obey: messages quote names and texts of files.
 CONTROLS = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)], "\ufffd")
@@ -26,16 +27,35 @@ def console() -> "Console":
     return Console(stderr=True, highlight=False)
 
 
+@contextmanager
+def unless_full() -> Iterator[None]:
+    """Lose what can't be written in this context, and all messages after it: a log on a full disk ends no work."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader of the messages wants no more of the command
+        raise
+    except OSError:
+        sys.stderr = None  # as if it were closed: else Python would fail at exit once more
+
+
 def say(line: str) -> None:
     """Print a message to the user on stderr; of several processes, only rank 0 prints."""
     if RANK == 0:
-        console().print(line.translate(CONTROLS), markup=False, soft_wrap=True)
+        with unless_full():
+            console().print(line.translate(CONTROLS), markup=False, soft_wrap=True)
+
+
+def show(table: "Table") -> None:
+    """Print a table to the user on stderr."""
+    with unless_full():
+        console().print(table)
 
 
 def print_to_stderr(line: str) -> None:
     """Print a message to the user on stderr, without a layout; each of several processes prints."""
     if sys.stderr:  # which is None if it is closed: then `print` would take standard output
-        print(line.translate(CONTROLS), file=sys.stderr, flush=True)
+        with unless_full():
+            print(line.translate(CONTROLS), file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from nmt.commands.options import Options, Parser, as_main, make_run_parser
 from nmt.config.names import setting_types
 from nmt.fields import require
-from nmt.messages import console, say
+from nmt.messages import say, show
 
 if TYPE_CHECKING:
     from nmt.config import Config
@@ -64,7 +64,7 @@ def main(given: Options) -> None:
         return
     with locked(run.folder, wait=is_part):
         prepared = prepare(run.corpus, run.config, run.folder, load_scorer, engine)
-    console().print(ledger_table(prepared.ledgers))
+    show(ledger_table(prepared.ledgers))
     for line in explain(prepared.dropped, int(shown)):
         print(line)
     losses = describe_losses(prepared.ledgers, corpus_files(run.config.data), run.config.data.languages)

@@ -30,7 +30,7 @@ from nmt.data.store.record import read_record
 from nmt.extras import install, python
 from nmt.fields import require
 from nmt.files import locked, write_json, write_text
-from nmt.messages import console, say
+from nmt.messages import say, show
 from nmt.model.device import choose_numerics, is_out_of_memory, let_segments_grow
 from nmt.training.checkpoint import choose_weights, signed
 from nmt.training.choice import choose, chosen_before
@@ -165,7 +165,7 @@ class Run:
                 self.config = choose(self.given, self.config, prepared)
         # Only now: if preparing fails, a new folder stays empty, and is deleted.
         write_text(self.config_file, f"# Written by nmt {__version__}.\n{dump_config(self.config)}")
-        console().print(ledger_table(prepared.ledgers))
+        show(ledger_table(prepared.ledgers))
         data = self.config.data
         for warning in describe_losses(prepared.ledgers, corpus_files(data), data.languages):
             say(warning)

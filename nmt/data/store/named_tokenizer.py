@@ -19,7 +19,7 @@ from nmt.data.store.shards import order
 from nmt.data.tokenizer import train_tokenizer
 from nmt.fields import require
 from nmt.files import check_sums, whole_folder, write_json
-from nmt.messages import console, say
+from nmt.messages import say, show
 from nmt.upgrade import FORMAT, take_format, upgrade_record
 
 RECORD = "settings.json"
@@ -46,7 +46,7 @@ def train_named(given: Mapping[str, Any], folder: Path) -> None:
     with whole_folder(folder) as draft:
         corpus = run.corpus or load_corpus(config.data)
         pairs, ledger = clean_train(corpus, config.data, config.cleaning)
-        console().print(ledger_table({"train": ledger}))
+        show(ledger_table({"train": ledger}))
         for line in (*corpus.notes, *describe_losses({"train": ledger}, files, config.data.languages)):
             say(line)
         say(f"Training the tokenizer on {len(pairs):,} {ledger.unit}s of {corpus.name}")
