@@ -179,7 +179,7 @@ def fields(pieces: list[Piece]) -> list[Piece]:
 def written_attribute(xml: Xml, element: Element, name: str) -> str:
     """The name of an attribute with the prefix of the file; that of the element if it lacks the attribute."""
     found = (match[2] for match in ATTRIBUTE.finditer(xml.tag(element)))
-    return next((one for one in found if one.rpartition(":")[2] == name), xml.named_like(element, name))
+    return next((written for written in found if written.rpartition(":")[2] == name), xml.named_like(element, name))
 
 
 def properties_with(

@@ -96,8 +96,8 @@ class Element:
 
     def inherited(self, *names: str) -> str:
         """The value of the first of these attributes that the element, or the nearest one around it, has."""
-        own = (self.attributes[name] for name in names if name in self.attributes)
-        return next(own, self.parent.inherited(*names) if self.parent else "")
+        values = (self.attributes[name] for name in names if name in self.attributes)
+        return next(values, self.parent.inherited(*names) if self.parent else "")
 
 
 Node = Element | Text | Other

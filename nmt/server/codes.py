@@ -81,8 +81,8 @@ def detect(text: str, languages: Sequence[str]) -> list[Guess]:
         if known and known not in found:
             found[known] = probability
     if not found:
-        told = found_by.languages if found_by else ()
-        found = {code: share for code, share in by_script(text, languages) if base_code(code) not in told}
+        known_languages = found_by.languages if found_by else ()
+        found = {code: share for code, share in by_script(text, languages) if base_code(code) not in known_languages}
     return sorted(found.items(), key=lambda guess: -guess[1])[:5]
 
 

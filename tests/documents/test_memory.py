@@ -43,7 +43,8 @@ def test_the_most_similar_text_wins_and_the_threshold_counts() -> None:
     assert memory.find("Ganz neu", 0.1) is None
     assert memory.find("", 0.5) is None
     long = Memory((f"{n} {'viele Wörter ' * 150}", "long") for n in range(30))
-    assert [len(some.candidates(f"42 {text} ")) for some, text in ((memory, "Seite"), (long, long.texts[0]))] == [20, 3]
+    assert len(memory.candidates("42 Seite ")) == 20
+    assert len(long.candidates(f"42 {long.texts[0]} ")) == 3
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,8 @@ def test_the_adapter_on_the_base_is_the_delivered_model(data: TrainingData, base
     with pytest.raises(ValueError, match="damaged or was altered"):
         Translator.load(base, "cpu", adapter=tmp_path / "damaged")
     sums.unlink()
-    for size_a, size_b in (([], [16, 2]), ([0, 16], [16, 1]), ([2, 16], [16, 2])):
+    n = TINY.d_model
+    for size_a, size_b in (([], [n, 2]), ([0, n], [n, 0]), ([2, n], [n, 2])):
         factors = {"A": torch.full(size_a, torch.nan), "B": torch.zeros(size_b)}
         name = "base_model.model.decoder.0.self_attention.out.lora_{}.weight"
         save_file({name.format(letter): factor for letter, factor in factors.items()}, file)

@@ -51,9 +51,9 @@ def require_sides(train: Sequence[Pair], splits: Mapping[str, Sequence[Sequence[
         require(not swapped, f"{problem} in one of the two or, {table}")
     if tells := identifier():
         source, target = map(base_code, languages)
-        told = Counter((tells.sure(first), tells.sure(second)) for first, second in train[:SAMPLE])
+        sides = Counter((tells.sure(first), tells.sure(second)) for first, second in train[:SAMPLE])
         problem = f"train has its sources in {target} and its targets in {source}: swap data.source and data.target or"
-        is_swapped = source != target and (target, source) in dict(told.most_common(1))
+        is_swapped = source != target and (target, source) in dict(sides.most_common(1))
         require(not is_swapped, f"{problem}, {table}")
 
 

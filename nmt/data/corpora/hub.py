@@ -161,7 +161,7 @@ def ask_hub(place: Place) -> Answer:
 
 def first_line(error: BaseException) -> str:
     """What an error says first; of an error that says nothing, what its cause says."""
-    told = str(error).removeprefix(UNTOLD).strip()
-    if error.__cause__ and not told:
+    message = str(error).removeprefix(UNTOLD).strip()
+    if error.__cause__ and not message:
         return first_line(error.__cause__)
-    return (told.splitlines() or [type(error).__name__])[0].rstrip(".")
+    return (message.splitlines() or [type(error).__name__])[0].rstrip(".")
