@@ -146,12 +146,6 @@ class Monitor:
         if not console().is_terminal:
             say(f"step {step}: {figures}")
 
-    def add_hparams(self, settings: Mapping[str, Any], results: Mapping[str, float]) -> None:
-        """Record the run's settings and results for TensorBoard's HPARAMS page."""
-        plain = {k: v if isinstance(v, int | float | bool | str) else str(v) for k, v in settings.items()}
-        with self.recording("tensorboard/"):
-            self.writer.add_hparams(plain, dict(results), run_name=".") if self.writer else None
-
 
 def append_line(path: Path, line: str) -> None:
     """Add a line to a file: all of it or, if OSError is raised, nothing."""

@@ -32,7 +32,7 @@ from nmt.fields import require
 from nmt.files import locked, write_json, write_text
 from nmt.messages import say, show
 from nmt.model.device import choose_numerics, is_out_of_memory, let_segments_grow
-from nmt.training.checkpoint import choose_weights, signed
+from nmt.training.checkpoint import choose_weights
 from nmt.training.choice import choose, chosen_before
 from nmt.training.data import TrainingData
 from nmt.training.delivery import describe, measure_tests, write_model
@@ -225,9 +225,6 @@ class Run:
         with monitored or contextlib.nullcontext() as monitor:
             trainer.train(monitor)
             chosen, weights = choose_weights(trainer.checkpoints, progress, trainer.validator)
-            if monitor:
-                best = signed(config.training.best_metric, progress.best_value or 0.0)
-                monitor.add_hparams(flatten(config), {"best_validation": best})
         if processes.is_main:
             steps = {"taken": progress.step, "chosen": chosen}  # several chosen: the weights are their mean
             device, precision = str(trainer.numerics.device), "bf16" if trainer.numerics.bf16 else "fp32"

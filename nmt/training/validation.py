@@ -15,7 +15,6 @@ from torch.nn.utils import parametrize
 from nmt.config import OBJECTIVES, Config, SearchConfig
 from nmt.data.batches import Pairs, PlannedBatch, plan_batches
 from nmt.data.sections import labels
-from nmt.decode.engine import fits
 from nmt.model.contract import GenerativeModel, Model
 from nmt.model.device import Numerics
 from nmt.scoring.metrics import score
@@ -26,11 +25,8 @@ from nmt.training.monitor import Monitor
 from nmt.training.objectives import Objective
 from nmt.translation.translator import Translator
 
-# Validation sentences shown in TensorBoard, and how many of them have a picture of their attention, if neither side has
-# more pieces: a picture of 2,000 pieces on both sides has 8 GB.
-SAMPLES, PICTURES, MOST_DRAWN = 8, 3, 100
-# Positions of a batch for the validation loss (more only for a longer sentence).
-BATCH_TOKENS = 4096
+SAMPLES = 8  # validation sentences shown in TensorBoard
+BATCH_TOKENS = 4096  # positions of a batch for the validation loss (more only for a longer sentence)
 GPU_SENTENCES = 512  # sentences that a GPU translates at once, or more if search.batch_size says so
 
 
@@ -96,28 +92,16 @@ class Validator:
         return rows[: self.config.validation_sentences or None]
 
     def add_samples(self, translations: list[str], step: int, monitor: Monitor) -> None:
-        """Add some validation sentences to TensorBoard: a table of translations, and pictures of cross-attention."""
+        """Add some validation sentences to TensorBoard: a table of translations."""
         if monitor.writer is None:
             return
-        from nmt.translation.pictures import attention_picture  # only now: Pillow comes with TensorBoard
-
-        chosen = sorted({i * len(translations) // SAMPLES for i in range(SAMPLES)})
-        places = [(direction, n) for direction, rows in enumerate(self.rows) for n in self.translated(rows)]
+        texts = [self.text[n] for rows in self.rows for n in self.translated(rows)]
         table = ["| source | translation | reference |", "|---|---|---|"]
-        for i in chosen:
-            cells = (self.text[places[i][1]][0], translations[i], self.text[places[i][1]][1])
-            table.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        for i in sorted({i * len(translations) // SAMPLES for i in range(SAMPLES)}):
+            source, reference = texts[i]
+            cells = (cell.replace("|", "\\|") for cell in (source, translations[i], reference))
+            table.append(f"| {' | '.join(cells)} |")
         monitor.writer.add_text("samples", "\n".join(table), step)
-        for number, i in enumerate(chosen[:PICTURES]):
-            translator, (text, _) = self.translators[places[i][0]], self.text[places[i][1]]
-            source = translator.tokenizer.encode_source([text])[0]
-            target = translator.tokenizer.encode_target([translations[i]])[0]
-            sizes = len(source), len(target)
-            if 0 not in sizes and max(sizes) <= MOST_DRAWN and fits(translator.engine, source, target):
-                columns, rows = translator.tokenizer.source_pieces(source), translator.tokenizer.target_pieces(target)
-                [weights_TS] = translator.engine.attention([(source, target)])
-                picture = attention_picture(weights_TS, columns, rows)
-                monitor.writer.add_image(f"cross_attention/{number + 1}", picture, step, dataformats="HWC")
 
 
 def plain(search: SearchConfig) -> SearchConfig:

@@ -3,8 +3,6 @@
 import math
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import torch
@@ -12,7 +10,6 @@ import torch
 from nmt.config import Config, SearchConfig
 from nmt.data.batches import make_batch
 from nmt.data.sections import Section
-from nmt.decode.pytorch import TorchEngine
 from nmt.scoring.metrics import score
 from nmt.training.data import TrainingData
 from nmt.training.loop import make_trainer
@@ -108,27 +105,3 @@ def test_a_validation_whose_end_was_lost_is_recorded_once(
     resumed = run(new_trainer(data, tmp_path / "parts"))
     assert without_speed(tmp_path / "whole") == without_speed(tmp_path / "parts")
     assert resumed.progress.validated == whole.progress.validated
-
-
-def test_a_translation_that_is_too_long_for_a_picture_has_none(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trainer = new_trainer(data, tmp_path)
-    drawn = list[str]()
-
-    class Writer:
-        def add_text(self, *_: object) -> None: ...
-
-        def add_image(self, name: str, *_: object, **__: object) -> None:
-            drawn.append(name)
-
-    monitor: Any = SimpleNamespace(writer=Writer())
-    n = sum(len(trainer.validator.translated(rows)) for rows in trainer.validator.rows)
-    trainer.validator.add_samples(["a b"] * n, 1, monitor)
-    assert drawn
-    drawn.clear()
-    trainer.validator.add_samples(["a b " * 50] * n, 1, monitor)
-    assert not drawn, "the picture would be large"
-    monkeypatch.setattr(TorchEngine, "longest_target", lambda *_: 0)
-    trainer.validator.add_samples(["a b"] * n, 1, monitor)
-    assert not drawn
