@@ -87,8 +87,7 @@ def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | Non
     one that finds all translations there makes it. ValueError if it exists, another process makes it (unless both do a
     part), or what is left of an interrupted command was made with other settings.
 
-    Returns the ledgers of the training pairs, of each further file, and of each model's translations; None if this part
-    did not make the output."""
+    Returns the ledgers of the training pairs, each further file and each model; None if this part made no output."""
     work, in_parts = output.with_name(f"{output.name}.translating"), engine.part[1] > 1
     with ExitStack() as stack:
         stack.enter_context(locked(work, wait=in_parts))
@@ -122,8 +121,7 @@ def lock_again(stack: ExitStack, work: Path, output: Path) -> bool:
 
 
 def begin(plan: Plan, work: Path) -> tuple[Pieces, dict[str, Ledger]]:
-    """Read the text into a work folder, unless it is there already; also the ledgers of what was read. ValueError if
-    the folder is not ours, or was begun with other settings."""
+    """Read the text into a work folder, unless it is there. ValueError if the folder isn't ours, or has other text."""
     ours = (work / MARKER).is_file() or {path.name for path in work.iterdir()} <= {".lock"}
     require(ours, f"{work} exists, and nmt didn't make it: delete or move it")
     key = plan.key()

@@ -62,8 +62,7 @@ def row_for(pairs: int) -> Row:
 
 
 def passes_over(pairs: int) -> float:
-    """How often training should read a corpus of so many pairs, if there is time: 60 times up to 10,000 pairs, 43 times
-    30,000, 15 times a million."""
+    """How often training should read a corpus, if there is time: 60 times up to 10,000 pairs, 15 times a million."""
     return max(3.0, 60 * (max(pairs, 10_000) / 10_000) ** -0.3)
 
 
@@ -103,8 +102,7 @@ def choose_steps(pairs: int, steps_a_pass: float, fitting: float) -> int:
 
 
 def denoise_share(pairs: int, texts: int, steps: int) -> float:
-    """The share of the steps, the first ones, in which a model restores noised text. `texts`: those that have no
-    translations."""
+    """The share of the steps, the first ones, that restore noised text. `texts`: those without translations."""
     pays = pairs <= MOST_DENOISED and steps >= LEAST_DENOISED
     return TEXTS_SHARE if texts else DENOISE_SHARE if pays else 0.0
 

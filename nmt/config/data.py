@@ -27,8 +27,7 @@ PROFILES: dict[Profile, dict[str, Any]] = {"none": {}, "gentle": GENTLE, "crawle
 
 @dataclass(frozen=True, kw_only=True)
 class CleaningConfig:
-    """Filters of training text, beside those of data.*; what is set replaces what the profile says. Dropped pairs are
-    counted by cause; nmt.prepare --explain N shows some of each."""
+    """Filters of training text, beside those of data.*. What is set replaces what the profile says."""
 
     profile: Profile = "none"
     """Filters that are on, as docs/cleaning.md shows; gentle suits careful translations."""
@@ -37,19 +36,17 @@ class CleaningConfig:
     """Whether text is repaired that was decoded wrongly, such as schÃ¶n. Needs the extra nmt[cleaning]."""
 
     copies: Copies | None = None
-    """Which pairs are dropped whose sides have the same letters: none (keep), those of four words and more that are no
-    names (long), or all."""
+    """Which pairs with the same letters on both sides are dropped: none (keep), those of four words and more that are
+    no names (long), or all."""
 
     letters: Share = None
     """Least share of letters among the characters of a side, without blanks."""
 
     script: Share = None
-    """Least share of letters in a script of the language, such as Cyrillic for ru. All other languages but some 60 are
-    taken to have the Latin script."""
+    """Least share of letters in a script of the language, such as Cyrillic for ru; for unknown languages Latin."""
 
     language: bool | None = None
-    """Whether a side is dropped that is surely in another language. Needs the extra nmt[cleaning]; languages that it
-    doesn't know are not checked."""
+    """Whether a side is dropped that is surely in another language, as far as the extra nmt[cleaning] knows both."""
 
     numbers: Share = None
     """Least share of the numbers of two digits or more that occur on both sides."""
@@ -157,8 +154,7 @@ class DataConfig:
     the target language."""
 
     text: Text = "auto"
-    """What is read: pairs, sentences of one language (source or target), or of both, each by itself. auto: as
-    training.objective needs."""
+    """What is read: pairs, or sentences of source, target or both, each alone. auto: as training.objective needs."""
 
     more: tuple[CorpusConfig, ...] = ()
     """More corpora to train on, besides data.corpus, which gives the val and test text: '[{corpus: FOLDER, weight: 0.5,
@@ -192,8 +188,7 @@ class DataConfig:
     """Share of training pairs with a copy that has typos in its source."""
 
     placeholders: Probability = 0.0
-    """Share of training pairs with a copy that has placeholders (U+E000 to U+E005). Without a recipe, a translator of
-    one pair of languages takes 0.1."""
+    """Share of training pairs with a copy that has placeholders (U+E000 to U+E005). Without a recipe it may be 0.1."""
 
     def __post_init__(self) -> None:
         if self.text in ("pairs", "both") and not self.many_to_many:  # what auto stands for, `Config` knows
@@ -261,8 +256,7 @@ class DataConfig:
 
     @property
     def unit(self) -> Literal["pair", "text"]:
-        """What the corpus consists of: pairs, or texts without translations. auto means pairs where training and its
-        objective play no part; `Config` never has auto."""
+        """What the corpus consists of: pairs, or texts without translations. auto, outside of runs, means pairs."""
         return "pair" if self.text in ("auto", "pairs") else "text"
 
 

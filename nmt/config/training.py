@@ -74,12 +74,10 @@ class TrainingConfig:
     have any size and family, and needs the tokenizer of the run: give tokenizer.folder too."""
 
     teacher_weight: Annotated[float, Range(0, 1, open="least")] = 0.8
-    """Share of the loss that is the cross entropy with the probabilities of training.teacher. The rest is the usual
-    loss. Terms such as that of r_drop are added as without a teacher."""
+    """Share of the loss that is the cross entropy with the probabilities of training.teacher. The rest is as usual."""
 
     freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = ()
-    """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for fine-tuning on little
-    text."""
+    """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for little text."""
 
     mixing_temperature: Annotated[float | Literal["auto"], Range(1), MAY_CHANGE] = "auto"
     """How evenly the directions of several languages are learned: the share of a direction is its number of pairs to
@@ -87,8 +85,7 @@ class TrainingConfig:
     equal. auto is 5 with three or more languages, and 1 with two."""
 
     max_steps: Annotated[Count, MAY_CHANGE] = 100_000
-    """Number of optimizer steps. With 0, nothing is trained. Schedules that fall to min_learning_rate end at this
-    step."""
+    """Number of optimizer steps. With 0, nothing is trained. Schedules that fall end at this step."""
 
     max_epochs: Annotated[Count, MAY_CHANGE] = 0
     """Number of times that training reads the whole corpus; 0 sets no limit. Training ends when the first of
@@ -98,12 +95,10 @@ class TrainingConfig:
     """Minutes after which training ends, with validations and earlier attempts of the run; 0 sets no limit."""
 
     batch_tokens: Size = 4096
-    """Maximum number of positions on each side of a batch, padding included. Where a model reads both sides as one
-    sequence, the batch may have twice as many positions."""
+    """Maximum number of positions on each side of a batch, padding included; where both are one sequence, twice it."""
 
     accumulate: Size = 1
-    """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their target
-    pieces."""
+    """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their pieces."""
 
     learning_rate: Annotated[Positive, MAY_CHANGE] = 7e-4
     """Highest learning rate, reached at the end of the warm-up."""
@@ -117,9 +112,8 @@ class TrainingConfig:
     """Number of steps in which the learning rate rises linearly from 0."""
 
     denoise_steps: Count = 0
-    """Number of steps, the first ones, in which the model learns to restore noised text of both sides, and of data.more
-    without translations, as with objective denoise, before it learns to translate: for small corpora. Validations begin
-    after these steps."""
+    """Number of steps, the first ones, in which the model learns to restore noised text, also that of data.more without
+    translations, before it learns to translate: for small corpora. Validations begin after these steps."""
 
     min_learning_rate: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Learning rate at the end of the cosine, linear and wsd schedules."""
@@ -142,13 +136,11 @@ class TrainingConfig:
 
     label_smoothing: Annotated[float | Literal["auto"], Range(0, 1, open="most")] = "auto"
     """Share of the target probability that is spread evenly over the vocabulary (Szegedy et al. 2016). auto is 0.1 for
-    translation and denoise, which suits nearly every corpus, and 0 for other objectives, where the probabilities
-    themselves are needed."""
+    translation and denoise, and 0 for other objectives, where the probabilities themselves are needed."""
 
     r_drop: NotNegative = 0.0
-    """Weight of R-Drop (Wu et al. 2021, alpha); 0 switches it off. Each batch then passes through the model twice, and
-    the divergence between the two passes is added to the loss. 5 is usual. It nearly doubles the time of a step, and is
-    for small corpora and long runs."""
+    """Weight of R-Drop (Wu et al. 2021, alpha); 0 switches it off, 5 is usual. Each batch then passes through the model
+    twice, and the divergence of the passes is added to the loss. It is for small corpora and long runs."""
 
     device: Annotated[str, Metavar("DEVICE"), MAY_CHANGE] = "auto"
     """Device to train on: auto (a GPU if there is one), cpu, cuda or cuda:N."""
@@ -159,8 +151,7 @@ class TrainingConfig:
 
     compile: Annotated[bool, MAY_CHANGE] = False
     """Whether the layers of the model are compiled (torch.compile). It is for long trainings on GPUs: it takes half a
-    minute at the start, and then saves a sixth of the time. On a CPU it takes minutes, needs a C++ compiler, and gains
-    nothing for small models."""
+    minute at the start, and then saves a sixth of the time. On a CPU it takes minutes, and gains little."""
 
     recompute: Annotated[bool, MAY_CHANGE] = False
     """Whether training stores only the input of each layer, and computes the rest again in the backward pass. Results
@@ -177,16 +168,14 @@ class TrainingConfig:
     """Number of steps between two validations (loss, BLEU, chrF), each with a checkpoint."""
 
     save_every: Annotated[Count, MAY_CHANGE] = 0
-    """Number of steps between two checkpoints besides those of validations; 0 saves none besides. It is for runs that
-    are validated rarely, so that a crash loses less."""
+    """Number of steps between two checkpoints besides those of validations, for rare validations; 0 saves none."""
 
     skip_nonfinite: Annotated[Count, MAY_CHANGE] = 0
     """Number of times in a row that batches are skipped because their loss or gradient isn't finite. After that many,
     or with 0, training saves the state before these batches, stops, and names their lines."""
 
     validation_sentences: Count = 0
-    """Number of validation sentences that are translated, by greedy search, for BLEU; 0 takes all. The loss is always
-    that of all sentences."""
+    """Number of validation sentences that are translated for BLEU; 0 takes all. The loss is always that of all."""
 
     keep_checkpoints: Annotated[Size, MAY_CHANGE] = 3
     """Number of newest checkpoints that are kept, for resuming and averaging, besides the best checkpoint."""
@@ -201,8 +190,7 @@ class TrainingConfig:
 
     patience: Annotated[Count, MAY_CHANGE] = 0
     """Number of validations without a better best_metric after which training stops; 0 never stops early. It is for a
-    constant or inverse-sqrt schedule, if you don't know how long a corpus takes. A cosine schedule is usually best
-    near its end, so don't stop it."""
+    constant or inverse-sqrt schedule: a cosine schedule is usually best near its end."""
 
     stop_at: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Value of best_metric at which training ends before max_steps; 0 switches this off."""
@@ -212,9 +200,8 @@ class TrainingConfig:
     and delivered. 0.999 suits schedules whose learning rate doesn't end near zero. The cosine schedule needs none."""
 
     average: Annotated[Size, MAY_CHANGE] = 1
-    """Number of the last checkpoints whose weights are averaged; 1 takes the best checkpoint alone. The model folder
-    gets the average if it validates better than the best checkpoint. 5 to 10 suit long runs without a cosine
-    schedule."""
+    """Number of the last checkpoints whose weights are averaged, and delivered if they validate better than the best;
+    1 takes the best checkpoint alone. 5 to 10 suit long runs without a cosine schedule."""
 
     def __post_init__(self) -> None:
         check_bounds("training", self)
@@ -230,8 +217,7 @@ class TrainingConfig:
         require(self.best_metric in metrics, f"{problem}: take one of {', '.join(metrics)}, or auto")
 
     def is_recorded(self, step: int) -> bool:
-        """Whether figures are recorded after this step. The last one that restores noised text ends a record, since
-        losses of the next ones are of another task."""
+        """Whether figures are recorded after this step; also after the last one that restores noised text."""
         return step % self.log_every == 0 or step == self.denoise_steps
 
 
@@ -259,12 +245,10 @@ class NoiseConfig:
     """Noise of training.objective mlm, denoise and pair, and of training.denoise_steps, as of denoise."""
 
     share: Annotated[float | None, Range(0.01, 0.99)] = None
-    """Share of the pieces of each text that are hidden, and at least one piece. Without a value, it is 0.15 for mlm and
-    0.35 for denoise."""
+    """Share of the pieces of each text that are hidden, at least one piece. Usual: 0.15 for mlm, 0.35 for denoise."""
 
     masked: Annotated[float, Range(0, 1)] = 0.8
-    """Share of the pieces hidden by mlm that are replaced by the mask piece, which is unk (Devlin et al. 2019, section
-    3.1)."""
+    """Share of the pieces hidden by mlm that are replaced by the mask piece, which is unk (Devlin et al. 2019)."""
 
     random: Annotated[float, Range(0, 1)] = 0.1
     """Share of the pieces hidden by mlm that are replaced by random pieces. The rest stay as they are."""

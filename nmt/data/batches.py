@@ -27,8 +27,7 @@ class Sequences:
     """Many id sequences in one flat tensor: a tenth of the memory of lists, and padded without a Python loop."""
 
     def __init__(self, flat: Tensor, lengths_N: Tensor) -> None:
-        """`flat`: the ids of all sequences, one after another (int32 or uint16); `lengths_N`: the length of each
-        (int64)."""
+        """`flat`: the ids of all sequences, one after another (int32 or uint16); `lengths_N`: their lengths (int64)."""
         self.flat = torch.cat([flat, torch.tensor([PAD], dtype=flat.dtype)])
         self.lengths_N = lengths_N
         self.starts_N = lengths_N.cumsum(0) - lengths_N
@@ -196,8 +195,7 @@ class Batch:
         return self.src_mask_BS.sum(1), self.tgt_mask_BT.sum(1)
 
     def positions(self, lengths: Sequence[Tensor]) -> int:
-        """Number of positions, with padding, if the model reads sequences of these lengths (see
-        `Model.sequence_lengths`)."""
+        """Number of positions, with padding, for the lengths that `Model.sequence_lengths` gives."""
         return sum(len(lengths_B) * int(lengths_B.max()) for lengths_B in lengths)
 
     @cached_property
@@ -273,8 +271,7 @@ def plan_batches(lengths: Sequence[Tensor], budget: int, seed: int, epoch: int) 
 
 def sort_key(lengths: Sequence[Tensor], longest_N: Tensor) -> Tensor:
     """The number (int64, N) by which pairs are sorted into batches: by the length of the longer side, then by the
-    difference of the sides. So neither side has much padding. The difference rises and falls in turn, so that the last
-    pair of one length resembles the first of the next."""
+    difference of the sides, which rises and falls in turn. So neither side has much padding."""
     difference_N = lengths[-1] - lengths[0]
     return (longest_N << 32) + torch.where(longest_N % 2 == 0, difference_N, -difference_N)
 

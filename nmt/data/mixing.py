@@ -73,8 +73,7 @@ class Mixture:
 
 
 def mixture_of(pairs: Pairs | StoredPairs, sections: Sequence[Section], temperature: float) -> Mixture | None:
-    """How pairs of these sections are mixed; None if an epoch takes each pair once. The weights are those of the
-    sections; the temperature evens out the directions."""
+    """How sections are mixed, by their weights and with even directions; None if an epoch takes each pair once."""
     sizes_R = torch.zeros(len(sections), dtype=torch.int64)
     for _, _, portion_N in pairs.columns():
         assert portion_N is not None

@@ -1,5 +1,4 @@
-"""Packing (Raffel et al. 2020, section 3.1.2): several pairs share a row of a batch. Lengths of pairs flow in; batches
-of one shape flow out.
+"""Packing (Raffel et al. 2020, section 3.1.2): lengths of pairs flow in; batches of one shape flow out.
 
     padded batch: any shape         packed batch: always R rows of L positions, on both sides
     a a a a a - -                   a a a a a d d d d -
@@ -39,8 +38,7 @@ class RowShape(NamedTuple):
 
     @classmethod
     def of(cls, longest: int, budget: int) -> "RowShape | None":
-        """`longest`: the most positions of a sequence; `budget`: the most positions of a side of a batch. None: rows
-        would be too long."""
+        """None if rows would be too long. The most positions: `longest` of a sequence, `budget` of a batch's side."""
         length = max(LEAST_ROW, -(-longest // 64) * 64)
         return cls(budget // length, length) if length <= min(budget, LONGEST_ROW) else None
 
@@ -62,10 +60,8 @@ class PackedBatch(Batch):
 
 
 def plan_rows(lengths: Sequence[Tensor], shape: RowShape, seed: int, epoch: int) -> Plan:
-    """The indices of the pairs in each batch of an epoch, row by row. Pairs come in random order, and a row ends when
-    none of the next ones fits.
-
-    `lengths`: of sources with EOS and of targets with BOS (int64, N)."""
+    """The indices of the pairs in each batch of an epoch, row by row, in random order. `lengths`: of sources with EOS
+    and of targets with BOS (int64, N)."""
     generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
     order_N = torch.randperm(len(lengths[0]), generator=generator)
     sources, targets = (lengths_N[order_N].tolist() for lengths_N in lengths)
@@ -88,8 +84,7 @@ def plan_rows(lengths: Sequence[Tensor], shape: RowShape, seed: int, epoch: int)
 
 
 def pack(batch: Batch, shape: RowShape) -> PackedBatch:
-    """A padded batch in rows. Its pairs must be in the order of a plan by `plan_rows`: a row ends where the next pair
-    doesn't fit."""
+    """A padded batch, with pairs in the order of `plan_rows`, in rows: one ends where the next pair doesn't fit."""
     before = [pad(lengths_B.cumsum(0), (1, 0)) for lengths_B in batch.lengths]  # positions before pair 0, 1, …, B
     ends, firsts = [before_B.tolist() for before_B in before], [0]
     while firsts[-1] < len(ends[0]) - 1:
@@ -112,8 +107,7 @@ def pack(batch: Batch, shape: RowShape) -> PackedBatch:
 
 
 def in_rows(values_X: Tensor, where_X: Tensor, shape: RowShape, padding: int = 0) -> Tensor:
-    """What stands at the real positions of a padded batch, in rows (R, L). `where_X`: their places among all positions
-    of the rows."""
+    """What stands at the real positions of a padded batch, in rows (R, L). `where_X`: their places in all rows."""
     rows = torch.full((shape.rows * shape.length,), padding, dtype=values_X.dtype)
     rows[where_X] = values_X
     return rows.view(shape)

@@ -32,8 +32,7 @@ class ResolvedRun:
 
 
 def resolve(given: Mapping[str, Any]) -> ResolvedRun:
-    """Decide the settings, the corpus and the name of a run; without --config, the recipe CORPUS.yaml of nmt is used if
-    there is one.
+    """Decide the settings, the corpus and the name of a run, with the recipe of --config or else CORPUS.yaml of nmt.
 
     `given`: the settings of a command line by their dotted names, and config, a recipe (see `find_recipe`). Raises
     ValueError if a setting is wrong, or the corpus is `auto` and the languages are not German and English.
@@ -67,8 +66,7 @@ def resolve(given: Mapping[str, Any]) -> ResolvedRun:
 
 
 def without_old_corpus(given: Mapping[str, Any], recipe: Path) -> dict[str, Any]:
-    """What takes the place of the notes on the corpus of a recipe, such as that of a run that is tuned further, if
-    another corpus is given: its licence and the corpora beside it."""
+    """What replaces the licence, and the corpora beside, of the corpus of a recipe or a run, if another is given."""
     found = read_settings(recipe)
     before, now = found.get("data.corpus"), given.get("data.corpus")
     of_corpus = {name: type(found[name])() for name in ("data.more", "data.licence") if found.get(name)}

@@ -97,9 +97,8 @@ class Tally:
 def cleaners_for(
     config: DataConfig, sections: Sequence[Section], cleaning: CleaningConfig, held_out: HeldOut
 ) -> list[Cleaner]:
-    """For each section the cleaner of its direction and filters, which knows its languages; see `Cleaner`. Those of a
-    direction share what they remember, so that no corpus repeats another one. What is held out of one direction is held
-    out of all."""
+    """For each section the cleaner of its direction and filters. Those of a direction share what they remember, so that
+    no corpus repeats another one. What is held out of one direction is held out of all."""
     plain, kinds = replace(config, many_to_many=(), more=()), list[tuple[DataConfig, CleaningConfig]]()
     for section in sections:
         of_section = replace(plain, source=section.source, target=section.target).reading(section.text)

@@ -48,8 +48,7 @@ def softmax(scores_XL: Tensor) -> Tensor:
 
     PyTorch's CPU kernel is slow for rows that don't fill a vector: with AVX-512, rows of 12 numbers took 10 times as
     long as rows of 16 in fp32, and in bf16, with the backward pass, rows of 24 took 4 times as long as rows of 32. So
-    short rows are filled up with -inf. Compiled and exported graphs keep the library's softmax: they have no branches
-    by length, and a compiler makes kernels of its own.
+    short rows are filled up with -inf, but not in compiled and exported graphs, which have no branches by length.
     """
     length, full = scores_XL.size(-1), VECTOR // scores_XL.element_size()
     if scores_XL.device.type != "cpu" or torch.compiler.is_compiling() or length >= full:

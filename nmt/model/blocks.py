@@ -1,7 +1,6 @@
 """The blocks of all families of models, and stacks of them.
 
-`forward` computes all positions, for training; `step` the newest position of each row of a `DecoderCache`, without
-dropout and with the same parameters.
+`forward` computes all positions, for training; `step`, without dropout, the newest one of each row of a `DecoderCache`.
 
 Shapes: B batch, T target length, S source length, M model width, R rows of a cache.
 """
@@ -71,8 +70,7 @@ class DecoderBlock(nn.Module):
     def forward(
         self, x_BTM: Tensor, memory_BSM: Tensor, mask: Mask, weights: SourceWeights, past: Rows | None = None
     ) -> Tensor:
-        """All target positions, given the encoder's output. `mask`: what of it is seen; `past`: what of the target, if
-        several sequences share a row."""
+        """All target positions, given the encoder's output. `mask`: what of it is seen; `past`: of targets in rows."""
         x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, past))
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)
@@ -96,8 +94,7 @@ class Stack(nn.ModuleList):
         """The blocks as `compile_rows` compiled them."""
 
     def compile_rows(self) -> None:
-        """Compile the blocks for rows of several sequences, which all have one shape. What has other shapes, such as
-        validation, stays as it is."""
+        """Compile the blocks for rows of several sequences, which all have one shape; nothing else is compiled."""
         self.compiled = [torch.compile(block, dynamic=False) for block in self]
 
     def forward(self, x_BTM: Tensor, *arguments: Any) -> Tensor:

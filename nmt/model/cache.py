@@ -7,9 +7,8 @@ each target position so far, position after position; 2 keys and values.
 A decoder-only model reads the source as the beginning of its only sequence: this prefix takes the first slots, once for
 all rows. In an encoder–decoder there is no prefix, and the keys and values of the source are apart.
 
-A row never moves. All rows of a sentence look at all of its slots, through a mask that shows each row the slots of its
-own past. When a hypothesis continues another one, its row takes over the other's line of the mask: keys and values are
-not copied.
+A row never moves. All rows of a sentence look at all of its slots, through a mask that shows each row its own past.
+When a hypothesis continues another one, its row takes over the other's line of the mask: nothing else is copied.
 
 Samples never continue one another: their rows are separate. For the target, a cache then has N × W sentences of one
 row: time and memory grow with the rows, not with their square. The source is still stored once; so is the prefix, which
@@ -22,8 +21,7 @@ from typing import Literal, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-# What a mask adds to hidden scores. Finite, so that a row in which all is hidden is uniform and never NaN; e to this
-# power is exactly 0 in every dtype.
+# What a mask adds to hidden scores. Finite, so that a row in which all is hidden is uniform, not NaN; its exp is 0.
 MASKED = -1e9
 
 
@@ -44,8 +42,7 @@ KeysValues = tuple[Tensor, Tensor]
 """Keys (X, D, L or S), transposed as the product with queries needs them, and values (X, L or S, D)."""
 
 SourceWeights = list[Tensor] | None
-"""A list to which each decoder layer appends its attention to the source (B, H heads, T positions, S); None: nobody
-needs these weights."""
+"""A list to which each decoder layer appends its attention to the source (B, heads, T, S); None: nobody needs it."""
 
 
 def views(layers_2NKLD: Sequence[Tensor]) -> list[KeysValues]:
@@ -122,8 +119,7 @@ class DecoderCache:
         self.place = one_place if newest_N is None else newest_N.repeat_interleave(rows)
 
     def append(self, layer: int, kv_2NKWD: Tensor) -> KeysValues:
-        """Store a layer's keys and values of the newest position (W = 1: the same for every row); return those of all
-        slots in use."""
+        """Store a layer's keys and values of the newest position (W = 1: for every row); return those of all slots."""
         self.target_2NKLD[layer].narrow(3, self.filled - self.width, self.width).copy_(kv_2NKWD)
         keys_XDL, values_XLD = self.target[layer]
         return keys_XDL.narrow(2, 0, self.filled), values_XLD.narrow(1, 0, self.filled)

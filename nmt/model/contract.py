@@ -1,8 +1,7 @@
 """The methods of every model. Code outside `nmt.model` uses these, and no attribute of a particular family of models.
 
-Shapes: B batch, S source length, T target length, P prefix length, M model width, V target vocabulary, L size of a
-restricted one; in decoding N sentences, W rows (hypotheses) of each, R rows (N × W); elsewhere N real target positions
-of a batch, or pairs.
+Shapes: B batch, S source length, T target length, M model width, V target vocabulary; in decoding N sentences, W rows
+(hypotheses) of each, R rows (N × W); elsewhere N real target positions of a batch, or pairs.
 """
 
 import contextlib
@@ -50,11 +49,8 @@ class Decoder(Limited, Protocol):
 
     @abstractmethod
     def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
-        """Logits (N, W, V), float32, of the pieces after `tokens_NW` (int64), which are added to the cache.
-
-        If all rows of a sentence are equal, as at first, `tokens_NW` may have one row (W = 1) for all of them, unless
-        the rows are separate.
-        """
+        """Logits (N, W, V), float32, of the pieces after `tokens_NW` (int64), which are added to the cache. One row
+        (W = 1) may stand for all of a sentence, if they are equal, as at first, and not separate."""
 
 
 def without_sources(n: int, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -109,8 +105,7 @@ class Model(nn.Module):
         return parts
 
     def vocabularies(self) -> dict[str, Literal["source", "target"]]:
-        """The names of the parameters that have a row for each piece, and whose pieces these are. A model may lack some
-        of them."""
+        """The names of the parameters with a row for each piece, and whose pieces these are. Some may be missing."""
         return {"src_embedding.weight": "source", **dict.fromkeys(["tgt_embedding.weight", *OUTPUT], "target")}
 
     @property
@@ -122,8 +117,7 @@ class Model(nn.Module):
         return self.output.out_features
 
     def reserve(self, end: int) -> None:
-        """Make the tables of positions long enough for positions below `end`. A table that grows later, in a forward
-        pass, costs compiled layers another compilation."""
+        """Make the tables of positions long enough for positions below `end`, before layers are compiled with them."""
         for module in self.modules():
             if isinstance(module, Table):
                 module.reserve(end)
@@ -138,9 +132,8 @@ class Model(nn.Module):
 
     @contextlib.contextmanager
     def computing_in(self, dtype: torch.dtype | None) -> Iterator[None]:
-        """A context in which `target_states` computes in this type, with rounded copies of the weights (None: in that
-        of the weights): each layer computes in the type of its input. Embeddings stay as exact as their
-        weights. Gradients have the type of the weights."""
+        """A context in which `target_states` computes in this type (None: that of the weights), with rounded copies of
+        the weights, but not of embeddings. Gradients have the type of the weights."""
         self.dtype = dtype
         try:
             yield
@@ -204,8 +197,8 @@ class GenerativeModel(Model, Decoder):
 
     @abstractmethod
     def forward(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: SourceWeights = None) -> Tensor:
-        """Logits (B, T, V), float32, of the pieces after each target position t, which sees target ids 0 to t. Sources
-        as in `start`; target ids int64, each sentence with its BOS."""
+        """Logits (B, T, V), float32, of the pieces after each target position t, which sees target ids 0 to t. Ids are
+        those of `target_states`."""
 
     def step(self, tokens_NW: Tensor, cache: Cache) -> Tensor:
         return apply(self.output, self.newest_states(tokens_NW, cache)).float().view(*tokens_NW.shape, -1)

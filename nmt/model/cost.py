@@ -1,7 +1,6 @@
 """What a model costs: FLOPs of training and decoding, as PyTorch counts them. A model flows in, figures flow out.
 
-A FLOP is a multiplication or an addition. Counted are the products of matrices, which are nearly all of the work, while
-a pair of random pieces is computed.
+A FLOP is a multiplication or an addition. Counted are the products of matrices, which are nearly all of the work.
 
 Shapes: S source positions, with EOS; T target positions, with BOS.
 """

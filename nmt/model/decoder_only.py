@@ -24,9 +24,8 @@ from nmt.vocabulary import BOS
 
 
 def join(src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, longest: int) -> tuple[Tensor, Tensor]:
-    """Join sources and targets without padding between them: ids (B, L), and the position of each target's BOS (B),
-    which is the length of its prefix. Targets begin with BOS; `longest`: length of the longest sequence. The rest of
-    shorter sequences is arbitrary."""
+    """Join sources and targets without padding between them: ids (B, L), arbitrary behind shorter sequences, and the
+    position of each target's BOS (B), the length of its prefix. `longest`: length of the longest sequence."""
     if not src_BS.size(1):
         return tgt_BT, torch.zeros(len(tgt_BT), dtype=torch.int64, device=tgt_BT.device)
     starts_B = src_mask_BS.sum(1) + 1

@@ -78,8 +78,7 @@ def on_meta() -> bool:
 
 
 def move(tensor: Tensor, device: torch.device) -> Tensor:
-    """The tensor on this device. A GPU copies it from pinned memory, since for other memory the program has to wait
-    until the GPU has done all work before."""
+    """The tensor on this device. A GPU copies it from pinned memory: for other memory, the program has to wait."""
     if device.type == "cpu" or tensor.device.type != "cpu":
         return tensor.to(device)
     return tensor.pin_memory().to(device, non_blocking=True)
@@ -91,15 +90,14 @@ def pinned(tensor: Tensor) -> Tensor:
 
 
 def let_segments_grow() -> None:
-    """Let PyTorch's memory of a GPU grow in place, unless the user has set how it is allocated: batches of many sizes
-    leave fewer gaps. It must be called before CUDA starts."""
+    """Let PyTorch's memory of a GPU grow in place, with fewer gaps, unless the user has set how. Call it before CUDA
+    starts."""
     if sys.platform == "linux" and not {"PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"} & os.environ.keys():
         os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"
 
 
 def allow_tf32(device: torch.device) -> None:
-    """Let a GPU multiply float32 matrices in TF32 (10 bits after the point), also when it translates. On a CPU nothing
-    changes."""
+    """Let a GPU multiply float32 matrices in TF32 (10 bits after the point), also when it translates."""
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
 
@@ -128,8 +126,7 @@ def keep_freed_memory() -> bool:
 
 
 def remember_few_shapes() -> None:
-    """Let PyTorch keep what it prepares for the products of 128 shapes, instead of 1,024, unless the user has set that.
-    Call it before the first product.
+    """Let PyTorch keep what it prepares for 128 shapes of products, not 1,024. Call it before the first product.
 
     On a CPU, a product in bfloat16 has code and memory of its own for each shape, and each batch of text has other
     shapes: training a small model took 1.5 GB with 1,024 and 0.7 GB with 128, and not more time.
@@ -148,8 +145,7 @@ def record(function: Callable[[], None], pool: Any = None) -> Callable[[], None]
 
 
 def try_to(record: Callable[..., Callable[[], None]], *arguments: Any) -> Callable[[], None] | None:
-    """What `record` gives; None, and a message, if something can't be recorded. Raises the error of memory that ran
-    out."""
+    """What `record` gives; None, and a message, if something can't be recorded. Raises when memory runs out."""
     try:
         return record(*arguments)
     except RuntimeError as error:

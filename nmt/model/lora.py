@@ -65,8 +65,7 @@ class AdaptedLinear(nn.Module):
 
 
 def with_adapter(model: AnyModel, factors: Mapping[str, tuple[Tensor, Tensor]]) -> AnyModel:
-    """A model with an adapter, of which only the adapter takes memory: all else is that of the given model, which stays
-    as it is.
+    """A model with an adapter, of which only the adapter takes memory: the rest is the given model's.
 
     Args:
         factors: for the name of each adapted layer, A (R, I) and α / rank × B (O, R).

@@ -3,8 +3,7 @@
 BLEU, chrF and TER are sacreBLEU's (Post 2018) on detokenised text in NFC, cased but for TER: BLEU (Papineni et al.
 2002) with the tokenisation of the target language, chrF2 (Popović 2015), TER (Snover et al. 2006). An exact match is a
 translation that is equal to a reference: it still tells systems apart where BLEU is near 100. To add a metric, extend
-`Metric` and `measure`, and add an option like --ter to `nmt.evaluate`. N: sentences; D: what a sentence adds to a
-score, such as its words.
+`Metric` and `measure`, and add an option to `nmt.evaluate`. N: sentences; D: what a sentence adds, such as its words.
 """
 
 import math
@@ -52,8 +51,7 @@ TOKENIZERS |= dict.fromkeys(("THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"), "cha
 
 @cache
 def bleu_tokenizer(language: str) -> str:
-    """sacreBLEU's tokenizer for a target language, by its code (ja, zh-TW, tha_Thai; empty: unknown). If the package of
-    one is missing, char, and the user is told once."""
+    """sacreBLEU's tokenizer for a target language, by its code; char, with a message, if a package is missing."""
     scripts = scripts_of(language)
     name = next((tokenizer for script, tokenizer in TOKENIZERS.items() if script in scripts), "13a")
     try:
@@ -93,8 +91,7 @@ def score(
 def check_lines(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], metrics: Sequence[Metric]
 ) -> tuple[list[tuple[str, ...]], list[Metric]]:
-    """Hypotheses and references as they are, and the metrics. TypeError if one of these is no list of strings;
-    ValueError for what can't be scored, or an unknown metric."""
+    """Hypotheses and references, and the metrics. TypeError for other than lists of strings, ValueError for others."""
     texts = [texts_of(hypotheses, "the list of lines"), *(texts_of(lines, "a reference") for lines in references)]
     n = len(texts[0])
     require(len(references) > 0, "scoring needs a reference")

@@ -99,8 +99,7 @@ def copy_files(
 
 
 def write_checkpoint(folder: Path, files: Mapping[str, Mapping[str, Tensor]], progress: Progress) -> None:
-    """Save the state of a run after `progress.step` steps, with these tensors, unless that checkpoint exists. One that
-    was saved before its validation is replaced after it."""
+    """Save the state of a run after `progress.step` steps, unless it is saved with the same validations."""
     target = step_folder(folder, progress.step)
     if not target.exists() or Progress.load(target).validated != progress.validated:
         with whole_folder(target) as draft:
@@ -187,8 +186,8 @@ def validated_weights(checkpoint: Path) -> dict[str, Tensor]:
 
 
 def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the checkpoints' validated weights, in float32 (Junczys-Dowmunt et al. 2016, section 2.3). What is
-    equal in all of them, such as frozen weights, stays as it is."""
+    """The mean of the checkpoints' validated weights, in float32 (Junczys-Dowmunt et al. 2016, section 2.3); equal ones
+    stay as they are."""
     mean: dict[str, Tensor] = {}
     for number, checkpoint in enumerate(checkpoints, start=1):
         for name, tensor in validated_weights(checkpoint).items():
@@ -197,8 +196,7 @@ def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
 
 
 def choose_weights(folder: Path, progress: Progress, validator: Validator) -> tuple[list[int], dict[str, Tensor]]:
-    """The steps of the final weights (several: their mean), and the weights by name, from the checkpoints in `folder`.
-    May overwrite the weights of the validator."""
+    """The steps of the final weights (several: their mean), and the weights. May overwrite those of the validator."""
     config, processes = validator.config, validator.processes
     undamaged = [str(c) for c in list_checkpoints(folder) if not find_damage(c)] if processes.is_main else []
     kept = list(map(Path, processes.broadcast(undamaged)))

@@ -52,8 +52,7 @@ def chosen_before(given: Given, config: Config, recorded: Path | None) -> tuple[
 
 
 def choose(given: Given, config: Config, prepared: Prepared) -> Config:
-    """The settings of a run: those in `given`, by their dotted names, and for the others what suits the corpus and the
-    machine. `config`: the settings that the text was prepared with."""
+    """The settings in `given`, and for the others what suits text and machine. `config`: what it was prepared with."""
     ledger = prepared.ledgers["train"]
     pairs, more = ledger.kept - ledger.texts, MORE_STEPS if ledger.texts else 1.0
     # What the text was prepared with stays: it may come from more than `given`, such as the corpus that auto took.
@@ -97,8 +96,8 @@ def choose(given: Given, config: Config, prepared: Prepared) -> Config:
 
 
 def may_denoise(given: Given, config: Config, prepared: Prepared) -> bool:
-    """Whether the first steps may restore noised text. Not where the user gives the steps, as the run may end long
-    before, unless there are texts that only these steps read."""
+    """Whether the first steps may restore noised text: not if the user gives the steps, which may be few, unless there
+    are texts that only these steps read."""
     is_new = not config.training.start_from and "training.max_steps" not in given
     return config.can_denoise and prepared.tokenizer.joint and (is_new or prepared.ledgers["train"].texts > 0)
 

@@ -161,8 +161,7 @@ def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:
 
 
 def one_side(planned: PlannedBatch) -> PlannedBatch:
-    """The batch for one of the first steps, in which the texts of one side are restored: of the sources, if it begins
-    with a pair of an odd number."""
+    """The batch for one of the first steps, which restore texts: sources, if it begins with a pair of an odd number."""
     texts = planned.pairs.source if int(planned.index_B[0]) % 2 else planned.pairs.target
     return replace(planned, pairs=Pairs(texts, texts), denoises=True)
 
@@ -193,8 +192,7 @@ class Feed:
         self.started: dict[Place, Future[Batch]] = {}
 
     def group(self, step: int) -> list[PlannedBatch]:
-        """The batches of this step, which is the next one. If there are threads, one begins with those that this
-        process will need for the step after it."""
+        """The batches of this step, the next one. If there are threads, one begins with this process's following."""
         if self.following and self.following[0].denoises != self.denoises_in(step):
             self.go_to(self.reached)  # other batches of this step were skipped: make these anew
         group = self.following or self.next_for(step)

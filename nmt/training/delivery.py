@@ -1,5 +1,4 @@
-"""The end of training: the chosen weights flow in; out flow a model folder (a translator's with facts and more), and a
-report for JSON and for the user.
+"""The end of training: the chosen weights flow in; out flow a model folder, and a report for JSON and for the user.
 
 A translator translates the test sets. Of other models, the losses on the test sets are measured.
 """
@@ -112,8 +111,7 @@ def measure_facts(model: Model, data: TrainingData, config: Config) -> Facts:
 def card(
     info: ModelInfo, data: DataConfig, parameters: int, pairs: int, commits: Mapping[str, str], start: str = ""
 ) -> str:
-    """The model folder's README. `commits`: of the data sets that were read from the hub; `start`: the model that
-    training started from, if there is one."""
+    """The model folder's README. `commits`: of data sets of the hub; `start`: the model that training started from."""
     title, use = CARDS[info.objective]
     if data.many_to_many:
         title, use = MANY_TO_MANY
@@ -178,9 +176,8 @@ def lowest(values: Sequence[float]) -> float:
 
 
 def unsure_below(confidences: Sequence[float], scores: Sequence[float]) -> float:
-    """The confidence below which a translation is more likely poor than not: at least half of the translations below it
-    have a chrF (`scores`, 0 to 100) below POOR, or MUCH_WORSE below the mean. A share from UNSURE_SHARE to MOST_UNSURE
-    of all is below it."""
+    """The confidence below which at least half of the translations have a chrF (`scores`, 0 to 100) below POOR, or
+    MUCH_WORSE below the mean. A share from UNSURE_SHARE to MOST_UNSURE of all is below it."""
     in_order, least = sorted(zip(confidences, scores, strict=True)), max(POOR, fmean(scores) - MUCH_WORSE)
     poor = [*accumulate(score < least for _, score in in_order)]
     most = int(len(poor) * MOST_UNSURE)
@@ -207,8 +204,7 @@ LOSSES = {  # names in the report, and how the user sees them
 
 
 def measure_tests(folder: Path, config: Config, tests: dict[str, list[Pair]]) -> dict[str, Any]:
-    """The scores of the test sets, those of the first one again, and the number of parameters, of the model in the run
-    folder `folder`, loaded in fp32."""
+    """The scores of the test sets and of the first one again, and the parameters, of the model in a run folder."""
     say(f"Measuring the model on {sum(map(len, tests.values())):,} test sentences")
     if config.training.objective == "translation":
         translator = Translator.load(folder / "model", config.training.device, precision="fp32")

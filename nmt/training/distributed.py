@@ -4,8 +4,7 @@
 
 An optimizer step has `training.accumulate` batches for any number of processes: each process takes its share of them,
 and the gradients are summed over all processes. So more processes make a run faster and don't change its result. Every
-process holds the whole model (DDP, Li et al. 2020). Without torchrun there is one process, and the functions here
-return their input.
+process holds the whole model (DDP, Li et al. 2020). Without torchrun, the functions here return their input.
 """
 
 import contextlib

@@ -1,5 +1,4 @@
-"""Trained models that a run learns from: a new model starts from the weights of one, and parts of it may be frozen; or
-it has one as its teacher."""
+"""Trained models that a run learns from: a new model starts from the weights of one, or has one as its teacher."""
 
 from collections.abc import Collection
 from dataclasses import asdict
@@ -43,8 +42,7 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     """Copy the weights of a model folder into a new model; return a message for the user.
 
     Rows of embeddings are copied by piece: a piece that the old vocabulary lacks keeps its random embedding. From a
-    model of another family, the weights of the same name and shape are taken: a translator starts with the encoder of
-    an encoder-only model, for example.
+    model of another family, the weights of the same name and shape are taken, such as those of the encoder.
 
     Raises:
         ValueError: the folder is not a model folder, or the settings of the models differ (dropout may).
@@ -74,8 +72,7 @@ def differences(config: ModelConfig, old: ModelConfig, may_differ: Collection[st
 
 
 def copy_weights(model: Model, old_model: Model, rows: dict[str, tuple[Tensor, Tensor]]) -> dict[int, int]:
-    """Copy what fits, by name; return how many numbers of each parameter (its `id`) were copied. `rows`: see
-    `shared_rows`."""
+    """Copy what fits, by name, in these `shared_rows`; return how many numbers of each parameter (its `id`)."""
     # Tied parameters have several names, and models tie them differently: each name is tried.
     old = dict(old_model.named_parameters(remove_duplicate=False))
     sides, old_sides = model.vocabularies(), old_model.vocabularies()

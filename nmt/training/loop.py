@@ -217,8 +217,7 @@ class Trainer:
             raise KeyboardInterrupt(f"Stopped after step {self.progress.step:,}; all is saved for --resume.")
 
     def ended_by(self) -> str:
-        """The first setting of `training` that ends the run now; empty if none does. After the first three, the last
-        weights are validated; the others are judged by a validation."""
+        """The first setting of `training` that ends the run now; empty if none does. The last two need a validation."""
         progress, config, best = self.progress, self.config, self.progress.best_value
         reached = {
             "max_minutes": self.time_is_up,

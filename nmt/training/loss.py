@@ -138,9 +138,8 @@ class Learner(nn.Module):
         return batch.repeated(self.terms().passes)
 
     def of_rows(self, batch: PackedBatch) -> Loss:
-        """The loss of a packed batch that is prepared. The output layer runs at all positions, since their number must
-        not change. States of padding are zeros: their gradients are zero, and each adds the entropy of a uniform
-        distribution."""
+        """The loss of a prepared packed batch. The output layer runs at all positions, since their number must not
+        change. States of padding are zeros: their gradients are zero, and each adds the entropy of equal shares."""
         assert isinstance(self.model, EncoderDecoder)
         terms = self.terms()
         targets_N = move(batch.tgt_out_BT.chunk(terms.passes)[0].flatten(), self.numerics.device)

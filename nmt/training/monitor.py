@@ -79,8 +79,8 @@ class Window:
 
 
 class Monitor:
-    """Writes the same records of a run to metrics.jsonl and to TensorBoard; a context manager. What can't be written,
-    e.g. on a full disk, is told once, and doesn't end training."""
+    """Writes the same records of a run to metrics.jsonl and to TensorBoard; a context manager. What can't be written is
+    told once, and doesn't end training."""
 
     def __init__(self, folder: Path, step: int, max_steps: int) -> None:
         """`step`: the step that the run resumes after; later records, of an interrupted attempt, are removed."""

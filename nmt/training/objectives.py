@@ -28,8 +28,7 @@ class Objective:
     """Number of sides of a pair that the model reads: 1 for texts."""
 
     def budget(self, batch_tokens: int, n_sequences: int) -> int:
-        """The most positions of each sequence in a batch: `training.batch_tokens`, or twice as many if the model reads
-        both sides as one sequence."""
+        """The most positions of each sequence in a batch; twice `batch_tokens` if both sides are one sequence."""
         return batch_tokens * self.n_sides // n_sequences
 
     def pairs(self, pairs: Pairs) -> Pairs:
@@ -156,8 +155,7 @@ def split_row(row: list[int]) -> IdPair:
 
 
 def make_objective(config: Config, tokenizer: Tokenizer, *, first: bool = False) -> Objective:
-    """The objective of training, or of its first steps. Raises ValueError if it or the model needs one vocabulary, and
-    the tokenizer has two."""
+    """The objective of training, or of its first steps. ValueError if one vocabulary is needed, and there are two."""
     name, noise, denoise_steps = config.training.objective, config.noise, config.training.denoise_steps
     setting = f"training.objective is {name}"
     if first and denoise_steps:

@@ -64,8 +64,7 @@ class Muon(torch.optim.Optimizer):
 
     A step is scaled to the size of AdamW's steps, 0.2 √(longer side) (Liu et al. 2025, section 2.2), so that learning
     rates of the same size suit both; MUON_RATE is their ratio. Unlike torch.optim.Muon, it batches matrices of equal
-    shape, splits fused matrices, and can multiply in bfloat16. Of several processes, each does its
-    share of the matrices.
+    shape, splits fused ones, can multiply in bfloat16, and shares the work of several processes.
     """
 
     def __init__(

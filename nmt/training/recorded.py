@@ -1,8 +1,7 @@
 """Training steps as CUDA graphs: a step is recorded once, and then replayed as a whole.
 
 A small step consists of a thousand small kernels, and a GPU ends each one sooner than Python can start the next. A
-replay starts all of them at once. All batches must have one shape (see `nmt.data.packing`), and what changes from step
-to step lies in tensors that keep their place in memory.
+replay starts all at once. Batches must have one shape (`nmt.data.packing`), and what changes keeps its place in memory.
 
 Source: CUDA C++ Programming Guide, section CUDA Graphs; `torch.cuda.CUDAGraph`.
 """

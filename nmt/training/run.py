@@ -92,8 +92,7 @@ def require_fitting_text(config: Config) -> None:
 
 
 def without_effect(config: Config, named: Collection[str], data: TrainingData) -> Iterator[str]:
-    """What to tell the user of settings, if they are among those in `named`, that change nothing in this run, and of
-    corpora whose weights leave none of their pairs."""
+    """Notes on the settings in `named` that change nothing in this run, and on corpora whose weights leave no pair."""
     training, several = config.training, len({part.name for part in data.val_sets}) > 1
     falls, translates = training.schedule in ("cosine", "linear", "wsd"), training.objective == "translation"
     uses = {
@@ -172,8 +171,7 @@ class Run:
         return prepared
 
     def require_equal_settings(self, state: str) -> None:
-        """Raise ValueError if a run whose training is finished has other settings, which its scores would be taken
-        for."""
+        """Raise ValueError if a trained run has other settings, which its scores would be taken for."""
         before, now = (flatten(config) for config in (load_config(self.config_file), self.config))
         changed = describe_changes(before | {name: now[name] for name in HARMLESS}, now)
         advice = "A finished run is not changed or made longer: --name NAME trains another"

@@ -18,8 +18,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class Threads:
     """Keeps PyTorch's number of threads at the number of cores that other programs leave free.
 
-    It changes nothing where the number was chosen (`training.threads`, several processes, one thread from the start),
-    or where the system doesn't tell how busy its cores are, as macOS.
+    It changes nothing where the number was chosen, or is 1, or the system doesn't tell how busy its cores are (macOS).
     """
 
     def __init__(self, *, fixed: bool, counters: Path = Path("/proc/stat")) -> None:

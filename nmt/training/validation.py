@@ -59,8 +59,7 @@ class Validator:
 
     @parametrize.cached()  # of adapters, the weight is computed once
     def measure(self) -> tuple[dict[str, float], list[str]]:
-        """The figures by their TensorBoard tags, and the greedy translations that BLEU and chrF are computed from (none
-        with objectives other than translation)."""
+        """The figures by their TensorBoard tags, and the greedy translations, if the objective is translation."""
         figures, translations = [], list[str]()
         for direction, rows in enumerate(self.rows):
             figures.append(self.measure_loss(direction))
@@ -105,8 +104,7 @@ class Validator:
 
 
 def plain(search: SearchConfig) -> SearchConfig:
-    """The settings of one search without retries, of a model that isn't finished: what cuts a line, and limits a
-    translation, is as users have it."""
+    """The settings of one search without retries; what cuts a line, and limits a translation, is as users have it."""
     return replace(search, guard=False, samples=0, mbr="none", n_best=1)
 
 

@@ -31,8 +31,7 @@ LENGTH_OFFSET = 10  # added to both lengths before their ratio, so that "Ja" / "
 
 @dataclass
 class Ledger:
-    """Counts for one split, by cause. Each pair (or text) that is read is kept or dropped; each sentence may be
-    repaired."""
+    """Counts for one split, by cause. Each pair (or text) is kept or dropped; each sentence may be repaired."""
 
     read: int = 0
     repaired: Counter[str] = field(default_factory=Counter)
@@ -193,8 +192,7 @@ class Cleaner:
         """Whether a target that occurs in val or test is as bad as such a source (several directions of one text)."""
 
     def cause(self, pair: Pair) -> str:
-        """Why a pair is dropped, by the first filter that applies; empty for a pair that is kept, which is remembered.
-        `pair` is tidied and repaired, and its target is not blank."""
+        """Why a tidied and repaired pair is dropped: the first cause; empty if it is kept, and then remembered."""
         shorter, longer = sorted(map(len, pair))
         if longer > self.config.max_characters:
             return f"longer than {self.config.max_characters:,} characters"
@@ -229,8 +227,7 @@ class Cleaner:
         return kept, ledger
 
     def repaired(self, pair: Pair, repaired: Counter[str]) -> Pair:
-        """The pair with text as it was before it was decoded wrongly, if cleaning.unicode is on; counts it if it is
-        another one."""
+        """The pair, with cleaning.unicode as it was before it was decoded wrongly; counts it if it is another one."""
         if not self.repair or all(map(str.isascii, pair)):
             return pair
         source, target = (tidy(self.repair(text)) if text else text for text in pair)

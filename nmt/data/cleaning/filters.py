@@ -36,8 +36,7 @@ def letters(text: str) -> str:
 
 
 def unpunctuated(text: str) -> str:
-    """A text without case, punctuation and blanks: texts that differ only in these get the same result. A text without
-    letters and digits stays as it is."""
+    """A text without case, punctuation and blanks. One without letters and digits stays as it is."""
     return without_signs(text).casefold() or text
 
 
@@ -52,15 +51,13 @@ def few_letters(text: str, least: float) -> bool:
 
 
 def numbers(text: str) -> Counter[str]:
-    """The numbers of at least two digits (of any script), without marks of thousands. A decimal mark divides a
-    number."""
+    """The numbers of two digits or more (of any script), without marks of thousands, divided at decimal marks."""
     text = text if text.isascii() else DIGIT.sub(lambda digit: str(int(digit[0])), text)
     return Counter(number for number in NUMBER.findall(THOUSANDS.sub("", text)) if len(number) > 1)
 
 
 def numbers_differ(source: str, target: str, least: float) -> bool:
-    """Whether less than this share of all numbers have their equal on the other side. Unknown if one is multiplied by
-    a word: 15万 is 150,000."""
+    """Whether less than this share of the numbers are on both sides. Unknown if a word multiplies one, as in 15万."""
     if not (NUMBER.search(source) or NUMBER.search(target)) or MULTIPLIED.search(source) or MULTIPLIED.search(target):
         return False
     first, second = numbers(source), numbers(target)
@@ -80,8 +77,7 @@ def addresses_differ(source: str, target: str) -> bool:
 
 
 def longest_word(text: str) -> int:
-    """The characters of the longest word; 0 for a text in a script without blanks between words. Addresses and other
-    items don't count."""
+    """The characters of the longest word that is no item, such as an address; 0 in scripts without blanks."""
     longest = max(map(len, text.split()), default=0)
     if longest < 20 or UNSPACED_CHARACTER.search(text):  # find_items takes its time
         return 0 if longest >= 20 else longest
@@ -152,12 +148,10 @@ def alike_key(pair: Sequence[str]) -> bytes:
 
 
 class HeldOut:
-    """Text of val and test, and what of training text repeats it. One object serves all cleaners of a process: for
-    large val sets, its tables take seconds."""
+    """Text of val and test, and what repeats it. Its tables, which take seconds, serve all cleaners of a process."""
 
     def __init__(self, splits: Mapping[str, Sequence[Sequence[str]]], chosen: Collection[str] = ()) -> None:
-        """`splits`: pairs (or texts) of val and each test, by name; `chosen`: the names of those that nmt took from
-        training text, since the corpus had none."""
+        """`splits`: pairs (or texts) by the names of their sets; `chosen`: those that nmt took from training text."""
         self.splits, self.chosen = splits, chosen
 
     @cached_property
@@ -189,8 +183,7 @@ class Repeats:
     """Finds text that repeats other text."""
 
     def __init__(self, splits: Mapping[str, Iterable[Sequence[str]]], normal: Callable[[str], str]) -> None:
-        """`splits`: pairs (or texts) by the names of their sets; `normal`: sides with equal values repeat each
-        other."""
+        """`splits`: pairs (or texts) by set; `normal`: sides for which it gives the same repeat each other."""
         self.normal = normal
         self.whole: dict[str, str] = {}
         self.windows: dict[bytes, str] = {}

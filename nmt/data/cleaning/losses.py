@@ -38,8 +38,7 @@ def describe_losses(
 
 def require_sides(train: Sequence[Pair], splits: Mapping[str, Sequence[Sequence[str]]], *languages: str) -> None:
     """Raise ValueError if most training sources are surely in the language of the targets, and the other way round, as
-    from a table without language codes, or if held-out text is so beside the training text. For the latter, runs of
-    three characters are compared, in any script."""
+    from a table without language codes, or if held-out text is so, by runs of three characters."""
     table = "in a table, name the columns: the language codes, first line"
     trained = [grams(side) for side in zip(*train, strict=True)]
     for split, pairs in splits.items():

@@ -23,8 +23,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Ids:
-    """The ids of one side of the pairs of a corpus. Without PyTorch, whose import takes seconds in each process that
-    prepares a corpus."""
+    """The ids of one side of the pairs of a corpus, without PyTorch: its import takes seconds in each process."""
 
     flat: NDArray[np.integer[Any]]
     """Those of all texts, one after another."""
@@ -61,8 +60,8 @@ def runs(starts: Ints, lengths: Ints) -> Places:
 
 
 class Lexicon:
-    """The pairs of a source and a target piece that occur in a pair of texts together, and how likely each translates
-    the other. A cell is a source and a target position of one pair."""
+    """Source and target pieces that occur in a pair of texts, and how likely they translate each other. A cell is a
+    source and a target position of one pair."""
 
     def __init__(self, source: Ids, target: Ids, src_vocab_size: int, tgt_vocab_size: int) -> None:
         index_B = np.array(choose_pairs(source, target.lengths_N, src_vocab_size), np.int64)

@@ -2,8 +2,7 @@
 
 Pairs flow in; copies of a share of them (`data.placeholders`) flow out, with placeholders at corresponding places of
 both sides: instead of a word and its translation, after them, or at the beginning of both. What stands between two
-words goes with the word before it: otherwise a model can't know on which side of "is" an item stands between "Frau" and
-"steht" ("woman is standing").
+words goes with the word before it, so that a model knows its place where the translations have another one between.
 
 A word and its translation are two words that each have the highest probability for the other: see `lexicon`.
 """
@@ -30,8 +29,7 @@ Link = tuple[int, int]  # a source token and a target token that translate each 
 
 
 def add_placeholders(pairs: Sequence[Pair], share: float) -> list[Pair]:
-    """Copies of that share of the pairs, which are taken at random (always the same ones), with placeholders. A pair
-    without a word whose translation is known is left out."""
+    """Copies with placeholders of a random share of the pairs (always the same ones), as far as words have links."""
     if not share:
         return []
     random = Random("placeholders")

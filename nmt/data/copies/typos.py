@@ -1,5 +1,4 @@
-"""Copies of training pairs with misspelled words in the source and the right target (`data.typos`), for text that users
-type and corpora seldom hold."""
+"""Copies of training pairs with misspelled words in the source (`data.typos`), as users type them."""
 
 import re
 from collections.abc import Sequence
@@ -22,9 +21,8 @@ def make_typos(pairs: Sequence[Pair], share: float) -> list[Pair]:
 
 
 def with_typos(text: str, random: Random, probability: float = TYPOS) -> str:
-    """The text with at least one misspelled word, if it has a word of four letters: with this probability two letters
-    of a word are swapped, or one is left out, typed twice, or replaced by another one of the word. Its first letter
-    stays."""
+    """The text with at least one misspelled word, if it has a word of four letters: with this probability, after the
+    first letter, two letters are swapped, or one is left out, typed twice, or replaced by another one of the word."""
     words = list(LONG_WORD.finditer(text))
     if not words:
         return text

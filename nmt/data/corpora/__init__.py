@@ -31,8 +31,7 @@ __all__ = ["Corpus", "clean_train", "corpus_files", "corpus_name", "corpus_path"
 
 
 def load_corpus(config: DataConfig, needed: Collection[str] = ("val", "test")) -> Corpus:
-    """Read the corpus that `config.corpus` names; ValueError if it can't be read. `needed`: what is held out of the
-    training text if it is missing."""
+    """Read the corpus that `config.corpus` names; ValueError if it can't be read. `needed`: is held out if missing."""
     if config.more:
         return read_more(config, load_corpus)
     if config.many_to_many:

@@ -1,5 +1,4 @@
-"""The columns of a TSV file: its first line flows in, and which columns hold the languages flows out. And the quotes
-that spreadsheets put around cells."""
+"""The columns of a TSV file: its first line flows in; those of the languages flow out. And quotes of spreadsheets."""
 
 import re
 from collections.abc import Iterable
@@ -20,12 +19,8 @@ LEAST_QUOTED = 10  # cells that show that a comma alone brings quotes: fewer may
 
 def find_columns(path: Path, cells: list[str], config: DataConfig) -> tuple[list[int], bool]:
     """The columns of the languages, and whether the first line (`cells`) names them, in any case, perhaps in quotes.
-    Without names, the first column is the source and the second the target; a file with one column holds the text in
-    one language.
-
-    ValueError if the first line seems to name other columns, since it would become a pair, or to begin with
-    a column of numbers.
-    """
+    Without names, the first column is the source, or the only one, and the second the target. ValueError if the first
+    line seems to name other columns, since it would become a pair, or one of these columns has numbers."""
     names, wanted = [bare(cell).lower() for cell in cells], [language.lower() for language in config.languages]
     if set(wanted) <= set(names):
         return [names.index(language) for language in wanted], True

@@ -93,8 +93,7 @@ class Corpus:
     commits: dict[str, str] = field(default_factory=dict)
     """The commit of each data set of the hub that was read, by its name, if it is known."""
     dropped: dict[str, list[Pair]] = field(default_factory=dict)
-    """Some of the training pairs that each cause dropped, at most EXAMPLES. Those that reading dropped begin with their
-    line, as in ledgers: train:7."""
+    """Some of the training pairs that each cause dropped. Those that reading dropped begin with their line: train:7."""
     chosen: list[str] = field(default_factory=list)
     """Of val and the tests, those that were held out of the training text, since the corpus has none."""
 

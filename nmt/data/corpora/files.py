@@ -46,8 +46,7 @@ def read_path(path: Path, config: DataConfig) -> Corpus:
 
 
 def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
-    """The files of each split of the corpus in a folder, a file, or files with this prefix; ValueError if there is no
-    training text."""
+    """The files of each split of the corpus at a path or with this prefix; ValueError if there is no training text."""
     if path.is_dir():
         return find_in_folder(path, config)
     plain = path.is_file() and not ROWS.search(path.name)
@@ -72,8 +71,7 @@ def find_splits(path: Path, config: DataConfig) -> dict[str, list[Path]]:
 
 def find_in_folder(folder: Path, config: DataConfig) -> dict[str, list[Path]]:
     """The splits of a folder: train, the first of VAL_NAMES that is there, as val, other validation files as val-NAME,
-    such as val-dev or val-medical, and every test*. Of files that are named by both languages (see `find_named`), those
-    that are in no other split are training text."""
+    and every test*. Of files that are named by both languages (see `find_named`), the others are training text."""
     train = find_split(folder, "train", config) or find_named(folder, config)
     splits = {"train": train}
     for name in VAL_NAMES:
@@ -170,8 +168,7 @@ def read_texts(files: list[Path], split: Split) -> None:
 
 
 def read_parallel(source: Path, target: Path, split: Split) -> None:
-    """Read pairs whose source is line n of one file and whose target is line n of the other. Their lines go on after
-    those of the files before, as in the files one after another."""
+    """Read pairs of line n of one file and of the other. Their numbers go on after those of the files before."""
     n_source = n_target = 0
     for src, tgt in zip_longest(corpus_lines(source, split), corpus_lines(target, split)):
         n_source, n_target = n_source + (src is not None), n_target + (tgt is not None)
@@ -183,10 +180,9 @@ def read_parallel(source: Path, target: Path, split: Split) -> None:
 
 
 def read_tsv(path: Path, split: Split) -> None:
-    """Read the rows of a TSV file. Its first line that isn't blank decides which columns are read (see
-    `find_columns`), and how many there are at most: with one more, a sentence has a tab in it. Quotes of a spreadsheet
-    are removed (see `quoted_by_spreadsheet`), and a cell with an odd number of them goes on in another line. ValueError
-    if there should be several columns, and no line has a tab."""
+    """Read the rows of a TSV file. Its first line that isn't blank decides which columns are read (`find_columns`), and
+    how many there may be: with one more, a sentence has a tab in it. Of a spreadsheet (`quoted_by_spreadsheet`), a cell
+    with an odd number of quotes goes on in another line. ValueError if columns are missing, and no line has a tab."""
     columns, most, has_tab, has_quotes = [0], 0, False, False
     for number, line in enumerate(corpus_lines(path, split), start=1):
         cells = line.removesuffix("\r").split("\t")
@@ -217,8 +213,7 @@ def read_tsv(path: Path, split: Split) -> None:
 
 
 def read_jsonl(path: Path, split: Split) -> None:
-    """Read an object from each line: {"de": …, "en": …}, or the same under the key translation. ValueError if none has
-    the languages as keys."""
+    """Read {"de": …, "en": …} from each line, or under its key translation. ValueError if no line has these keys."""
     languages, keys, is_named = split.config.languages, list[str](), False
     needed = all if split.config.unit == "pair" else any
     for number, line in enumerate(corpus_lines(path, split), start=1):
@@ -276,8 +271,7 @@ ROWS = re.compile(rf"\.({'|'.join(READERS)})(\.(gz|zst))?$", re.IGNORECASE)
 
 
 def corpus_lines(path: Path, split: Split) -> Iterator[str]:
-    """The lines of a file; bytes that aren't UTF-8 become lone surrogates (see `tidy`). ValueError, at the end, if
-    carriage returns alone end its lines: it would be one line."""
+    """The lines of a file; bytes that aren't UTF-8 become lone surrogates. ValueError if CR alone ends its lines."""
     number, line = -1, ""
     for number, line in enumerate(iterate_lines(path, "surrogateescape")):
         if number == 0 and line.startswith("\ufeff"):
@@ -290,8 +284,7 @@ def corpus_lines(path: Path, split: Split) -> Iterator[str]:
 
 
 def read_sentences(file: Path, config: DataConfig, held_out: Collection[str]) -> tuple[Iterator[str], Ledger]:
-    """Text in one language, that of `config.text`, read like training text; OSError if it is missing. Only a part is in
-    memory. The ledger is complete when all sentences were taken."""
+    """Text in the language of `config.text`, read like training text, and its ledger, complete when all was taken."""
     split = read_split([file], config, training=True)
 
     def kept() -> Iterator[str]:

@@ -100,11 +100,8 @@ def tables(rows: Any) -> Iterator[Any]:
 
 
 def load_dataset(place: Place) -> tuple[Any, str]:
-    """All splits of a data set: from a local folder, from the hub or, if the hub can't be used, from the cache; and the
-    commit that they are of, empty if it isn't known.
-
-    Raises ConnectionError if neither the hub nor the cache can be used, ValueError if the data set can't be loaded.
-    """
+    """All splits of a data set: from a local folder, the hub or, if that can't be used, the cache; and their commit,
+    if it is known. ConnectionError if neither can be used, ValueError if the data set can't be loaded."""
     datasets = package("datasets", "hub")
     local = local_folder(place.dataset)
     answer = Answer() if local else within_time(place)

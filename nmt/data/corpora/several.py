@@ -47,9 +47,8 @@ def turned(pair: Pair, is_turned: bool) -> Pair:
 
 
 def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], Corpus]) -> Corpus:
-    """The corpus with the training pairs of data.more, and the val text of those that say `validate`; the first
-    section is data.corpus, or its first direction. `read`: reads one corpus, and holds missing text of these splits
-    out; ValueError if it can't be read."""
+    """The corpus with the training pairs of data.more, and the val text of those that say `validate`. `read`: reads one
+    corpus, and holds missing text of these splits out; ValueError if it can't be read."""
     alone, names = replace(config, more=()), [section.name for section in sections_of(config)]
     corpus, first = read(alone, ("val", "test")), len(alone.directions)
     train, val, val_sets = corpus.train, [*corpus.val], val_sets_of(corpus, alone)

@@ -34,8 +34,7 @@ class Engine:
     """(i, n): do the i-th of n parts of the tasks that can be done by machines side by side."""
 
     pool: ProcessPoolExecutor | None = field(default=None, init=False)
-    """New processes: a fork of a process with threads may stop for ever. Each takes half a second to start, and stays
-    for the tasks of the next call."""
+    """Of new processes, for all calls: a fork of a process with threads may stop for ever."""
 
     def __post_init__(self) -> None:
         i, n = self.part
@@ -74,8 +73,7 @@ class Engine:
         return [number for number in numbers if number % n == i - 1]
 
     def run(self, task: Task, numbers: Sequence[int], name: str) -> None:
-        """Do the task for each number; `name`: what a task makes, for messages. Raises the error of a task that fails,
-        and ValueError if a process of the pool is killed."""
+        """Do the task, of this name, for each number. Raises a task's error, and ValueError if a process is killed."""
         if min(self.most, len(numbers)) < 2:
             for number in numbers:
                 task(number)

@@ -52,8 +52,7 @@ class Shard:
 
 
 def mapped(file: Path) -> NDArray[np.uint8]:
-    """The bytes of a file, mapped into memory. The map of NumPy would keep the file open, and a system allows a process
-    some 1,000 open files; PyTorch's doesn't."""
+    """The bytes of a file, mapped into memory. NumPy's map would keep the file open: a process may have some 1,000."""
     import torch
 
     return torch.from_file(str(file), size=file.stat().st_size, dtype=torch.uint8).numpy()

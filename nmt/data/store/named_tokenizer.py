@@ -26,11 +26,8 @@ RECORD = "settings.json"
 
 
 def train_named(given: Mapping[str, Any], folder: Path) -> None:
-    """Train a tokenizer in this folder, unless the folder has one with the same settings.
-
-    `given`: as for `resolve`. Raises ValueError if the folder was not made here, or has a tokenizer with other
-    settings, or the text can't be used.
-    """
+    """Train a tokenizer in this folder, unless it has one with the same settings. `given`: as for `resolve`. Raises
+    ValueError if the folder has anything else, or the text can't be used."""
     unused = ", ".join({name.partition(".")[0] for name in given} & {"name", "runs", "model", "training", "search"})
     require(unused == "", f"settings of {unused} change nothing in a tokenizer: leave them out")
     run = resolve({**given, "model.tied_embeddings": "none"})  # which goes with every tokenizer
@@ -58,8 +55,7 @@ def train_named(given: Mapping[str, Any], folder: Path) -> None:
 
 
 def is_trained(folder: Path, settings: dict[str, Any], inputs: list[Path]) -> bool:
-    """Whether the folder has a whole tokenizer with these settings, of these files; ValueError if it has anything
-    else."""
+    """Whether the folder has a whole tokenizer of these settings and files; ValueError if it has anything else."""
     if not folder.exists():
         return False
     try:

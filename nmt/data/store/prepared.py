@@ -1,9 +1,8 @@
 """Prepared text: a run folder that `nmt.data.store.preparing` has filled flows in; its pairs and tokenizer flow out.
 
 The files are `data/` (the training pairs in shards, SPLIT.src and SPLIT.tgt of val and tests, a sentence a line, and
-`corpus.json`), `tokenizer/` and `ledger.json`. The lines of SPLIT.src are empty if the corpus consists of texts without
-translations. `data/` and `tokenizer/` have SHA256SUMS, and corpus.json the hashes of the user's files, so that a change
-is noticed.
+`corpus.json`), `tokenizer/` and `ledger.json`. Of texts without translations, the lines of SPLIT.src are empty. `data/`
+and `tokenizer/` have SHA256SUMS, and corpus.json the hashes of the user's files, so that a change is noticed.
 """
 
 import os
@@ -88,11 +87,8 @@ class Prepared(Corpus):
 
 
 def require_own_run_folder(config: Config, folder: Path) -> None:
-    """Raise ValueError if a run in this folder could overwrite the user's own files; call it before writing any.
-
-    The folder must be new, empty or a run's, and neither a corpus nor the tokenizer may be the folder itself or lie in
-    its `data/` or `tokenizer/`.
-    """
+    """Raise ValueError if a run in this folder could overwrite the user's own files: if it isn't new, empty or a run's,
+    or if a corpus or the tokenizer is the folder itself, or lies in its `data/` or `tokenizer/`."""
     there = next(path for path in (folder, *folder.parents) if os.path.exists(path))
     usable = there.is_dir() and os.access(there, os.W_OK)
     require(usable, f"--runs is {config.runs}, but {there} is no folder that can be written to: name another")
@@ -122,8 +118,7 @@ def is_run(folder: Path) -> bool:
 
 
 def load_finished(record: dict[str, Any], config: Config, folder: Path) -> Prepared:
-    """Read a prepared run folder with this corpus.json. Raises ValueError if it was prepared with other settings, or
-    from other text and nothing was trained on it yet."""
+    """Read a run folder with this corpus.json. ValueError if settings differ or, before training, the text."""
     prepared = Prepared.load(folder)
     now = flat(data_settings(config))
     try:

@@ -208,8 +208,7 @@ def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> 
 
 
 def make_tokenizer(draft: Draft, n: int) -> None:
-    """Train the tokenizer on the least hashes, or take that of tokenizer.folder. The only task of its stage: `n` is
-    0."""
+    """Train the tokenizer on the least hashes, or take that of tokenizer.folder: the only task, 0, of its stage."""
     config, state = draft.config, draft.state
     ledger = cleaned(draft, state)
     require_pairs(ledger)

@@ -34,8 +34,7 @@ def flat(settings: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
-    """The contents of data/corpus.json; None if there is no such file. Raises ValueError if nmt wrote no such file, or
-    a newer nmt wrote it."""
+    """The contents of data/corpus.json; None without the file. ValueError if not nmt, or a newer nmt, wrote it."""
     file = folder / "data" / "corpus.json"
     try:
         record = read_json(file, folder)

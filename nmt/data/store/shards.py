@@ -91,9 +91,8 @@ class Draft:
 
     @property
     def buckets(self) -> int:
-        """Number of files that each task of `divide` makes: one for each shard or, of more than MOST_FILES shards,
-        as many as each has shards, or twice as many. So about 5 S files are opened for S shards; if each shard read the
-        files of all tasks, more than S²."""
+        """Number of files that each task of `divide` makes: one for each shard or, of more than MOST_FILES, about
+        their root. So about 5 S files are opened for S shards; if each shard read the files of all tasks, S²."""
         return self.size if self.size <= MOST_FILES else 1 << self.size.bit_length() // 2
 
     @property
@@ -213,8 +212,7 @@ class Draft:
 
 @lru_cache(maxsize=1)
 def held_out_in(folder: Path, changed_at: int) -> HeldOut:
-    """The text of val and the tests of a draft, val first; made once in each process. `changed_at`: when the draft was
-    begun, so that another one in the same folder is read anew."""
+    """The text of val and the tests of a draft, val first, made once. `changed_at`: tells it from other drafts."""
     files = sorted((folder / "text").glob("*.src"), key=lambda file: (file.stem != "val", file.stem))
     sides = ((iterate_lines(file.with_suffix(end)) for end in (".src", ".tgt")) for file in files)
     splits = {file.stem: list(zip(*lines, strict=True)) for file, lines in zip(files, sides, strict=True)}
@@ -243,8 +241,7 @@ def chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
 
 def least_pairs(files: Iterable[Path], characters: int, *, paired: bool = True) -> list[Pair]:
     """The pairs of sorted shards with the least keys, in their order: as many as have so many characters, and the next
-    one. Of each shard only those are read that can be among them, one shard after another. `paired`: False for texts
-    without translations."""
+    one. Of each shard only those that may be among them are read. `paired`: False for texts without translations."""
     import pyarrow
 
     kept, held, bound = list[tuple[int, str, str]](), 0, (1 << 64, "", "")

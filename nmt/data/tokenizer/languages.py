@@ -11,12 +11,10 @@ CHOICE = "--from (in Python, between(source=...))", "--to (in Python, to=)"  # o
 
 @dataclass(frozen=True)
 class Languages:
-    """How a model is told from which language, and into which, it translates: by pieces before the source, or before
-    the target. Both are given by the codes of the languages."""
+    """How a model is told from which language, and into which, it translates: by pieces before the texts."""
 
     before_source: dict[str, str] = field(default_factory=dict)
-    """The piece for each source language; empty if the model isn't told. A language that the model knows without being
-    told has an empty piece."""
+    """The piece for each source language, empty if the model needn't be told; no pieces if it never is."""
     before_target: dict[str, str] = field(default_factory=dict)
     """The piece for each target language, which its translations begin with."""
     target_in_source: bool = False
@@ -58,8 +56,7 @@ class Languages:
         return all(code in known or not any(known.values()) for code, known in sides)
 
     def require_chosen(self, options: tuple[str, str] = CHOICE) -> None:
-        """Raise ValueError if a language that the model must be told isn't chosen. `options`: how the source and the
-        target language are chosen."""
+        """Raise ValueError if a language that the model must be told isn't chosen. `options`: how they are chosen."""
         for side, how, code, known in (
             ("source", options[0], self.source, self.before_source),
             ("target", options[1], self.target, self.before_target),

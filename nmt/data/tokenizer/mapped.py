@@ -1,8 +1,7 @@
 """SentencePiece models of other libraries, whose pieces have ids by a list of their own: text in, ids out, and back.
 
 The lists begin with our special pieces (see `nmt.vocabulary`); piece i of the list has id i, whatever number it has in
-the SentencePiece model. In a folder, source.spm and target.spm are the models, and pieces.json has the lists and the
-languages.
+the SentencePiece model. A folder has the models, source.spm and target.spm; pieces.json has the lists and languages.
 """
 
 import json

@@ -52,8 +52,7 @@ class Tokenizer:
     """Those of the sources of training, if they are known."""
 
     def __init__(self, source: Any, target: Any, languages: Languages | None = None, notes: Sequence[str] = ()) -> None:
-        """`languages`: those that a model must be told, none for a model of one pair of languages; `notes`: sentences
-        for the user about how training went."""
+        """`languages`: those that a model must be told, if there are several; `notes`: for the user, about training."""
         self.source, self.target, self.languages = source, target, languages or Languages()
         self.mapped = isinstance(source, MappedModel)
         """Whether the models are another library's."""
@@ -148,8 +147,8 @@ class Tokenizer:
         return source, source if self.joint else characters_of(self.target)
 
     def readable(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
-        """The source text as `encode_source` reads it: in characters that have pieces, as far as possible, outside of
-        items. Models of other libraries have rules of their own."""
+        """The source text as `encode_source` reads it: outside of items, if possible, in characters with pieces. Models
+        of other libraries have rules of their own."""
         text = join_surrogates(text)
         return text if self.mapped else self.characters[0].nearest(text, user_items)
 
@@ -166,8 +165,7 @@ class Tokenizer:
         return any(map(str.isalpha, rest)) and any(i == UNK or self.source.is_byte(i) for i in ids)
 
     def familiar(self, text: str, translation: str, user_items: UserItems = NO_USER_ITEMS) -> tuple[float, float]:
-        """How well training knew a text. Lost words are those that it didn't have, outside of items, and that aren't
-        in the translation.
+        """How well training knew a text. Words that it lacked, outside of items, and the translation too, are lost.
 
         Returns:
             The fewest letters a piece of a lost word, infinite if there are none; and the share of the words that
@@ -229,15 +227,13 @@ class LineCodec:
 
 
 def encode_side(tokenizer: Tokenizer, side: int, texts: Sequence[str], starts: Sequence[Start]) -> list[list[int]]:
-    """The ids of sources (side 0) or targets (side 1), with what tells a model their language. `starts`: what each pair
-    begins with."""
+    """The ids of sources (side 0) or targets (side 1). `starts`: what each pair begins with, to tell the language."""
     ids = tokenizer.encode_target(texts) if side else tokenizer.encode_source(texts)
     return [start[side] + text if text and start[side] else text for start, text in zip(starts, ids, strict=True)]
 
 
 def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[Pair], starts: Sequence[Start] = ()) -> "Pairs":
-    """Encode text pairs, AT_ONCE together: lists of ids for a large corpus would not fit in memory. `starts`: as for
-    `encode_side`; empty: what the tokenizer says."""
+    """Encode text pairs, AT_ONCE together, for memory. `starts`: as for `encode_side`; empty: the tokenizer's."""
     from nmt.data.batches import Pairs, Sequences  # only now: it imports PyTorch, which nmt.tokenizer doesn't need
 
     starts = starts or [tokenizer.starts()] * len(pairs)

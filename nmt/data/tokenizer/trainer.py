@@ -17,8 +17,7 @@ from nmt.fields import require
 from nmt.messages import say
 from nmt.vocabulary import SPACE
 
-# Characters that must not become pieces, and the tab, which is between columns. SentencePiece marks unknown text with
-# U+2585, and skips sentences that have it.
+# Must not become pieces: U+2585, with which SentencePiece skips sentences, and the tab, which is between columns, too.
 NO_PIECE = re.compile(f"[{SPACE}{STAND_IN}\u2585\t]")
 TOO_SMALL = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")  # in a message of SentencePiece
 # Bytes of memory for a character of text, and for one of its different words; the lesser sum counts (measured).
@@ -33,11 +32,9 @@ def train_tokenizer(
 ) -> Tokenizer:
     """Train the model(s) on the pairs and write them to the folder; the same pairs and settings give the same bytes.
 
-    The first pairs are used, up to `config.sample_characters`. `languages`: those of the source and the target or, for
-    pairs without sources, those of the texts, or of pairs in several directions. `tags`: pieces that no text becomes,
-    not even one that is written so; their ids are put before sources. A vocabulary larger than the text supports is
-    reduced, with a note. Raises ValueError if `config.vocab_size` is a number too small for the characters that need a
-    piece.
+    The first pairs are used, up to `config.sample_characters`. `languages`: those of source and target or, for texts or
+    several directions, all. `tags`: pieces that no text becomes, not even one that is written so. A vocabulary larger
+    than the text supports is reduced, with a note; ValueError if one is too small for the characters.
     """
     notes: list[str] = []
     chosen = sample(pairs, config, notes)
@@ -117,8 +114,7 @@ def lines_of(words: Mapping[str, int]) -> Iterator[str]:
     """Words with the number of times they occur, in SentencePiece's format tsv.
 
     A text that is always followed by the same character never becomes a piece: not ▁this, if a blank follows each. So a
-    word that occurs twice stands before the end of a line, and before a blank: val texts have 2% fewer pieces (of six
-    corpora, from 1% more to 4% fewer).
+    word that occurs twice stands before the end of a line, and before a blank: val texts have 2% fewer pieces.
     """
     known = [word for word in words if 0 < len(word) <= MOST_LETTERS]
     yield from (f"{word}\t{words[word] - 1}" for word in known if words[word] > 1)
