@@ -16,10 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nmt.data.store.ids import Shard
+from nmt.data.store.ids import read_shard
 from nmt.vocabulary import BOS, EOS, PAD
 
 WINDOW = 1 << 20  # pairs of a large corpus that are planned at once
+SIDES = ("source", "source_lengths", "target", "target_lengths")  # of a shard
 Plan = list[Tensor]  # for each batch of an epoch, the indices of its pairs
 
 
@@ -123,11 +124,11 @@ class Pairs:
 
 class StoredPairs:
     """The pairs in the files of a store. No process keeps a number for each of them; files are open only while they are
-    read, and processes of one machine share the pages of the files that the system keeps in memory."""
+    read."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self.files = files
-        self.ends = np.cumsum([0, *(len(Shard.read(file).corpora) for file in files)])
+        self.ends = np.cumsum([0, *(len(read_shard(file, "corpora")[0]) for file in files)])
 
     def __len__(self) -> int:
         return int(self.ends[-1])
@@ -138,19 +139,18 @@ class StoredPairs:
         sides: tuple[list[Any], list[Any]] = [], []  # ids and lengths of each file
         bounds = np.searchsorted(index, self.ends)
         for n in np.flatnonzero(np.diff(bounds)).tolist():
-            shard = Shard.read(self.files[n])
-            kept_N = np.zeros(len(shard.corpora), np.bool_)
+            source, source_N, target, target_N = read_shard(self.files[n], *SIDES)
+            kept_N = np.zeros(len(source_N), np.bool_)
             kept_N[index[bounds[n] : bounds[n + 1]] - self.ends[n]] = True
-            both = (shard.source, shard.source_lengths), (shard.target, shard.target_lengths)
-            for parts, (ids, lengths_N) in zip(sides, both, strict=True):
+            for parts, (ids, lengths_N) in zip(sides, ((source, source_N), (target, target_N)), strict=True):
                 parts.append((ids[np.repeat(kept_N, lengths_N)], lengths_N[kept_N].astype(np.int64)))
         # NumPy's type for ids of two and of four bytes together is int32.
-        source, target = (map(np.concatenate, zip(*parts, strict=True)) for parts in sides)
-        return Pairs(Sequences(*map(torch.from_numpy, source)), Sequences(*map(torch.from_numpy, target)))
+        joined = (map(np.concatenate, zip(*parts, strict=True)) for parts in sides)
+        return Pairs(*(Sequences(*map(torch.from_numpy, side)) for side in joined))
 
     def columns(self) -> Iterator[Columns]:
-        for shard in map(Shard.read, self.files):
-            numbers = shard.source_lengths, shard.target_lengths, shard.corpora
+        for file in self.files:
+            numbers = read_shard(file, "source_lengths", "target_lengths", "corpora")
             source_N, target_N, portion_N = (torch.from_numpy(column.astype(np.int64)) for column in numbers)
             yield source_N, target_N, portion_N
 

@@ -1,26 +1,21 @@
-"""Ids of training pairs on the disk: encoded once when a corpus is prepared, mapped into memory for training.
+"""Ids of training pairs on the disk: encoded once when a corpus is prepared, read in parts for training.
 
 A shard is one safetensors file with the ids of its sources one after another, their lengths, the same of its targets,
-and the number of each pair's corpus. Ids and lengths take two bytes each, or four where a value needs them. Processes
-that train on one machine share the mapped pages, and only those pages are in memory that were read lately.
-PyTorch is imported only to read: `nmt.data.batches` makes tensors of these files.
+and the number of each pair's corpus. Ids and lengths take two bytes each, or four where a value needs them.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from nmt.data.copies.lexicon import Ids
-from nmt.fields import require
 
 Array = NDArray[np.integer]
-TYPES: dict[str, np.dtype[Any]] = {"U16": np.dtype(np.uint16), "I32": np.dtype(np.int32)}  # in a file
 
 
 @dataclass(frozen=True)
@@ -37,31 +32,14 @@ class Shard:
     def write(self, file: Path) -> None:
         file.write_bytes(save(vars(self)))
 
-    @classmethod
-    def read(cls, file: Path) -> "Shard":
-        """Map a file into memory. ValueError if it is no such file."""
-        try:
-            with file.open("rb") as opened:
-                size = int.from_bytes(opened.read(8), "little")
-                require(0 < size < 1 << 16, f"its header has {size} bytes")
-                header = json.loads(opened.read(size))
-            content = mapped(file)[8 + size :]
-            return cls(**{name: array_in(content, header[name]) for name in cls.__annotations__})
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{file} is damaged: {error!r}. Delete the run folder and prepare again") from error
 
-
-def mapped(file: Path) -> NDArray[np.uint8]:
-    """The bytes of a file, mapped into memory. NumPy's map would keep the file open: a process may have some 1,000."""
-    import torch
-
-    return torch.from_file(str(file), size=file.stat().st_size, dtype=torch.uint8).numpy()
-
-
-def array_in(content: NDArray[np.uint8], entry: dict[str, Any]) -> NDArray[Any]:
-    begin, end = entry["data_offsets"]
-    kind = TYPES[entry["dtype"]]
-    return np.frombuffer(content, kind, (end - begin) // kind.itemsize, begin)
+def read_shard(file: Path, *names: str) -> list[Array]:
+    """Members of a shard; of the others, nothing is read. ValueError if the file is no shard."""
+    try:
+        with safe_open(file, framework="numpy") as shard:
+            return [shard.get_tensor(name) for name in names]
+    except SafetensorError as error:
+        raise ValueError(f"{file} is damaged: {error!r}. Delete the run folder and prepare again") from error
 
 
 def joined(parts: Sequence[Ids]) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from nmt.data.cleaning.cleaner import Pair
 from nmt.data.cleaning.suspicious import length_ratios, suspicions
 from nmt.data.corpora import Corpus, corpus_files, corpus_path
 from nmt.data.sections import Section
-from nmt.data.store.ids import Shard
+from nmt.data.store.ids import read_shard
 from nmt.data.store.record import (
     RESTORE,
     data_settings,
@@ -165,7 +165,8 @@ def suspicious_corpora(prepared: Prepared) -> Iterator[str]:
     """A warning for each reason for which a corpus or a direction looks bad."""
     parts = prepared.ledgers["train"].parts
     if parts and prepared.store:
-        numbers = [*islice(chain.from_iterable(Shard.read(file).corpora.tolist() for file in prepared.store), COUNTED)]
+        corpora = (read_shard(file, "corpora")[0].tolist() for file in prepared.store)
+        numbers = [*islice(chain.from_iterable(corpora), COUNTED)]
         ratios = length_ratios(prepared.train[:COUNTED], numbers, prepared.sections)
         for name, why in suspicions(parts, ratios, prepared.sections):
             yield f"WARNING: {name}: {why}."

@@ -11,7 +11,7 @@ from nmt.data.batches import Pairs, Sequences, StoredPairs, make_batch, plan_bat
 from nmt.data.copies.lexicon import Ids
 from nmt.data.store import shards
 from nmt.data.store.engines import Engine
-from nmt.data.store.ids import Shard, joined, small
+from nmt.data.store.ids import Shard, joined, read_shard, small
 from nmt.data.store.preparing import prepare
 from nmt.training.data import TrainingData
 from tests.data.store.test_prepared import config, corpus
@@ -73,4 +73,4 @@ def test_training_reads_what_encoding_the_text_would_give(
 def test_a_file_that_is_no_shard_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "shard").write_bytes(content)
     with pytest.raises(ValueError, match=r"shard is damaged: .* prepare again"):
-        Shard.read(tmp_path / "shard")
+        read_shard(tmp_path / "shard", "corpora")
