@@ -154,18 +154,14 @@ class Examples:
             insort(kept, example)
             del kept[EXAMPLES:]
 
-    def by_cause(self) -> dict[str, list[Pair]]:
-        return {cause: [pair for _, pair in kept] for cause, kept in self.of.items()}
-
-
-def gathered(corpora: Mapping[str, Mapping[str, Sequence[Pair]]]) -> dict[str, list[Pair]]:
-    """The examples of several corpora together, by cause; each begins with the name of its corpus."""
-    examples = Examples()
-    for name, dropped in corpora.items():
+    def add_all(self, dropped: Mapping[str, Sequence[Pair]], name: str = "") -> None:
+        """Add the pairs of other examples, by cause; `name`: what each begins with, such as that of its corpus."""
         for cause, pairs in dropped.items():
             for source, target in pairs:
-                examples.add(cause, (f"{name} {source}", target))
-    return examples.by_cause()
+                self.add(cause, (f"{name} {source}" if name else source, target))
+
+    def by_cause(self) -> dict[str, list[Pair]]:
+        return {cause: [pair for _, pair in kept] for cause, kept in self.of.items()}
 
 
 class Cleaner:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from nmt.config import DataConfig
-from nmt.data.cleaning.cleaner import Ledger, Pair, gathered
+from nmt.data.cleaning.cleaner import Examples, Ledger, Pair
 from nmt.data.corpora.corpus import Corpus
 from nmt.data.sections import Section, sections_of
 from nmt.data.texts import Row, Texts
@@ -20,7 +20,7 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
     both = combinations(config.many_to_many, 2)
     read_once = {(a, b): read(replace(config, many_to_many=(), source=a, target=b)) for a, b in both}
     train, val, tests, val_sets = Texts(), list[Pair](), dict[str, list[Pair]](), list[Section]()
-    corpora, dropped = dict[str, Corpus](), dict[str, dict[str, list[Pair]]]()
+    corpora, examples = dict[str, Corpus](), Examples()
     for number, section in enumerate(sections_of(config)):
         name, is_turned = section.name, section.direction not in read_once
         corpus = corpora[name] = read_once[turned(section.direction, is_turned)]
@@ -30,7 +30,8 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
         source, target = section.direction
         val_sets += [replace(part, source=source, target=target) for part in val_sets_of(corpus, config)]
         tests |= {f"{test}.{name}": [turned(p, is_turned) for p in pairs] for test, pairs in corpus.tests.items()}
-        dropped |= {} if is_turned else {name: corpus.dropped}
+        if not is_turned:
+            examples.add_all(corpus.dropped, name)
     splits = dict.fromkeys(split for corpus in corpora.values() for split in corpus.ledgers)
     of_splits = ({name: c.ledgers[split] for name, c in corpora.items() if split in c.ledgers} for split in splits)
     ledgers = dict(zip(splits, map(Ledger.total, of_splits), strict=True))
@@ -39,7 +40,7 @@ def read_many(config: DataConfig, read: Callable[[DataConfig], Corpus]) -> Corpu
     chosen = list(dict.fromkeys("val" if split == "val" else f"{split}.{name}" for name, split in held_out))
     first = next(iter(corpora.values()))
     whole = first.name, train, val, tests, ledgers, notes, val_sets, first.commits
-    return Corpus(*whole, dropped=gathered(dropped), chosen=chosen)
+    return Corpus(*whole, dropped=examples.by_cause(), chosen=chosen)
 
 
 def turned(pair: Pair, is_turned: bool) -> Pair:
@@ -52,8 +53,8 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
     alone, names = replace(config, more=()), [section.name for section in sections_of(config)]
     corpus, first = read(alone, ("val", "test")), len(alone.directions)
     train, val, val_sets = corpus.train, [*corpus.val], val_sets_of(corpus, alone)
-    ledgers, dropped = dict(zip(names, parts_of(corpus), strict=False)), [corpus.dropped]
-    of_vals = dict[str, Ledger]()
+    ledgers, of_vals, examples = dict(zip(names, parts_of(corpus), strict=False)), dict[str, Ledger](), Examples()
+    examples.add_all(corpus.dropped, config.corpus_names[0])
     for entry in config.more:
         other = read(config.of(entry), ("val",) if entry.validate else ())
         for row in other.train.rows():
@@ -61,7 +62,7 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
         corpus.commits.update(other.commits)
         corpus.notes += other.notes
         ledgers |= dict(zip(names[first:], parts_of(other), strict=False))
-        dropped.append(other.dropped)
+        examples.add_all(other.dropped, entry.shown_name)
         first += len(config.of(entry).directions)
         if entry.validate:
             val += other.val
@@ -70,9 +71,8 @@ def read_more(config: DataConfig, read: Callable[[DataConfig, Collection[str]], 
             val_sets += [replace(part, name=part.name.replace("val", entry.shown_name, 1)) for part in parts]
             corpus.chosen += [split for split in other.chosen if split not in corpus.chosen]
     val_sets = val_sets if len(val_sets) > 1 else []
-    examples = gathered(dict(zip(config.corpus_names, dropped, strict=True)))
     ledgers = corpus.ledgers | {"train": Ledger.total(ledgers)} | of_vals
-    return replace(corpus, train=train, val=val, val_sets=val_sets, ledgers=ledgers, dropped=examples)
+    return replace(corpus, train=train, val=val, val_sets=val_sets, ledgers=ledgers, dropped=examples.by_cause())
 
 
 def parts_of(corpus: Corpus) -> list[Ledger]:

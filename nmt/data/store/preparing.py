@@ -86,8 +86,8 @@ def prepare(
 
 def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
     """Do one part of a preparation that several machines share: of cleaning and encoding, the shards of this part; of
-    the other stages, what the first process that comes to it finds undone. Returns whether all is prepared now: if not,
-    other parts are missing, or this part must be called again after them."""
+    the other stages, what the first process that comes to it finds undone. Returns whether all stages are done, for
+    `prepare`: if not, other parts are missing, or this part must be called again after them."""
     require(not config.data.scorer, "--part doesn't go with data.scorer: prepare without --part")
     require_own_run_folder(config, folder)
     with explaining_stops(folder / DRAFT), collecting_seldom(), engine:
@@ -109,9 +109,6 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
                     say(f"{len(missing):,} of {stage.size:,} shards are not {done} yet: {advice}")
                     return False
                 tidy(draft.folder, stages)
-        with locked(folder, wait=True):
-            if not read_record(folder):
-                finish(draft, folder)
     return True
 
 

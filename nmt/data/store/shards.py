@@ -272,7 +272,5 @@ def total(reports: Iterable[dict[str, Any]]) -> tuple[Ledger, Examples]:
     examples, ledgers = Examples(), list[Ledger]()
     for report in reports:
         ledgers.append(Ledger.from_dict(report["ledger"]))
-        for cause, pairs in report["dropped"].items():
-            for source, target in pairs:
-                examples.add(cause, (source, target))
+        examples.add_all(report["dropped"])
     return reduce(Ledger.beside, ledgers), examples
