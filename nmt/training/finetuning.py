@@ -52,7 +52,7 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     source_rows = shared_rows(tokenizer.source, old_tokenizer.source)
     target_rows = shared_rows(tokenizer.target, old_tokenizer.target)
     taken = copy_weights(model, old_model, {"source": source_rows, "target": target_rows})
-    return f"Starting from the weights in {folder}{depths(model.config, old_model.config)}: {describe(model, taken)}."
+    return f"Starting from the weights in {folder}: {describe(model, taken)}."
 
 
 def check_start(config: ModelConfig, folder: Path) -> None:
@@ -100,13 +100,6 @@ def describe(model: Model, taken: dict[int, int]) -> str:
         n = sum(p.numel() for p in parameters.values())
         shares[part] = sum(taken.get(i, 0) for i in parameters) / n if n else 1.0
     return ", ".join(f"{part} {share:.1%}" for part, share in shares.items())
-
-
-def depths(new: ModelConfig, old: ModelConfig) -> str:
-    """Which stacks have fewer layers than those that they start from; empty if none has."""
-    stacks = {"encoder": (new.encoder_layers, old.encoder_layers), "decoder": (new.decoder_layers, old.decoder_layers)}
-    fewer = [f"the first {n} of {n_old} {stack} layers" for stack, (n, n_old) in stacks.items() if n < n_old]
-    return f" ({', '.join(fewer)})" if fewer and new.family == old.family else ""
 
 
 def shared_rows(new: Any, old: Any) -> tuple[Tensor, Tensor]:

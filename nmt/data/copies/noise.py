@@ -46,12 +46,8 @@ def infill(ids_BL: Tensor, lengths_B: Tensor, noise: NoiseConfig, generator: Gen
     """Text infilling (Lewis et al. 2020, section 2.2); never a longer text."""
     spans_BS, counts_B = poisson_spans(lengths_B, noise, generator)
     starts_BG, hidden_BL = place(lengths_B, spans_BS, counts_B, generator)
-    return with_masks(ids_BL, inside(lengths_B) & ~hidden_BL, starts_BG)
-
-
-def inside(lengths_B: Tensor) -> Tensor:
-    """True at pieces, False at padding: (B, L)."""
-    return torch.arange(int(lengths_B.max())) < lengths_B[:, None]
+    is_piece_BL = torch.arange(int(lengths_B.max())) < lengths_B[:, None]
+    return with_masks(ids_BL, is_piece_BL & ~hidden_BL, starts_BG)
 
 
 def poisson_spans(lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -> tuple[Tensor, Tensor]:

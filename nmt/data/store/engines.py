@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from multiprocessing.process import BaseProcess
 from threading import Thread
-from typing import Any
 
 from nmt.fields import require
 from nmt.messages import say
@@ -62,11 +61,6 @@ class Engine:
     def most(self) -> int:
         return self.workers or usable_cores()
 
-    def start(self, task: Callable[[int], Any]) -> None:
-        """Let processes start and import the module of a task, which is done for 1, while this process goes on."""
-        if self.most > 1:
-            self.submit(task, [1] * self.most)
-
     def share(self, numbers: Sequence[int]) -> list[int]:
         """Those of the numbers that belong to this part."""
         i, n = self.part
@@ -88,7 +82,7 @@ class Engine:
             advice = "the same command goes on with what is missing. Fewer --workers need less memory"
             raise ValueError(f"{problem}. What is finished is kept: {advice}") from None
 
-    def submit(self, task: Callable[[int], Any], numbers: Iterable[int]) -> list[Future[Any]]:
+    def submit(self, task: Task, numbers: Iterable[int]) -> list[Future[None]]:
         """Let processes of the pool do the task. They never get the signal of Ctrl-C: each would print a traceback."""
         self.pool = self.pool or ProcessPoolExecutor(self.most, get_context("spawn"), start_worker)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -47,7 +47,6 @@ from nmt.upgrade import FORMAT
 from nmt.vocabulary import ITEMS
 
 QUICK_ABOVE = 1 << 24  # bytes: a larger file is not read as a whole when a training starts
-LARGE = 1 << 22  # bytes: while such a corpus is read, worker processes start
 COMPARED = 100_000  # characters of training pairs whose sides are compared with held-out text
 ALL_CORES = Engine()
 # Settings of data.* that only later stages need; all others change what is read.
@@ -76,7 +75,7 @@ def prepare(
     assert load_scorer or not config.data.scorer
     scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
     with explaining_stops(folder / DRAFT), naming(folder / DRAFT), collecting_seldom(), engine:
-        draft, stages = begin(corpus, config, folder, engine, scorer)
+        draft, stages = begin(corpus, config, folder, scorer)
         for stage in stages:
             stage.do(draft.folder, engine)
             tidy(draft.folder, stages)
@@ -94,7 +93,7 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
         with locked(folder, wait=True):
             if read_record(folder):
                 return True
-            draft, stages = begin(None, config, folder, engine)
+            draft, stages = begin(None, config, folder)
         for stage in stages:
             if stage.where == "parts" and draft.folder.exists():  # it is gone if another part has finished all
                 stage.do(draft.folder, engine)
@@ -124,7 +123,7 @@ def explaining_stops(draft: Path) -> Iterator[None]:
 
 
 def begin(
-    corpus: Corpus | None, config: Config, folder: Path, engine: Engine, scorer: Scorer | None = None
+    corpus: Corpus | None, config: Config, folder: Path, scorer: Scorer | None = None
 ) -> tuple[Draft, list[Stage]]:
     """Read the corpus, unless a draft has it already, read with equal settings from the same files; then the stages."""
     settings = flat(data_settings(config))
@@ -141,8 +140,6 @@ def begin(
             return draft, stages
     for leftover in (folder / "data", folder / "tokenizer", folder / DRAFT):
         remove_ours(leftover)
-    if sum(file.stat().st_size for file in files) > LARGE:
-        engine.start(shards_for)  # which takes no time
     try:
         draft = read(corpus, config, folder / DRAFT, {"reading": reading, "inputs": fingerprints(files)})
     except BaseException:
