@@ -40,6 +40,7 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "training.beta1": (0.9, TUNED),
     "training.beta2": (0.98, TUNED),
     "training.muon_rate": (2.0, TUNED),
+    "training.average": (1, f"{UNPAID}, or take training.ema"),
     "training.average_of": ("last", TUNED),
     "training.stages": ([], "since no figure showed that it pays; leave it out, and resume the run with other weights"),
     "training.shard": (False, "since models that need it are beyond this toolkit; leave it out"),

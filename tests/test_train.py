@@ -38,7 +38,7 @@ SENTENCES = [
 SMALL = shlex.split("""
     --tokenizer.vocab_size 60 --tokenizer.byte_fallback false --model.d_model 16 --model.n_heads 2 --model.d_ff 32
     --model.encoder_layers 1 --model.decoder_layers 1 --training.max_steps 6 --training.batch_tokens 100
-    --training.log_every 2 --training.validate_every 3 --training.average 2 --training.threads 1
+    --training.log_every 2 --training.validate_every 3 --training.threads 1
     --training.device cpu --training.precision fp32
 """)
 
@@ -303,7 +303,7 @@ def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
     """With dropout, bf16 and a moving average; a checkpoint each step, so that saves are hit."""
     settings = shlex.split("""
         --training.max_steps 24 --training.validate_every 1 --training.validation_sentences 1 --training.precision bf16
-        --training.ema 0.9 --training.average 1
+        --training.ema 0.9
     """)
     assert train(corpus, *settings, "--name", "whole") == 0
     seed = random.randrange(2**32)

@@ -178,7 +178,7 @@ class TrainingConfig:
     """Number of validation sentences that are translated for BLEU; 0 takes all. The loss is always that of all."""
 
     keep_checkpoints: Annotated[Size, MAY_CHANGE] = 3
-    """Number of newest checkpoints that are kept, for resuming and averaging, besides the best checkpoint."""
+    """Number of newest checkpoints that are kept, for resuming, besides the best checkpoint."""
 
     best_of: Literal["first", "mean"] = "first"
     """Whether best_metric is measured on the first validation set or is the mean of all, if there are several. It
@@ -198,10 +198,6 @@ class TrainingConfig:
     ema: Probability = 0.0
     """Decay of an exponential moving average of the weights; 0 switches it off. The averaged weights are then validated
     and delivered. 0.999 suits schedules whose learning rate doesn't end near zero. The cosine schedule needs none."""
-
-    average: Annotated[Size, MAY_CHANGE] = 1
-    """Number of the last checkpoints whose weights are averaged, and delivered if they validate better than the best;
-    1 takes the best checkpoint alone. 5 to 10 suit long runs without a cosine schedule."""
 
     def __post_init__(self) -> None:
         check_bounds("training", self)

@@ -1,5 +1,5 @@
 """Checkpoints: the whole state of a training run, as a folder that is written atomically; which are kept, and whose
-weights are delivered (the best, or a better average).
+weights are delivered.
 
 `checkpoints/step-00002000/` holds model.safetensors, ema.safetensors (if the run keeps a moving average),
 optimizer.safetensors (its state), state.json and SHA256SUMS. The files don't depend on the number of processes.
@@ -10,7 +10,7 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from nmt.fields import read_value, require
 from nmt.files import check_sums, whole_folder, write_json
 from nmt.messages import say
 from nmt.model.weights import read_tensors, set_weights, write_tensors
-from nmt.training.validation import Validator
+from nmt.training.distributed import Processes
 from nmt.upgrade import FORMAT, take_format
 from nmt.version import __version__
 
@@ -160,60 +160,29 @@ def value_at(progress: Progress, step: int) -> float:
     return value if math.isfinite(value) else -math.inf
 
 
-def choose_average(checkpoints: Sequence[Path], progress: Progress, config: TrainingConfig) -> list[Path]:
-    """The checkpoints to average: the last validated ones. (A run also saves when it is stopped.)"""
-    steps = sorted(map(int, progress.validated))[-config.average :]
-    return [checkpoint for checkpoint in checkpoints if step_of(checkpoint) in steps]
-
-
 def prune(folder: Path, progress: Progress, config: TrainingConfig) -> None:
-    """Delete the checkpoints that are neither among the newest, nor to be averaged, nor the best. The user is told of
-    one that can't be deleted; it is tried again after the next checkpoint."""
-    checkpoints = list_checkpoints(folder)
-    keep = {step_folder(folder, progress.best_step), *choose_average(checkpoints, progress, config)}
-    for old in checkpoints[: -config.keep_checkpoints]:
-        if old not in keep:
+    """Delete the checkpoints that are neither among the newest nor the best. The user is told of one that can't be
+    deleted; it is tried again after the next checkpoint."""
+    for old in list_checkpoints(folder)[: -config.keep_checkpoints]:
+        if step_of(old) != progress.best_step:
             try:
                 shutil.rmtree(old)
             except OSError as error:
                 say(f"{old} can't be deleted ({error.strerror or error}): training goes on")
 
 
-def validated_weights(checkpoint: Path) -> dict[str, Tensor]:
-    """The weights that were validated at that step: the moving average if the run keeps one, else the model's."""
-    ema = checkpoint / "ema.safetensors"
-    return read_tensors(ema if ema.exists() else checkpoint / "model.safetensors")
-
-
-def average_weights(checkpoints: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the checkpoints' validated weights, in float32 (Junczys-Dowmunt et al. 2016, section 2.3); equal ones
-    stay as they are."""
-    mean: dict[str, Tensor] = {}
-    for number, checkpoint in enumerate(checkpoints, start=1):
-        for name, tensor in validated_weights(checkpoint).items():
-            mean[name] = mean[name].lerp(tensor.float(), 1 / number) if name in mean else tensor.float()
-    return mean
-
-
-def choose_weights(folder: Path, progress: Progress, validator: Validator) -> tuple[list[int], dict[str, Tensor]]:
-    """The steps of the final weights (several: their mean), and the weights. May overwrite those of the validator."""
-    config, processes = validator.config, validator.processes
+def choose_weights(
+    folder: Path, progress: Progress, model: nn.Module, processes: Processes
+) -> tuple[int, dict[str, Tensor]]:
+    """The step of the final weights, and the weights by name: those of the best checkpoint in `folder` or, if there is
+    none since nothing was trained, of the model."""
     undamaged = [str(c) for c in list_checkpoints(folder) if not find_damage(c)] if processes.is_main else []
     kept = list(map(Path, processes.broadcast(undamaged)))
-    if not kept:  # nothing was trained
-        return [progress.step], {name: p.detach().cpu() for name, p in validator.model.named_parameters()}
+    if not kept:
+        return progress.step, {name: p.detach().cpu() for name, p in model.named_parameters()}
     best = max(kept, key=lambda c: (step_of(c) == progress.best_step, value_at(progress, step_of(c)), c))
     if progress.best_step and step_of(best) != progress.best_step:
         problem = f"The best checkpoint, of step {progress.best_step:,}, is damaged or missing"
         say(f"{problem}: the best of the rest, of step {step_of(best):,}, is used.")
-    averaged = choose_average(kept, progress, config)
-    if len(averaged) < 2:
-        return [step_of(best)], validated_weights(best)
-    average = average_weights(averaged)
-    set_weights(validator.model, average, folder)
-    value = validator.measure()[0][f"validation/{config.best_metric}"]
-    best_value = value_at(progress, step_of(best))
-    better = not math.isfinite(best_value) or signed(config.best_metric, value) > best_value
-    verdict = "kept" if better else f"not kept: the best alone has {signed(config.best_metric, best_value):.3f}"
-    say(f"average of {len(averaged)} checkpoints: validation {config.best_metric} {value:.3f} ({verdict})")
-    return (list(map(step_of, averaged)), average) if better else ([step_of(best)], validated_weights(best))
+    ema = best / "ema.safetensors"  # validated in place of the weights, if the run keeps it
+    return step_of(best), read_tensors(ema if ema.exists() else best / "model.safetensors")

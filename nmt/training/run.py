@@ -222,9 +222,9 @@ class Run:
         monitored = Monitor(self.folder, progress.step, trainer.most_steps()) if processes.is_main else None
         with monitored or contextlib.nullcontext() as monitor:
             trainer.train(monitor)
-            chosen, weights = choose_weights(trainer.checkpoints, progress, trainer.validator)
+            chosen, weights = choose_weights(trainer.checkpoints, progress, trainer.model, processes)
         if processes.is_main:
-            steps = {"taken": progress.step, "chosen": chosen}  # several chosen: the weights are their mean
+            steps = {"taken": progress.step, "chosen": [chosen]}
             device, precision = str(trainer.numerics.device), "bf16" if trainer.numerics.bf16 else "fp32"
             write_json(self.training_file, {"steps": steps, "device": device, "precision": precision})
             write_model(self.folder / "model", weights, data, config, prepared.name, trainer.numerics.device)
@@ -268,7 +268,7 @@ class Run:
             "target": self.config.data.target,
             **scores,
             "training": training,
-            # The mean of several checkpoints has no record.
+            # The mean of several checkpoints, by an older nmt, has no record.
             "validation": validation_at(self.folder / "metrics.jsonl", chosen[0]) if len(chosen) == 1 else {},
             "seconds": recorded(self.seconds_file) | {"evaluate": round(time.perf_counter() - started, 1)},
             "pairs": {"train": len(prepared.train) - prepared.ledgers["train"].texts, "val": len(prepared.val)},

@@ -22,7 +22,6 @@ from torch import Tensor
 from nmt.model.weights import write_tensors
 from nmt.training.checkpoint import (
     Progress,
-    choose_average,
     choose_weights,
     list_checkpoints,
     load_checkpoint,
@@ -34,7 +33,6 @@ from nmt.training.checkpoint import (
 )
 from nmt.training.data import TrainingData
 from nmt.training.loop import Trainer
-from nmt.training.monitor import Window
 from nmt.upgrade import FORMAT
 from tests import forks
 from tests.training.reversal import TINY, losses, new_trainer, records, require_equal, run, save_checkpoint
@@ -225,7 +223,7 @@ def test_the_checkpoint_before_a_damaged_one_serves(
 
 
 def chosen_weights(trainer: Trainer) -> dict[str, Tensor]:
-    return choose_weights(trainer.checkpoints, trainer.progress, trainer.validator)[1]
+    return choose_weights(trainer.checkpoints, trainer.progress, trainer.model, trainer.processes)[1]
 
 
 def saved_weights(trainer: Trainer, step: int, file: str = "model") -> dict[str, Tensor]:
@@ -266,34 +264,6 @@ def test_newest_and_best_checkpoints_are_kept_and_no_other(
     assert trainer.progress.best_step == 4
 
 
-def test_averages_are_taken_of_the_last(data: TrainingData, tmp_path: Path) -> None:
-    values = [1.0, 9.0, 2.0, 8.0, 4.0, 5.0, 10.0]
-    trainer = new_trainer(data, tmp_path, validate_every=2, average=2, keep_checkpoints=1, validations=values)
-    run(trainer)
-    kept = list_checkpoints(trainer.checkpoints)
-    assert [step_of(c) for c in choose_average(kept, trainer.progress, trainer.config)] == [10, 12]
-    weights = chosen_weights(trainer)
-    name = "tgt_embedding.weight"
-    mean = (saved_weights(trainer, 10)[name] + saved_weights(trainer, 12)[name]) / 2
-    torch.testing.assert_close(weights[name], mean)
-
-
-def test_a_stop_between_validations_is_not_averaged(data: TrainingData, tmp_path: Path) -> None:
-    trainer = new_trainer(data, tmp_path, average=2, keep_checkpoints=2)
-    step = trainer.step
-
-    def step_and_save(window: Window) -> None:
-        step(window)
-        if trainer.progress.step in (9, 10, 11):
-            trainer.save()
-
-    trainer.step = step_and_save  # type: ignore[method-assign]
-    run(trainer)
-    kept = list_checkpoints(trainer.checkpoints)
-    assert {8, 11, 12} <= set(map(step_of, kept))
-    assert [step_of(c) for c in choose_average(kept, trainer.progress, trainer.config)] == [8, 12]
-
-
 def test_a_validation_that_was_no_number_is_never_the_best(
     data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -315,34 +285,6 @@ def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(
     assert same(chosen_weights(trainer), saved_weights(trainer, 12))
     said = "The best checkpoint, of step 8, is damaged or missing: the best of the rest, of step 12, is used.\n"
     assert capsys.readouterr().err == said
-    averaging = new_trainer(data, tmp_path, average=3, keep_checkpoints=3, validations=[8.0])
-    steps, _ = choose_weights(trainer.checkpoints, trainer.progress, averaging.validator)
-    assert steps == [4, 12], "the average is compared with what is left"
-    assert "validation bleu 8.000 (kept)" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("metric", "values", "verdict"),
-    [
-        ("bleu", [1.0, 9.0, 2.0, 3.0], "bleu 3.000 (not kept: the best alone has 9.000)"),
-        ("bleu", [1.0, 9.0, 2.0, 9.0], "bleu 9.000 (not kept: the best alone has 9.000)"),
-        ("nll", [4.0, 1.5, 2.0, 3.0], "nll 3.000 (not kept: the best alone has 1.500)"),
-        ("nll", [4.0, 1.5, 2.0, 1.0], "nll 1.000 (kept)"),
-    ],
-)
-def test_an_average_is_used_if_it_validates_better(
-    data: TrainingData,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    metric: str,
-    values: list[float],
-    verdict: str,
-) -> None:
-    trainer = run(new_trainer(data, tmp_path, average=2, best_metric=metric, validations=values))
-    steps, weights = choose_weights(trainer.checkpoints, trainer.progress, trainer.validator)
-    assert same(weights, saved_weights(trainer, 8)) == (steps == [8]) == ("not kept" in verdict)
-    assert steps in ([8], [8, 12])
-    assert capsys.readouterr().err.splitlines()[-1] == f"average of 2 checkpoints: validation {verdict}"
 
 
 def test_a_moving_average_is_validated_and_kept(data: TrainingData, tmp_path: Path) -> None:

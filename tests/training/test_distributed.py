@@ -60,8 +60,8 @@ KINDS = {
 def test_every_kind_of_training_goes_on_after_a_kill_and_learns_the_same_in_two_processes(
     corpus: Path, kind: str
 ) -> None:
-    """With validation, a moving average, an average of checkpoints, and a model folder at the end."""
-    steps = "--training.validate_every 2 --training.max_steps 6 --training.average 2"
+    """With validation, a moving average, and a model folder at the end."""
+    steps = "--training.validate_every 2 --training.max_steps 6"
     more = shlex.split(f"{KINDS[kind]} {steps}")
     train(corpus, 0, f"{kind} in one", *more)
     output = train(corpus, 0, f"{kind} killed", *more, patch=partial(die_after, 3), status=-signal.SIGKILL)
