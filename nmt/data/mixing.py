@@ -40,7 +40,6 @@ class Mixture:
 
     pairs: Pairs | StoredPairs
     sizes: Sequence[int]
-    """The number of pairs of each portion."""
     amounts: Sequence[int]
 
     def times(self, seed: int, epoch: int) -> Tensor:

@@ -25,7 +25,6 @@ class Section:
     """Pairs of one corpus in one direction."""
 
     name: str
-    """In ledgers and figures."""
     source: str
     target: str
     rows: int = 0
@@ -34,7 +33,6 @@ class Section:
     """The piece before the source that names the corpus; empty if none does."""
     weight: float = 1.0
     corpus: str = ""
-    """The name of the corpus."""
     cleaning: CleaningConfig | None = None
     """The filters of the corpus; None if it has none of its own."""
     text: Text = "pairs"

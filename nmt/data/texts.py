@@ -31,7 +31,6 @@ class Row(NamedTuple):
     source: str
     target: str
     corpus: int = 0
-    """Number of its corpus in a recipe with several corpora."""
     line: int = 0
     """Its line (or row) in the corpus, from 1, which goes on from file to file; 0 if that is not known."""
     key: int = 0

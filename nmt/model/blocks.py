@@ -91,7 +91,6 @@ class Stack(nn.ModuleList):
         self.recompute = False
         """Whether training stores only the input of each layer, and computes the layer again in the backward pass."""
         self.compiled: list[Any] = []
-        """The blocks as `compile_rows` compiled them."""
 
     def compile_rows(self) -> None:
         """Compile the blocks for rows of several sequences, which all have one shape; nothing else is compiled."""

@@ -34,11 +34,8 @@ class Score:
     """A corpus score."""
 
     name: str
-    """BLEU, chrF, exact or TER."""
-
     value: float
     """From 0 to 100; TER may be above. Higher is better, but for TER lower."""
-
     signature: str
     """The record, in sacreBLEU's form, of everything that the value depends on."""
 

@@ -32,7 +32,6 @@ class Progress:
     """The progress of a run: the contents of a checkpoint besides tensors."""
 
     step: int = 0
-    """Optimizer steps taken."""
     epoch: int = 0
     batch: int = 0
     """Number of the next batch in this epoch (see `window_starts`)."""

@@ -46,7 +46,6 @@ class TrainingData:
     facts: Facts
     """What the sources of `train` tell a translator."""
     objective: Objective = field(default_factory=Objective)
-    """Makes batches."""
     first: Objective = field(default_factory=Objective)
     """Makes the batches of the first steps: see `training.denoise_steps`."""
     portions: Sequence[Section] = ()

@@ -133,7 +133,6 @@ class Trainer:
         if on_gpu:  # a thread that makes batches must not hold up the one that starts steps
             sys.setswitchinterval(SWITCH_SECONDS)
         self.rows = row_shape(learner, data)
-        """The shape of packed batches; None: batches are padded."""
         if config.compile and self.rows:  # after the copy above was made, which is not compiled
             for stack in self.model.stacks():
                 stack.compile_rows()

@@ -35,9 +35,7 @@ class Lesson(NamedTuple):
     weight: float
     """Share of the loss that is the cross entropy against the teacher."""
     states_NM: Tensor
-    """Its last hidden states."""
     weight_VM: Tensor
-    """The matrix of its output layer."""
 
     def probabilities(self, start: int, stop: int) -> Tensor:
         """The probabilities (C, V), float32, at the positions from `start` up to `stop`."""

@@ -45,7 +45,6 @@ class Validator:
         self.names = labels(data.val_sets)
         target = settings.data.target
         self.targets = [part.target or target for part in data.val_sets] or [target]
-        """The target language of each set."""
         of_first = [part.name == data.val_sets[0].name for part in data.val_sets] or [True]
         self.best = of_first if self.config.best_of == "first" else [True] * len(self.rows)
         """Of which sets the figures called validation/ are the means."""

@@ -39,7 +39,6 @@ class Ledger:
     first: dict[str, int] = field(default_factory=dict)
     """The line (or row), from 1, where a cause first occurred in reading."""
     unit: str = "pair"
-    """What is counted: pair or text."""
     parts: dict[str, "Ledger"] = field(default_factory=dict)
     """The same for each part of the text by itself, such as a direction; empty if there is only one."""
 

@@ -29,7 +29,6 @@ class PieceKinds:
     plain: list[int]
     """All but the special pieces and the bytes."""
     starts: frozenset[int]
-    """Pieces with which a word begins."""
     capitals: frozenset[int]
     """Pieces with which a word with a capital letter begins."""
     numbers: dict[int, list[int]]
@@ -55,7 +54,6 @@ class Material:
     """What the ways need besides the pair."""
 
     other: IdPair
-    """Another pair of the corpus."""
     kinds: PieceKinds
     random: Random
 

@@ -26,9 +26,7 @@ class Ids:
     """The ids of one side of the pairs of a corpus, without PyTorch: its import takes seconds in each process."""
 
     flat: NDArray[np.integer[Any]]
-    """Those of all texts, one after another."""
     lengths_N: Ints
-    """The number of ids of each text."""
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]]) -> "Ids":

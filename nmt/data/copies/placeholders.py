@@ -75,7 +75,6 @@ class Aligner:
         probabilities = lexicon.probabilities(0) * lexicon.probabilities(1)
         likely = probabilities >= LEAST
         self.translations: dict[int, dict[int, float]] = {}
-        """The likely translations of each source word, with their probabilities."""
         for key, probability in zip(lexicon.keys[likely].tolist(), probabilities[likely].tolist(), strict=True):
             self.translations.setdefault(key // size, {})[key % size] = probability
 

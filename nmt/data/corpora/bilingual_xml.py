@@ -31,7 +31,6 @@ CHUNK, DEEPEST = 1 << 16, 250
 ANY = "*"  # the language of a target that has none
 
 Entry = list[tuple[str, str]]
-"""Languages and their texts."""
 
 
 def in_languages(entry: Entry, languages: Sequence[str]) -> list[str | None]:

@@ -36,7 +36,6 @@ class Split:
         self.lines_before = 0
         """Lines of the files that were read before this one: a folder may have several, whose lines go on."""
         self.notes: list[str] = []
-        """Messages for the user."""
         self.ledger = Ledger(unit=config.unit)
         self.examples = Examples()
 
@@ -87,7 +86,6 @@ class Corpus:
     ledgers: dict[str, Ledger]
     """How many pairs (or texts) of train, val and each test were read, repaired and dropped."""
     notes: list[str] = field(default_factory=list)
-    """Messages for the user."""
     val_sets: list[Section] = field(default_factory=list)
     """The validation sets, whose pairs follow each other in `val`; empty if there is only one."""
     commits: dict[str, str] = field(default_factory=dict)

@@ -83,9 +83,7 @@ class Draft:
     folder: Path
     config: Config
     sections: Sequence[Section]
-    """Of the training text."""
     size: int
-    """Number of shards."""
     tasks: int
     """Number of tasks that divide what was read."""
 

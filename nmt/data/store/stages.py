@@ -33,13 +33,11 @@ class Stage:
     run: Callable[[int], None]
     """Does the task of this number; can be sent to other processes."""
     size: int
-    """Number of tasks."""
     settings: Any = None
     """The settings on which its files depend, as values of JSON. Those of its inputs are in their keys."""
     where: Literal["here", "workers", "parts"] = "workers"
     """Who does the tasks: this process, its workers, or the workers of all machines that share a preparation."""
     verb: str = ""
-    """In messages of progress."""
 
     def missing(self, folder: Path) -> list[int]:
         """The numbers of the tasks that are not finished yet."""

@@ -55,14 +55,12 @@ class Tokenizer:
         """`languages`: those that a model must be told, if there are several; `notes`: for the user, about training."""
         self.source, self.target, self.languages = source, target, languages or Languages()
         self.mapped = isinstance(source, MappedModel)
-        """Whether the models are another library's."""
         self.joint = source is target or (self.mapped and source.pieces == target.pieces)
         """Whether both sides have the same ids."""
         self.notes = list(notes)
         self.src_vocab_size: int = source.vocab_size()
         self.tgt_vocab_size: int = target.vocab_size()
         self.has_placeholders = all(model.piece_to_id(mark) != UNK for model in (source, target) for mark in ITEMS)
-        """Whether both sides have the pieces of ITEMS."""
 
     @classmethod
     def load(cls, folder: Path) -> "Tokenizer":
