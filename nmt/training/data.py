@@ -4,23 +4,24 @@ On a GPU, which must not wait, threads work ahead: one reads and plans the next 
 makes the batches of the next step. On a CPU they would take their time from the step.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from nmt.config import Config, DataConfig, TrainingConfig
 from nmt.data import batches
-from nmt.data.batches import Batch, Pairs, PlannedBatch, Sequences, StoredPairs
+from nmt.data.batches import Batch, Pairs, PlannedBatch, StoredPairs
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.mixing import Mixture, mixture_of
 from nmt.data.packing import PackedBatch, RowShape, pack, plan_rows
 from nmt.data.sections import Section, weighted
-from nmt.data.store.facts import FACTS, MEASURED_SOURCES, final_mark, learn_words, usual_sentences
+from nmt.data.store.facts import FACTS, MEASURED_SOURCES, facts_of, learn_words
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.record import read_json
 from nmt.data.tokenizer import Tokenizer, encode_pairs, load_words
@@ -72,7 +73,7 @@ class TrainingData:
         folder = prepared.folder / "data"
         tokenizer = prepared.tokenizer.with_words(load_words(folder))
         train = batches.read_store(prepared.store)
-        facts = Facts(**{name: n for name, n in read_json(folder / FACTS, prepared.folder).items() if n})
+        facts = make_facts(read_json(folder / FACTS, prepared.folder))
         starts = list[tuple[list[int], list[int]]]()  # without tags of corpora
         for part in prepared.val_sets:
             starts += [tokenizer.for_corpus(part.source, part.target).starts()] * part.rows
@@ -83,9 +84,10 @@ class TrainingData:
 
     @classmethod
     def encode(cls, tokenizer: Tokenizer, train: Sequence[Pair], validation: list[Pair]) -> "TrainingData":
-        encoded = encode_pairs(tokenizer, train)
-        facts = source_facts(tokenizer, encoded.source)
-        tokenizer = tokenizer.with_words(learn_words(tokenizer, [source for source, _ in train]))
+        encoded, sources = encode_pairs(tokenizer, train), [source for source, _ in train]
+        sample = sources[:: math.ceil(len(sources) / MEASURED_SOURCES)]
+        facts = make_facts(facts_of(int(encoded.source.lengths_N.max()), sample))
+        tokenizer = tokenizer.with_words(learn_words(tokenizer, sources))
         return cls(tokenizer, encoded, encode_pairs(tokenizer, validation), validation, facts)
 
     def as_read(self, config: Config) -> "TrainingData":
@@ -149,14 +151,9 @@ class TrainingData:
         return found or [(self.tokenizer, range(len(self.validation_text)))]
 
 
-def source_facts(tokenizer: Tokenizer, source: Sequences) -> Facts:
-    """How long the training sources are, in pieces and sentences; the defaults if there are no sources."""
-    if not source.lengths_N.max():
-        return Facts()
-    chosen = torch.linspace(0, len(source) - 1, min(len(source), MEASURED_SOURCES)).long()
-    texts = tokenizer.decode_source(source.rows(chosen))
-    longest = int(source.lengths_N.max())
-    return Facts(longest_source=longest, usual_sentences=usual_sentences(texts), final_mark=final_mark(texts))
+def make_facts(values: Mapping[str, Any]) -> Facts:
+    """Facts by their names; the defaults for what is 0 or empty, as in text without sources."""
+    return Facts(**{name: value for name, value in values.items() if value})
 
 
 def one_side(planned: PlannedBatch) -> PlannedBatch:

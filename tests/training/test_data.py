@@ -27,7 +27,7 @@ from nmt.data.sections import Section
 from nmt.data.store.facts import final_mark
 from nmt.data.store.ids import Shard, small
 from nmt.data.tokenizer import Tokenizer
-from nmt.training.data import Feed, TrainingData, source_facts
+from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes
 from nmt.translation.model_folder import Facts
 from tests.tiny import PAIRS, make_tokenizer
@@ -78,11 +78,8 @@ def test_a_translator_knows_the_words_of_its_sources_and_a_language_model_none(k
     words = TrainingData.encode(known, PAIRS, PAIRS).tokenizer.words
     assert words is not None
     assert {"Hund", "Männer", "Wo"} <= words.ranks.keys()
-    assert TrainingData.encode(known, [("", target) for _, target in PAIRS], []).tokenizer.words is None
-
-
-def test_sources_that_are_read_with_the_targets_tell_nothing(known: Tokenizer) -> None:
-    assert source_facts(known, Sequences.of([[]] * 3)) == Facts()
+    without_sources = TrainingData.encode(known, [("", target) for _, target in PAIRS], [])
+    assert (without_sources.tokenizer.words, without_sources.facts) == (None, Facts())
 
 
 Made = list[tuple[bool, int, int]]

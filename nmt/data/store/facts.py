@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from nmt.data.texts import read_columns
 from nmt.data.tokenizer import WORDS, Tokenizer
@@ -31,12 +32,6 @@ def count_words(tokenizer: Tokenizer, sources: Iterable[str]) -> WordCounts:
     return WordCounts.of(() if tokenizer.mapped else map(tokenizer.readable, filter(None, sources)))
 
 
-def usual_sentences(sources: Sequence[str]) -> int:
-    """The number of sentences that few sources have, or more."""
-    counts = sorted(len(split_sentences(text)) for text in sources)
-    return counts[-math.ceil(len(counts) * USUAL_SHARE)]
-
-
 def final_mark(sources: Sequence[str]) -> str:
     """The usual mark at the end of the sources; empty if many have none."""
     marks = Counter(text[-1:] for text in sources if text and text[-1] in MARKS)
@@ -49,12 +44,18 @@ def sample(files: Sequence[Path], most: int) -> list[str]:
     return [source for shard in shards for (source,) in islice(filter(any, shard), math.ceil(most / len(files)))]
 
 
+def facts_of(longest_source: int, sources: Sequence[str]) -> dict[str, Any]:
+    """The facts of training text by their names: the pieces of its longest source, and what a sample of its sources
+    shows; of text without sources, 0 pieces alone."""
+    if not longest_source:
+        return {"longest_source": 0}
+    counts = sorted(len(split_sentences(text)) for text in sources)
+    usual = counts[-math.ceil(len(counts) * USUAL_SHARE)]  # few have so many, or more
+    return {"longest_source": longest_source, "usual_sentences": usual, "final_mark": final_mark(sources)}
+
+
 def write_facts(files: Sequence[Path], longest_source: int, counts: WordCounts, folder: Path) -> None:
     """Learn the facts of the text in these files, and write them to facts.json and words.txt in the folder."""
-    facts: dict[str, int | str] = {"longest_source": longest_source}
-    if longest_source:
-        sources = sample(files, MEASURED_SOURCES)
-        facts |= {"usual_sentences": usual_sentences(sources), "final_mark": final_mark(sources)}
-    write_json(folder / FACTS, facts)
+    write_json(folder / FACTS, facts_of(longest_source, sample(files, MEASURED_SOURCES)))
     if counts.texts:
         write_text(folder / WORDS, [Words.counted(counts).dump()])
