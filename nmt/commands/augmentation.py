@@ -83,11 +83,9 @@ class Plan:
 
 
 def augment(plan: Plan, output: Path, engine: Engine) -> dict[str, Ledger] | None:
-    """Write a corpus folder with the pairs of a corpus and the pairs that models make from it. Of several parts, the
-    one that finds all translations there makes it. ValueError if it exists, another process makes it (unless both do a
-    part), or what is left of an interrupted command was made with other settings.
-
-    Returns the ledgers of the training pairs, each further file and each model; None if this part made no output."""
+    """Write a corpus folder with the pairs of a corpus and the pairs that models make from it; return the ledgers of
+    the training pairs, each further file and each model. Of several parts, the last one makes it; None for the others.
+    ValueError if it exists, another process makes it, or the work folder has other settings."""
     work, in_parts = output.with_name(f"{output.name}.translating"), engine.part[1] > 1
     with ExitStack() as stack:
         stack.enter_context(locked(work, wait=in_parts))

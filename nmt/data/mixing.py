@@ -1,7 +1,5 @@
 """How often pairs are seen: sizes and weights flow in; how often an epoch takes each pair flows out.
 
-All is a pure function of the sizes, the weights, the seed and the epoch, so that a run can resume anywhere.
-
 Shapes: N pairs, P of them (of one portion, or of one file), R portions.
 """
 

@@ -1,8 +1,7 @@
 """Sections of a text: pairs that belong together, since they are of one corpus and in one direction.
 
 Training text has a section for each direction of data.corpus, then those of each corpus of data.more; the `corpus` of a
-`Row` is the number of its section. Val text has a section for each set that is measured by itself. What is resolved
-once, `sections_of`, is stored with the prepared text (`Prepared.sections`).
+`Row` is the number of its section. Val text has a section for each set that is measured by itself.
 """
 
 from collections.abc import Sequence

@@ -37,10 +37,8 @@ def join(src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, longest: int) -> t
 
 
 class DecoderOnly(GenerativeModel):
-    """A model that reads the source as the beginning of the sequence that it continues.
-
-    Attention over the source is bidirectional (`model.source_attention`), as in an encoder, or causal, as elsewhere.
-    """
+    """A model that reads the source as the beginning of the sequence that it continues: in both directions, as an
+    encoder, or causally (`model.source_attention`)."""
 
     def __init__(self, config: ModelConfig, vocab_size: int) -> None:
         super().__init__(config)

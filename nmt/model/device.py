@@ -114,10 +114,8 @@ def choose_attention(device: torch.device, usual_length: float) -> None:
 
 
 def keep_freed_memory() -> bool:
-    """Let glibc keep freed memory for the next step; return whether this C library is glibc.
-
-    The system fills each new page with zeros, which takes a twentieth of a training step on a CPU.
-    """
+    """Let glibc keep freed memory for the next step; return whether this C library is glibc. To fill new pages with
+    zeros takes the system a twentieth of a training step on a CPU."""
     M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # from glibc's malloc.h
     with contextlib.suppress(OSError, AttributeError):
         set_option = ctypes.CDLL("libc.so.6").mallopt

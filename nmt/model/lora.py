@@ -65,11 +65,8 @@ class AdaptedLinear(nn.Module):
 
 
 def with_adapter(model: AnyModel, factors: Mapping[str, tuple[Tensor, Tensor]]) -> AnyModel:
-    """A model with an adapter, of which only the adapter takes memory: the rest is the given model's.
-
-    Args:
-        factors: for the name of each adapted layer, A (R, I) and α / rank × B (O, R).
-    """
+    """A model with an adapter, of which only the adapter takes memory: the rest is the given model's. `factors`: for
+    the name of each adapted layer, A (R, I) and α / rank × B (O, R)."""
     shared: dict[int, object] = {id(tensor): tensor for tensor in chain(model.parameters(), model.buffers())}
     other = copy.deepcopy(model, shared)
     for name, (a_RI, b_OR) in factors.items():

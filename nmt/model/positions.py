@@ -69,9 +69,7 @@ class AddedPositions(Table):
 
     def at(self, x_XM: Tensor, place: Place) -> Tensor:
         """Add the rows of these positions: a slice, of one position or of T, or a position for each row (X = R).
-
-        Raises ValueError if a slice is longer than a learned table.
-        """
+        ValueError if a slice is longer than a learned table."""
         if self.grows or self.kind == "learned":
             if isinstance(place, slice):
                 self.reserve(place.stop)

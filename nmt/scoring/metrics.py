@@ -2,8 +2,9 @@
 
 BLEU, chrF and TER are sacreBLEU's (Post 2018) on detokenised text in NFC, cased but for TER: BLEU (Papineni et al.
 2002) with the tokenisation of the target language, chrF2 (Popović 2015), TER (Snover et al. 2006). An exact match is a
-translation that is equal to a reference: it still tells systems apart where BLEU is near 100. To add a metric, extend
-`Metric` and `measure`, and add an option to `nmt.evaluate`. N: sentences; D: what a sentence adds, such as its words.
+translation that is equal to a reference: it still tells systems apart where BLEU is near 100.
+
+Shapes: N sentences; D what a sentence adds, such as its words.
 """
 
 import math

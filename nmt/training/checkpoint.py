@@ -1,5 +1,4 @@
-"""Checkpoints: the whole state of a training run, as a folder that is written atomically; which are kept, and whose
-weights are delivered.
+"""Checkpoints: the whole state of a training run, as a folder that is written atomically.
 
 `checkpoints/step-00002000/` holds model.safetensors, ema.safetensors (if the run keeps a moving average),
 optimizer.safetensors (its state), state.json and SHA256SUMS. The files don't depend on the number of processes.
@@ -108,12 +107,8 @@ def write_checkpoint(folder: Path, files: Mapping[str, Mapping[str, Tensor]], pr
 
 
 def newest_checkpoint(folder: Path) -> Path | None:
-    """The newest undamaged checkpoint, or None in a new run; damaged checkpoints are renamed with a message.
-
-    Raises:
-        ValueError: all checkpoints are damaged.
-        OSError: a checkpoint can't be read, so it is unknown whether it is damaged.
-    """
+    """The newest undamaged checkpoint, or None in a new run; damaged checkpoints are renamed with a message. ValueError
+    if all are damaged, OSError if one can't be read, so that it is unknown whether it is damaged."""
     for checkpoint in reversed(list_checkpoints(folder)):
         damage = find_damage(checkpoint)
         if not damage:

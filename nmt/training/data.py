@@ -64,10 +64,7 @@ class TrainingData:
 
     @classmethod
     def load(cls, prepared: Prepared, data: DataConfig | None = None) -> "TrainingData":
-        """The data of a prepared run folder: ids and facts are read, and only the validation text is encoded.
-
-        `data`: has the weights of the corpora; None: each pair is seen once in an epoch.
-        """
+        """The data of a prepared run folder. `data`: has the weights of the corpora; None: an epoch has each pair."""
         if not prepared.store:
             return cls.encode(prepared.tokenizer, list(prepared.train), prepared.val)
         folder = prepared.folder / "data"

@@ -42,10 +42,7 @@ def start_from(model: Model, tokenizer: Tokenizer, folder: Path) -> str:
     """Copy the weights of a model folder into a new model; return a message for the user.
 
     Rows of embeddings are copied by piece: a piece that the old vocabulary lacks keeps its random embedding. From a
-    model of another family, the weights of the same name and shape are taken, such as those of the encoder.
-
-    Raises:
-        ValueError: the folder is not a model folder, or the settings of the models differ (dropout may).
+    model of another family, the weights of the same name and shape are taken. ValueError as of `check_start`.
     """
     check_start(model.config, folder)
     old_model, old_tokenizer, _ = load_model(folder)

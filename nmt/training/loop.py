@@ -48,9 +48,8 @@ TrainedBatch = tuple[PlannedBatch, Batch, Loss]
 
 
 def make_trainer(config: Config, data: TrainingData, folder: Path, processes: Processes = SINGLE_PROCESS) -> "Trainer":
-    """Make a trainer that resumes from the newest undamaged checkpoint in the run folder. Without a checkpoint, it
-    starts with random weights, or with those in `training.start_from`. `training.seed` determines all random numbers.
-    """
+    """Make a trainer that resumes from the newest undamaged checkpoint in the run folder, or starts with random weights
+    or those in `training.start_from`. `training.seed` determines all random numbers."""
     training = config.training
     n, size = training.accumulate, processes.size
     advice = "raise it (the batch of a step then gets larger)"
@@ -159,12 +158,8 @@ class Trainer:
         """Whether `training.max_minutes` ends the run: the same in all processes."""
 
     def train(self, monitor: Monitor | None) -> None:
-        """Train until the run is finished; only rank 0 has a monitor.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C was typed or SIGTERM received; the state is saved.
-            FloatingPointError: a gradient is not finite.
-        """
+        """Train until the run is finished; only rank 0 has a monitor. Raises KeyboardInterrupt after Ctrl-C or SIGTERM,
+        with the state saved, and FloatingPointError if a gradient is not finite."""
         started = time.perf_counter() - self.progress.seconds
         self.time_is_up = self.progress.seconds >= self.most_seconds
         with self.catching_signals(), self.writer:

@@ -3,7 +3,7 @@
 A small step consists of a thousand small kernels, and a GPU ends each one sooner than Python can start the next. A
 replay starts all at once. Batches must have one shape (`nmt.data.packing`), and what changes keeps its place in memory.
 
-Source: CUDA C++ Programming Guide, section CUDA Graphs; `torch.cuda.CUDAGraph`.
+Source: CUDA C++ Programming Guide, section CUDA Graphs.
 """
 
 from collections.abc import Callable

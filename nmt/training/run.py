@@ -49,10 +49,7 @@ HARMLESS = ("name", "runs", "training.device", "training.threads", "training.log
 
 
 def carry_out(given: Mapping[str, Any], *, resume: bool) -> None:
-    """Do the run of a command line; finished stages are not repeated.
-
-    `given`: as for `resolve`; `resume`: continue a run that was stopped.
-    """
+    """Do the run of a command line. `given`: as for `resolve`; `resume`: continue a run that was stopped."""
     let_segments_grow()
     with process_group(given.get("training.device", "auto")) as processes:
         try:
@@ -184,10 +181,8 @@ class Run:
         return self.config_file.exists() and bool(trained)
 
     def require_fitting_folder(self, resume: bool) -> None:
-        """Raise ValueError if a run with checkpoints has other settings, except those marked MAY_CHANGE.
-
-        A run without checkpoints has only prepared data: `prepare` compares the settings of these.
-        """
+        """Raise ValueError if a run with checkpoints has other settings, except those marked MAY_CHANGE. Of prepared
+        data alone, `prepare` compares them."""
         if self.is_begun():
             require(resume, f"{self.folder} is not finished: --resume goes on with it, --name NAME starts a new run")
             changed = describe_changes(fixed_settings(load_config(self.config_file)), fixed_settings(self.config))

@@ -1,10 +1,7 @@
 """Filters of training pairs: tidied pairs flow in; kept pairs flow out, with a ledger that counts the dropped ones.
 
-A text without a translation is a pair whose source is empty.
-
-`nmt.data.cleaning.filters` has the filters that read the text of a pair; to add one, see there. Three others need more
-than a pair: `drop_doubtful` (a pair scorer) and `Draft.encode` (pieces) in `nmt.data.store.shards`, and
-`nmt.data.corpora.files.read_sentences` (one language).
+A text without a translation is a pair whose source is empty. Other filters are `drop_doubtful` (a pair scorer) and
+`Draft.encode` (pieces) in `nmt.data.store.shards`, and `nmt.data.corpora.files.read_sentences` (one language).
 """
 
 from bisect import insort

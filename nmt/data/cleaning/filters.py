@@ -1,10 +1,7 @@
 """Filters of training pairs by what their text shows: a pair flows in; whether it is bad flows out.
 
 Each filter is a function of the two sides alone; `make_filters` chooses them by `CleaningConfig`. A text without a
-translation has an empty source, and is judged by itself. To add a filter, write its function here, add it to
-`make_filters`, and its setting to `CleaningConfig`.
-
-Duplicates and text that occurs in val or test need other pairs: `Cleaner` and `HeldOut` remember them.
+translation has an empty source, and is judged by itself. `Cleaner` and `HeldOut` remember other pairs.
 """
 
 import re

@@ -1,18 +1,7 @@
 """Text of every kind: `data.corpus` flows in; train, val and test pairs (or texts) with their ledgers flow out.
 
 A corpus is the built-in phrasebook, a data set of the Hugging Face hub, a folder, a file, or two files with a common
-prefix. To add a kind, add its reader to `read_corpus`. Rules of reading:
-
-- Only LF ends a line. A byte-order mark at the start of a file is removed. Each text is tidied (see `tidy`).
-- `data.text` says whether a row is a pair, a text in one language, or a text in each language.
-- A pair with a blank side is dropped from every split: it can be neither learned from nor scored.
-- A pair with invalid UTF-8 is dropped from training text; in val and test text it is repaired with U+FFFD and kept.
-- A malformed row of TSV or JSONL is dropped.
-- A gzip file that was cut short is an error, and so are files of unequal length for pairs.
-- A plain file comes before its .gz.
-- Missing val or test text is held out of the training pairs.
-- For a text without a translation, the rules for pairs hold.
-- Dropped pairs and repaired sentences are counted by cause.
+prefix. The rules of reading are in docs/data.md. For a text without a translation, the rules for pairs hold.
 """
 
 from collections.abc import Collection

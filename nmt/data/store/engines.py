@@ -1,7 +1,4 @@
-"""Engines: a task that is done for each of many numbers, in this process or in a pool of processes.
-
-A task writes what it makes to the disk, so that nothing is lost if a process ends: see `nmt.data.store.shards`.
-"""
+"""Engines: a task that is done for each of many numbers, in this process or in a pool of processes."""
 
 import contextlib
 import gc

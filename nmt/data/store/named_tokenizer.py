@@ -1,7 +1,4 @@
-"""Tokenizers with a folder of their own: a corpus flows in; a tokenizer with its settings flows out.
-
-`nmt.data.store.preparing` trains the tokenizer of a run with the same functions. Here it is for many runs.
-"""
+"""Tokenizers with a folder of their own, for many runs: a corpus flows in; a tokenizer with its settings flows out."""
 
 import json
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
 """Preparing: a corpus flows in; clean pairs, a tokenizer and a ledger of dropped pairs flow out, in the run folder.
 
 All is made in a draft folder, `.preparing/`, by stages (see `nmt.data.store.stages`, `shards`), and moved into place,
-`data/` last: a run folder with `data/corpus.json` is prepared completely. What an interrupted preparation has
-finished stays in the draft, and the same command goes on with it. The caller locks the run folder.
+`data/` last: a run folder with `data/corpus.json` is prepared completely. The caller locks the run folder.
 """
 
 import contextlib
@@ -64,8 +63,7 @@ def prepare(
     """Clean the corpus, train the tokenizer on it, and put both into the run folder, unless they are there already.
 
     `corpus`: None to read it only if needed; `load_scorer`: loads `data.scorer`, and is needed if that is set. Raises
-    ValueError if the folder isn't a run folder or was prepared with other settings, the scorer can't be loaded, the
-    corpus can't be read, no training pair is left, or the tokenizer can't be trained.
+    ValueError if the folder has something else, or text, scorer or tokenizer can't be used.
     """
     require_own_run_folder(config, folder)
     if record := read_record(folder):

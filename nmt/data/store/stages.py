@@ -1,9 +1,8 @@
 """Stages of a preparation: what a corpus becomes, step by step, in a draft folder.
 
-A stage has a folder, and tasks with numbers, which any process can do in any order. A task reads files of earlier
-stages, its inputs, and leaves files and, last of all, a report: what has a report is finished. The key of a stage is a
-hash of the settings on which its files depend, and of the keys of its inputs. So the same command goes on where it was
-stopped; a changed setting repeats its own stage and the later ones, and no error deletes what is finished.
+A stage has a folder, and tasks with numbers, which any process can do in any order. A task leaves files and, last of
+all, a report: what has one is finished. The key of a stage is a hash of the settings on which its files depend, and of
+the keys of its inputs. So the same command goes on where it was stopped, and a changed setting repeats later stages.
 """
 
 import contextlib

@@ -1,12 +1,9 @@
 """SentencePiece tokenizers: trained on tidied pairs, saved in a folder; from text to ids of pieces, and back.
 
-The ids below 4 are special: unk 0, bos 1, eos 2, pad 3; encoding never adds bos, eos or pad. SentencePiece does not
-normalise, since text is tidied before (see `nmt.text.normalise`). With byte fallback, characters without a piece become
-byte pieces: decoding an encoded target gives the same text, without outer spaces and with runs of spaces made one. In
-sources, in training too, such characters first take the nearest form that has pieces (see `nmt.text.characters`).
-
-SentencePiece marks a space with U+2581 (▁), and would read a ▁ in the text as a space. Here a ▁ in the text becomes its
-three byte pieces, as if it had no piece, and is decoded to ▁ again; without byte fallback it becomes unk.
+Encoding never adds bos, eos or pad. SentencePiece does not normalise, since text is tidied before. With byte fallback,
+characters without a piece become byte pieces: decoding an encoded target gives the same text. In sources, in training
+too, they first take the nearest form that has pieces (see `nmt.text.characters`). SentencePiece marks a space with
+U+2581 (▁): a ▁ in the text becomes its three byte pieces, as if it had no piece, and is decoded to ▁ again.
 """
 
 import copy
