@@ -149,16 +149,15 @@ class DataConfig:
     """Language to translate into: ending of its files, or name of its column or key."""
 
     many_to_many: tuple[str, ...] = ()
-    """Languages of a model that translates each of them into each other one, such as '[de, en, fr, cs]'. The corpus has
-    them side by side, and data.source and data.target are not used. A piece before each source, such as <2fr>, tells
-    the target language."""
+    """Languages of a model that translates each of them into each other one, such as '[de, en, fr, cs]', in place of
+    data.source and data.target. A piece before each source, such as <2fr>, tells the target language."""
 
     text: Text = "auto"
     """What is read: pairs, or sentences of source, target or both, each alone. auto: as training.objective needs."""
 
     more: tuple[CorpusConfig, ...] = ()
     """More corpora to train on, besides data.corpus, which gives the val and test text: '[{corpus: FOLDER, weight: 0.5,
-    tag: bt}]'. See CorpusConfig. A weight and a licence may change on resume."""
+    tag: bt}]'. A weight and a licence may change on resume."""
 
     licence: Annotated[str, MAY_CHANGE] = ""
     """Note about the licence of data.corpus, for the model card."""

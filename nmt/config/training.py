@@ -65,9 +65,8 @@ class TrainingConfig:
 
     start_from: Folder = ""
     """Model or run folder whose weights the training starts from (fine-tuning). The settings model.* must be those of
-    that model, except dropout, source_attention and the numbers of layers: of a deeper model, the first layers
-    are taken; of a model of another family, the parts that fit. If tokenizer.folder is the same folder, the
-    vocabulary stays; otherwise pieces that are in both vocabularies keep their embeddings."""
+    that model, except dropout, source_attention and the numbers of layers: of a deeper model, the first layers are
+    taken; of another family, the parts that fit. With another vocabulary, shared pieces keep their embeddings."""
 
     teacher: Folder = ""
     """Model or run folder of a teacher, whose probabilities the model learns (distillation: Hinton et al. 2015). It may
@@ -81,15 +80,13 @@ class TrainingConfig:
 
     mixing_temperature: Annotated[float | Literal["auto"], Range(1), MAY_CHANGE] = "auto"
     """How evenly the directions of several languages are learned: the share of a direction is its number of pairs to
-    the power of 1 / temperature (Arivazhagan et al. 2019). 1 keeps the sizes, and a high temperature makes all shares
-    equal. auto is 5 with three or more languages, and 1 with two."""
+    the power of 1 / temperature (Arivazhagan et al. 2019). auto is 5 with three or more languages, and 1 with two."""
 
     max_steps: Annotated[Count, MAY_CHANGE] = 100_000
     """Number of optimizer steps. With 0, nothing is trained. Schedules that fall end at this step."""
 
     max_epochs: Annotated[Count, MAY_CHANGE] = 0
-    """Number of times that training reads the whole corpus; 0 sets no limit. Training ends when the first of
-    max_steps, max_epochs and max_minutes is reached: it validates the last weights, and writes the model."""
+    """Number of times that training reads the whole corpus; 0 sets no limit. The first limit that is reached counts."""
 
     max_minutes: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Minutes after which training ends, with validations and earlier attempts of the run; 0 sets no limit."""
@@ -122,8 +119,8 @@ class TrainingConfig:
     """Share of max_steps, at the end, in which the learning rate falls if schedule is wsd."""
 
     optimizer: Literal["adamw", "muon"] = "adamw"
-    """Optimizer of the weights: adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for matrices and AdamW
-    for the rest. A step of Muon is a few percent slower, and fewer steps lead to the same loss."""
+    """Optimizer: adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for matrices and AdamW for the rest.
+    A step of Muon is a few percent slower, and fewer steps lead to the same loss."""
 
     weight_decay: NotNegative = 0.01
     """Weight decay of matrices. Biases, norms and embeddings have none."""
@@ -154,8 +151,8 @@ class TrainingConfig:
     minute at the start, and then saves a sixth of the time. On a CPU it takes minutes, and gains little."""
 
     recompute: Annotated[bool, MAY_CHANGE] = False
-    """Whether training stores only the input of each layer, and computes the rest again in the backward pass. Results
-    stay equal. It takes less memory, and a step takes about a third longer."""
+    """Whether only the input of each layer is stored, and the rest computed again in the backward pass. Results stay
+    equal. It takes less memory, and a step takes about a third longer."""
 
     threads: Annotated[int, Range(0, 1024), MAY_CHANGE] = 0
     """Number of CPU threads; 0 takes one for each core that other programs leave free, and may change during a run.
