@@ -32,15 +32,12 @@ class Engine:
     pool: ProcessPoolExecutor | None = field(default=None, init=False)
     """Of new processes, for all calls: a fork of a process with threads may stop for ever."""
 
-    def __post_init__(self) -> None:
-        i, n = self.part
-        require(1 <= i <= n, f"--part is {i}/{n}: it must be I/N, with I from 1 to N")
-
     @classmethod
     def parse(cls, workers: str, part: str) -> "Engine":
         """From the values of options. ValueError if one is wrong."""
         i, _, n = part.partition("/")
-        require(i.isdecimal() and n.isdecimal(), f"--part is {part!r}: it must be I/N, such as 1/4")
+        is_part = i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)
+        require(is_part, f"--part is {part}: it must be I/N, with I from 1 to N, such as 1/4")
         require(workers.isdecimal(), f"--workers is {workers!r}: it must be a whole number, 0 or more")
         return cls(int(workers), (int(i), int(n)))
 
