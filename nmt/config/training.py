@@ -148,7 +148,7 @@ class TrainingConfig:
 
     compile: Annotated[bool, MAY_CHANGE] = False
     """Whether the layers of the model are compiled (torch.compile). It is for long trainings on GPUs: it takes half a
-    minute at the start, and then saves a sixth of the time. On a CPU it takes minutes, and gains little."""
+    minute at the start, and then saves a sixth of the time. On a CPU it needs a C++ compiler and gains little."""
 
     recompute: Annotated[bool, MAY_CHANGE] = False
     """Whether only the input of each layer is stored, and the rest computed again in the backward pass. Results stay
@@ -172,7 +172,7 @@ class TrainingConfig:
     or with 0, training saves the state before these batches, stops, and names their lines."""
 
     validation_sentences: Count = 0
-    """Number of validation sentences that are translated for BLEU; 0 takes all. The loss is always that of all."""
+    """Number of validation sentences that are translated (greedily) for BLEU; 0: all. The loss is that of all."""
 
     keep_checkpoints: Annotated[Size, MAY_CHANGE] = 3
     """Number of newest checkpoints that are kept, for resuming, besides the best checkpoint."""
