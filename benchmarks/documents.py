@@ -2,9 +2,10 @@
 
     python -m benchmarks.documents --model runs/de-en-phrasebook --corpus phrasebook
 
-The word is one whose translation is known (as in `benchmarks.items`). A tag is in the right place if it encloses this
-translation; where the model chose other words there, the text is counted as reworded. A format without tags gets plain
-sentences. Each file is also translated by a translator that changes nothing: it must come back byte for byte.
+The word is one whose translation is known (see `benchmarks.text_kinds.lexicon`). A tag is in the right place if it
+encloses this translation; where the model chose other words there, the text is counted as reworded. A format without
+tags gets plain sentences. Each file is also translated by a translator that changes nothing: it must come back byte for
+byte.
 """
 
 import re

@@ -171,12 +171,6 @@ def any_language(rows: Sequence[Row]) -> str:
     return markdown(["loss of chrF", *languages], lines)
 
 
-@table("item | lines | right place, % | other words there | wrong place | lost")
-def items(row: Row) -> Cells:
-    shares = [f"{100 * row[name] / row['lines']:.1f}" for name in ("right", "reworded", "wrong_place", "lost")]
-    return [row["form"], row["lines"], *shares]
-
-
 @table("model | terms | form | lines | met, % | reference's form, % | BLEU | seconds")
 def terms(row: Row) -> Cells:
     way = {"none": "no terms", "must": "must", "hint": "hints"}[row["way"]]
