@@ -4,8 +4,7 @@ row.
     PYTHON -m benchmarks.decode_peers ctranslate2-int8 --model DIR --source FILE --reference FILE --beam 5 --batch 64
 
 nmt translates text. Its peers run in the environment `transformers` of `setup.py`, and get pieces: their time is that
-of decoding alone, warmed up, in the mode that is fastest here. CTranslate2 gets the model as `nmt.export` writes it;
-transformers needs a classic one (post-norm, sinusoidal positions, biases).
+of decoding alone, warmed up, in the mode that is fastest here. They get the model as `nmt.export` writes it.
 """
 
 import argparse
@@ -23,21 +22,17 @@ import torch
 
 from benchmarks.rows import run_script
 from nmt.commands.options import keep_what_is_loaded
-from nmt.config import Backend, ModelConfig, SearchConfig
+from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import PATIENCE
-from nmt.fields import require
 from nmt.interop.export import export
-from nmt.model.positions import sinusoids
 from nmt.scoring.metrics import score
-from nmt.translation.model_folder import load_model
 from nmt.translation.translator import Translator
-from nmt.vocabulary import BOS, EOS, PAD
+from nmt.vocabulary import EOS, PAD
 
 # Longest output of the peers; none of the test set's comes near.
 MAX_LENGTH = 100
 
-Weights = dict[str, torch.Tensor]
 Peer = tuple[Callable[[], list[Any]], str]
 """What translates all sources, to texts (nmt) or ids, and the mode in which it does."""
 
@@ -47,9 +42,6 @@ class Job:
     """What to translate, and how."""
 
     folder: Path
-    config: ModelConfig
-    weights: Weights
-    """Those of the model folder, by name; a tied one has all of its names."""
     tokenizer: Tokenizer
     lines: list[str]
     sources: list[list[int]]
@@ -123,69 +115,14 @@ def ctranslate2(job: Job, compute_type: str) -> Peer:
     return partial(translate, fastest), f"workers × threads: {fastest}"
 
 
-def part(weights: Weights, prefix: str) -> Weights:
-    """The weights of one module, by their names in it."""
-    start = f"{prefix}."
-    return {name.removeprefix(start): weight for name, weight in weights.items() if name.startswith(start)}
-
-
-def new_marian(config: ModelConfig, vocab_size: int) -> Any:
-    """transformers' MarianMTModel of this size, with random weights."""
-    from transformers import MarianConfig, MarianMTModel
-
-    return MarianMTModel(
-        MarianConfig(
-            vocab_size=vocab_size,
-            d_model=config.d_model,
-            encoder_layers=config.encoder_layers,
-            decoder_layers=config.decoder_layers,
-            encoder_attention_heads=config.n_heads,
-            decoder_attention_heads=config.n_heads,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            dropout=config.dropout,
-            attention_dropout=config.attention_dropout,
-            activation_dropout=config.activation_dropout,
-            activation_function="relu",
-            scale_embedding=True,
-            pad_token_id=PAD,
-            eos_token_id=EOS,
-            bos_token_id=BOS,
-            decoder_start_token_id=BOS,
-            max_position_embeddings=512,
-            forced_eos_token_id=None,
-        )
-    )
-
-
-def marian_model(job: Job) -> Any:
-    """transformers' MarianMTModel with the weights of the job."""
-    config, weights = job.config, job.weights
-    model = new_marian(config, job.tokenizer.tgt_vocab_size).eval()
-    with torch.no_grad():
-        model.lm_head.weight.copy_(weights["output.weight"])
-        for side, name, embedding in (
-            (model.model.encoder, "encoder", "src_embedding"),
-            (model.model.decoder, "decoder", "tgt_embedding"),
-        ):
-            side.embed_tokens.weight.copy_(weights[f"{embedding}.weight"])
-            side.embed_positions.weight.copy_(sinusoids(512, config.d_model))
-            for i, layer in enumerate(side.layers):
-                block = part(weights, f"{name}.{i}")
-                copy_attention(layer.self_attn, part(block, "self_attention"), ["qkv"])
-                layer.self_attn_layer_norm.load_state_dict(part(block, "around_self.norm"))
-                if side is model.model.decoder:
-                    copy_attention(layer.encoder_attn, part(block, "cross_attention"), ["q", "kv"])
-                    layer.encoder_attn_layer_norm.load_state_dict(part(block, "around_cross.norm"))
-                layer.fc1.load_state_dict(part(block, "feed_forward.up"))
-                layer.fc2.load_state_dict(part(block, "feed_forward.down"))
-                layer.final_layer_norm.load_state_dict(part(block, "around_feed_forward.norm"))
-    return model
-
-
 def transformers(job: Job, dtype: str) -> Peer:
+    from transformers import AutoModelForSeq2SeqLM
+
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = marian_model(job).to(device, getattr(torch, dtype))
+    with tempfile.TemporaryDirectory() as folder:
+        exported = Path(folder) / "exported"
+        export(job.folder, exported, "hf")
+        model = AutoModelForSeq2SeqLM.from_pretrained(exported, dtype=getattr(torch, dtype)).eval().to(device)
     order = sorted(range(len(job.sources)), key=lambda i: -len(job.sources[i]))
 
     @torch.inference_mode()
@@ -211,15 +148,6 @@ def transformers(job: Job, dtype: str) -> Peer:
     return translate, ""
 
 
-def copy_attention(attention: Any, weights: Weights, fused: list[str]) -> None:
-    """`fused`: the linear layers whose rows, one after another, are those of q, k and v."""
-    for kind in ("weight", "bias"):
-        rows = torch.cat([weights[f"{name}.{kind}"] for name in fused]).chunk(3)
-        for linear, values in zip((attention.q_proj, attention.k_proj, attention.v_proj), rows, strict=True):
-            getattr(linear, kind).copy_(values)
-    attention.out_proj.load_state_dict(part(weights, "out"))
-
-
 PEERS: dict[str, Callable[[Job, str], Peer]] = {"nmt": nmt, "ctranslate2": ctranslate2, "transformers": transformers}
 
 
@@ -235,14 +163,10 @@ def main() -> int:
     if args.threads:
         torch.set_num_threads(args.threads)
     system, _, dtype = args.system.partition("-")
-    model, tokenizer, info = load_model(args.model)
-    classic = ("layer", "sinusoidal", "relu", True, "post")
-    given = (info.model.norm, info.model.positions, info.model.activation, info.model.bias, info.model.norm_position)
-    problem = f"{args.model} is not a classic Transformer, which MarianMTModel is"
-    require(system != "transformers" or given == classic, problem)
+    tokenizer = Tokenizer.load(args.model)
     lines, references = (file.read_text(encoding="utf8").splitlines() for file in (args.source, args.reference))
     sources = tokenizer.encode_source(lines)
-    job = Job(args.model, info.model, model.state_dict(), tokenizer, lines, sources, args.beam, args.batch)
+    job = Job(args.model, tokenizer, lines, sources, args.beam, args.batch)
     translate, mode = PEERS[system](job, dtype or "float32")
     translate()
     keep_what_is_loaded()  # as nmt.translate does

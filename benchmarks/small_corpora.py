@@ -144,15 +144,13 @@ class Marian:
         from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
         from torch.nn import init
 
-        from benchmarks.decode_peers import new_marian
-
         SentencePieceTrainer.train(
             sentence_iterator=(line for pair in pairs for line in pair), model_prefix=f"{out}.pieces",
             vocab_size=PIECES, character_coverage=1.0, unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=PAD, minloglevel=2,
             hard_vocab_limit=False,
         )  # fmt: skip
         self.pieces = SentencePieceProcessor(model_file=f"{out}.pieces.model")
-        self.model = new_marian(toolkits.MODEL, len(self.pieces))
+        self.model = toolkits.new_marian(toolkits.MODEL, len(self.pieces))
         for name, weights in self.model.named_parameters():
             if name.endswith("shared.weight"):
                 init.normal_(weights, std=WIDTH**-0.5)

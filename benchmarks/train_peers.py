@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.setup import REFERENCE
-from benchmarks.toolkits import LABEL_SMOOTHING, eole_settings
+from benchmarks.toolkits import LABEL_SMOOTHING, eole_settings, new_marian
 from nmt.config import ModelConfig
 from nmt.data.store.prepared import Prepared
 from nmt.data.tokenizer import Tokenizer, encode_pairs
@@ -79,7 +79,6 @@ def transformers(args: argparse.Namespace) -> tuple[float, float, float]:
     import torch
     from torch.nn import functional as F
 
-    from benchmarks.decode_peers import new_marian
     from nmt.data.batches import make_batch, plan_batches
 
     torch.manual_seed(SEED)
