@@ -2,22 +2,15 @@
 
     python -m benchmarks.bf16_loss --corpus CORPUS --config recipes/multi30k.yaml --updates 1000 --every 250 --seeds 3
 
-On a machine without bf16 instructions its products are computed in fp32 from operands rounded to bf16, and rounded
-again: what the instructions do, which multiply bf16 and add up in fp32; only slowly.
-
 Dropout takes the same random bits in both, so that the difference is not one of luck.
 """
 
 import argparse
-import contextlib
 import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, run_script
@@ -26,22 +19,9 @@ from nmt.config.recipes import load_config
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
 from nmt.model import layers
-from nmt.model.device import choose_device, choose_precision
 from nmt.training.data import TrainingData
 from nmt.training.loop import make_trainer
 from nmt.training.monitor import Window
-
-PRODUCTS = {getattr(torch.ops.aten, name).default for name in ("mm", "addmm", "bmm", "baddbmm")}
-
-
-class RoundedProducts(TorchDispatchMode):
-    """Takes matrix products of bf16 operands in fp32, and rounds them to bf16."""
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
-        if func not in PRODUCTS or args[-1].dtype != torch.bfloat16:
-            return func(*args, **(kwargs or {}))
-        wide = [arg.float() if isinstance(arg, torch.Tensor) else arg for arg in args]
-        return func(*wide, **(kwargs or {})).bfloat16()
 
 
 def main() -> int:
@@ -77,17 +57,14 @@ def curve(config: Config, prepared: Prepared, dtype: Any, args: argparse.Namespa
     data = TrainingData.load(prepared)
     with tempfile.TemporaryDirectory() as folder:
         trainer = make_trainer(replace(config, training=training), data, Path(folder))
-    emulated = dtype == "bf16" and choose_precision("auto", choose_device(training.device)) == "fp32"
-    print(f"{dtype}{', rounded products' if emulated else ''}: {trainer.numerics}", file=sys.stderr)
     found = {}
-    with RoundedProducts() if emulated else contextlib.nullcontext():  # type: ignore[no-untyped-call]
-        for step in range(1, args.updates + 1):
-            trainer.step(Window())
-            if step % args.every == 0:
-                trainer.model.eval()
-                found[step] = trainer.validator.measure_loss()["nll"]
-                told = f"{dtype}, seed {training.seed}, {step:,} updates: validation nll {found[step]:.4f}"
-                print(told, file=sys.stderr, flush=True)
+    for step in range(1, args.updates + 1):
+        trainer.step(Window())
+        if step % args.every == 0:
+            trainer.model.eval()
+            found[step] = trainer.validator.measure_loss()["nll"]
+            told = f"{dtype}, seed {training.seed}, {step:,} updates: validation nll {found[step]:.4f}"
+            print(told, file=sys.stderr, flush=True)
     return found
 
 

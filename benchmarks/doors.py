@@ -10,7 +10,6 @@ trained model is exported to each format that can express it, which checks it.
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,7 @@ import torch
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, run_script
 from nmt.interop.export import FORMATS, export, load_format
-from nmt.interop.huggingface import TransformersModel
-from nmt.interop.huggingface_layouts import choose_layout
-from nmt.translation.model_folder import ModelInfo, load_model, require_model
-from nmt.translation.translator import Translator
-from nmt.vocabulary import BOS, EOS
+from nmt.translation.model_folder import load_model, require_model
 from tests.interop import foreign
 from tests.interop.parity import Twins, train_on_words
 
@@ -35,7 +30,6 @@ KINDS: dict[str, tuple[Callable[..., Any], str, dict[str, Any], tuple[str, str]]
     "mBART-50": (foreign.mbart, "MBart50Tokenizer", {"spread": 0.15}, ("de_DE", "en_XX")),
 }
 LINES = 100
-BEAMS, LONGEST = 300, 100  # sentences, and the most pieces of a translation, in the comparison of beam search
 
 
 def main() -> int:
@@ -62,24 +56,7 @@ def go_out(model: Path) -> list[Row]:
                 parity = export(model, Path(folder) / name, name, quantization)
                 found = f"{parity.compared}, largest difference", f"{parity.largest:.1e}"
                 rows.append(row(f"to {name}, {quantization}", info.model.family, *found, parity.sentences))
-        rows += [equal_beams(model, Path(folder) / "hf", info)] if (Path(folder) / "hf").is_dir() else []
     return rows
-
-
-def equal_beams(model: Path, exported: Path, info: ModelInfo) -> Row:
-    """The row of beam search here and in transformers, on the first sentences of a test set."""
-    ours = Translator.load(model, "cpu", precision="fp32")
-    theirs = TransformersModel.load(exported, choose_layout(info.model, info.objective)[0])
-    search = replace(ours.search, guard=False, max_length=LONGEST, max_length_ratio=100.0)
-    file = next((model.parent / "data").glob("test*.src"))
-    found = ours.translate_n_best(file.read_text(encoding="utf8").splitlines()[:BEAMS], search, markup="none")
-    parts = [part for best, *_ in found for part in best.parts]
-    before = [BOS] if info.model.family == "decoder-only" else []
-    after = [EOS, BOS] if before else [EOS]
-    others = theirs.write([[*before, *part.source, *after] for part in parts], LONGEST, search.beam_size)
-    equal = sum(part.hypothesis.ids == ids for part, ids in zip(parts, others, strict=True))
-    compared = f"beam {search.beam_size}, equal"
-    return row("to hf", info.model.family, compared, f"{equal / len(parts):.1%}", len(parts))
 
 
 def row(door: str, model: str, compared: str, result: str, sentences: int) -> Row:

@@ -4,10 +4,10 @@
 
 The corpora are made: each pair is two random pairs of the given ones, one after the other, so that texts are about as
 long as those of news and seldom repeated; one pair in fifty occurs again. Each is prepared by nmt.prepare; then a new
-process loads it as training does, and makes batches. Beside it, datasets.map encodes the same pairs with the tokenizer
-that nmt.prepare has trained; it neither cleans, nor drops repeated pairs, nor trains a tokenizer. With --sockeye, so
-does sockeye.prepare_data, after SentencePiece has cut the text into pieces (make benchmark-setup PEERS=sockeye). Memory
-is the peak of the sum over all processes of a command, in which a page that n processes share counts 1/n in each.
+process loads it as training does, and makes batches. With --sockeye (make benchmark-setup PEERS=sockeye), SentencePiece
+cuts the same pairs into pieces with the tokenizer of nmt.prepare, and sockeye.prepare_data prepares these; it neither
+cleans, nor drops repeated pairs, nor trains a tokenizer. Memory is the peak of the sum over all processes of a command,
+in which a page that n processes share counts 1/n in each.
 """
 
 import argparse
@@ -29,13 +29,13 @@ from benchmarks.setup import PEERS, peer_command
 
 REPEATED = 50  # one pair in so many occurs again
 BATCH_TOKENS = 4096
+SAMPLE = 10_000_000  # characters that the tokenizer is trained on
 
 
 def main() -> int:
     parser = benchmark_parser(__doc__)
     parser.add_argument("corpora", nargs="*", help="prefixes of files of pairs (.de and .en)")
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the made corpora")
-    parser.add_argument("--characters", default="10000000", help="as nmt.prepare's --tokenizer.sample_characters")
     parser.add_argument("--workers", default="0", help="as nmt.prepare's (default: one for each core)")
     parser.add_argument("--sockeye", action="store_true", help="beside it, the preparation of Sockeye")
     parser.add_argument("--seconds", type=float, default=3.0, help="in which batches are made")
@@ -64,12 +64,11 @@ def measure(folder: Path, args: argparse.Namespace, size: int) -> Row:
     corpus = folder / "made.tsv"
     characters = make_corpus(args.corpora, size, corpus)
     command = ["nmt.prepare", "--data.corpus", corpus, "--runs", folder, "--name", "run", "--workers", args.workers]
-    command += ["--tokenizer.sample_characters", args.characters]
+    command += ["--tokenizer.sample_characters", SAMPLE]
     _, seconds, memory = watched(*command)
     row: Row = {"pairs": size, "characters": characters}
     row |= {"prepare": {"seconds": seconds, "memory": memory, "pairs_a_second": rounded(size / seconds)}}
-    row["stored"] = sum(file.stat().st_size for file in (folder / "run" / "data").glob("*.safetensors"))
-    for only in ALONE if args.sockeye else [*ALONE][:2]:
+    for only in ALONE if args.sockeye else ["load"]:
         found, seconds, memory = watched(
             "benchmarks.prepare_speed", "--only", only, folder / "run", "--seconds", args.seconds
         )
@@ -151,28 +150,6 @@ def load(run: Path, seconds: float) -> dict[str, Any]:
     return {"seconds": rounded(first - started), "pairs_a_second": rounded(loaded / (ended - first))}
 
 
-def encode(run: Path, seconds: float) -> dict[str, Any]:
-    """Encode the pairs of the corpus by datasets.map, with as many processes as there are cores."""
-    import datasets
-
-    from nmt.data.store.engines import usable_cores
-    from nmt.data.tokenizer import Tokenizer
-
-    tokenizer = Tokenizer.load(run / "tokenizer")
-    datasets.disable_progress_bars()
-
-    def ids(rows: dict[str, list[str]]) -> dict[str, list[list[int]]]:
-        sources, _, targets = zip(*(line.partition("\t") for line in rows["text"]), strict=True)
-        return {"source": tokenizer.encode_source(sources), "target": tokenizer.encode_target(targets)}
-
-    started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as cache:
-        file = str(run.parent / "made.tsv")
-        rows = datasets.load_dataset("text", data_files=file, split="train", cache_dir=cache)
-        rows.map(ids, batched=True, num_proc=usable_cores(), remove_columns=["text"])
-    return {"seconds": rounded(time.perf_counter() - started)}
-
-
 def sockeye(run: Path, seconds: float) -> dict[str, Any]:
     """Cut the pairs of the corpus into pieces with SentencePiece, and let Sockeye prepare them, on all cores."""
     from sentencepiece import SentencePieceProcessor
@@ -198,7 +175,7 @@ def sockeye(run: Path, seconds: float) -> dict[str, Any]:
     return {"seconds": rounded(time.perf_counter() - started)}
 
 
-ALONE = {"load": load, "map": encode, "sockeye": sockeye}
+ALONE = {"load": load, "sockeye": sockeye}
 """What is measured in a process of its own, from the folder of a run."""
 
 if __name__ == "__main__":

@@ -101,14 +101,11 @@ def one_file(row: Row) -> Cells:
     return [file, row["megabytes"], row.get("memory", ""), row["search"], speed, *scores]
 
 
-@table(
-    "system | sentences/s | target tokens/s | peak MiB | of peak | in a whole run | nmt / this, sentences | "
-    "nmt / this, tokens"
-)
+@table("system | sentences/s | target tokens/s | peak MiB | of peak | nmt / this, sentences | nmt / this, tokens")
 def train_speed(row: Row) -> Cells:
     figures = [median(row, name) for name in ("sentences_per_second", "target_tokens_per_second", "peak_memory_mib")]
-    shares = [f"{100 * row[name]['median']:.0f}%" if name in row else "" for name in ("peak_share", "whole_share")]
-    return [system(row), *figures, *shares, ratio(row, "ratios", "nmt"), ratio(row, "token_ratios", "nmt")]
+    share = f"{100 * row['peak_share']['median']:.0f}%" if "peak_share" in row else ""
+    return [system(row), *figures, share, ratio(row, "ratios", "nmt"), ratio(row, "token_ratios", "nmt")]
 
 
 def decode_speed(rows: Sequence[Row]) -> str:
@@ -341,9 +338,9 @@ def prepare_speed(row: Row) -> Cells:
     return [f"{row['pairs']:,}", *parts]
 
 
-@table("pairs | nmt.prepare: s (MiB) | Sockeye: s (MiB) | datasets.map: s (MiB)")
+@table("pairs | nmt.prepare: s (MiB) | Sockeye: s (MiB)")
 def prepare_peers(row: Row) -> Cells:
-    parts = (row[name] for name in ("prepare", "sockeye", "map"))
+    parts = (row[name] for name in ("prepare", "sockeye"))
     return [f"{row['pairs']:,}", *(f"{part['seconds']:.1f} ({mebibytes(part)})" for part in parts)]
 
 

@@ -34,13 +34,12 @@ SPEED = re.compile(r"^(.+) (fp32|bf16): ([\d.]+) target tokens/s, ([\d.]+) sente
 # Rows of the square matrices whose product is this machine's peak, and products a try: a GPU needs more to be full.
 PEAK_ROWS, PEAK_PRODUCTS = {"cpu": 2048, "cuda": 8192}, {"cpu": 1, "cuda": 10}
 PAPER_PIECES = "32000"  # of the paper's models: about as many as theirs
-VALIDATE_EVERY = 500  # steps, as in reference.yaml
 DETAIL = re.compile(r"^detail: (\{.*\})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """One process's figures. FLOPs are those of matrix products alone; shares are between 0 and 1."""
+    """One process's figures."""
 
     system: str
     dtype: str
@@ -49,9 +48,7 @@ class Figures:
     peak_memory_mib: float
     """Peak resident memory of the process, its start and its data included."""
     peak_share: float | None = None
-    """FLOP a second as a share of the largest that this machine's matrix product reaches in the same dtype."""
-    whole_share: float | None = None
-    """Speed of a whole run, with a validation and a checkpoint every 500 steps, as a share of the speed above."""
+    """FLOP a second of matrix products, as a share of the most that large ones reach here in the same dtype."""
     version: str = ""
     """Of a peer."""
 
@@ -156,8 +153,7 @@ def time_training(args: argparse.Namespace) -> None:
     print(f"nmt {dtype}: {tokens:.0f} target tokens/s, {window.sentences / seconds:.1f} sentences/s")
     flop = flop_per_position(trainer) * window.positions
     peak = matrix_peak(trainer.numerics.device, trainer.numerics.dtype, clock)
-    detail = {"peak_share": flop / seconds / peak, "whole_share": whole_share(trainer, seconds / args.steps, clock)}
-    print(f"detail: {json.dumps(detail)}")
+    print(f"detail: {json.dumps({'peak_share': flop / seconds / peak})}")
 
 
 def flop_per_position(trainer: "Trainer") -> float:
@@ -179,21 +175,6 @@ def flop_per_position(trainer: "Trainer") -> float:
             loss.smoothed.backward()
             counted.add(batch, loss, trainer.model.sequence_lengths(*batch.lengths))
     return counter.get_total_flops() / counted.positions
-
-
-def whole_share(trainer: "Trainer", step_seconds: float, clock: Callable[[], float]) -> float:
-    """The share of a run's time that its steps take, if it saves and validates as the reference does. Both are timed
-    once, on the whole validation text, with a model that has learned nothing: it translates to the longest length."""
-    with tempfile.TemporaryDirectory() as folder:
-        trainer.checkpoints = Path(folder)
-        started = clock()
-        trainer.start_saving()
-        trainer.validate(None)
-        trainer.finish_saving()
-        trainer.prune()
-        rest = clock() - started
-    steps = VALIDATE_EVERY * step_seconds
-    return steps / (steps + rest)
 
 
 def matrix_peak(device: "torch.device", dtype: "torch.dtype", clock: Callable[[], float]) -> float:
