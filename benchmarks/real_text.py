@@ -7,14 +7,14 @@ The lines are test sentences whose plain translation equals the reference, chang
 goes wrong is due to the change. They go through `nmt.translate --format jsonl`; an error counts as a flag.
 """
 
-import argparse
 import json
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -30,7 +30,6 @@ from nmt.translation.model_folder import ModelInfo, read_info, require_model
 LEAST = 50  # sentences with a right plain translation
 AT_ONCE = 20  # sentences that a kind may use
 EXAMPLES = 2  # kept in a row
-FIGURES = ("right", "right_flagged", "flagged", "silent")
 
 
 @dataclass(frozen=True)
@@ -51,25 +50,16 @@ def main() -> int:
     parser.add_argument("--corpus", default="phrasebook", help=corpora)
     parser.add_argument("--lines", type=int, default=100, help="of each kind")
     parser.add_argument("--kind", action="append", metavar="KIND", help="only this; repeatable")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice of sentences and places")
-    parser.add_argument("--answers", type=Path, metavar="FILE", help="write every line with its translation there")
     args = parser.parse_args()
     info, corpus = corpus_of(args.model, args.corpus)
     kinds = make_kinds(info.source, info.target)
     unknown = set(args.kind or ()) - set(kinds)
     require(not unknown, f"--kind {' '.join(sorted(unknown))}: the kinds are {', '.join(kinds)}")
-
-    def translate(lines: Sequence[str]) -> list[Answer]:
-        return run_translate(args.model, (), lines)
-
+    translate = partial(run_translate, args.model, ())
     sentences = right_sentences(translate, next(iter(corpus.tests.values())), lexicon(corpus.train))
-    cases = {name: make_cases(name, kinds[name], sentences, args) for name in args.kind or kinds}
-    answers = measure(translate, cases)
-    by_kind = {kind: list(found) for kind, found in groupby(answers, lambda answer: answer["kind"])}
-    rows = [row_of(kind, found) for kind, found in by_kind.items()]
-    keep(rows, args)
-    if args.answers:
-        args.answers.write_text("".join(f"{json.dumps(answer, ensure_ascii=False)}\n" for answer in answers))
+    cases = {name: make_cases(name, kinds[name], sentences, args.lines) for name in args.kind or kinds}
+    answers = iter(translate([case.line for made in cases.values() for case in made]))
+    keep([row_of(name, made, list(islice(answers, len(made)))) for name, made in cases.items() if made], args)
     return 0
 
 
@@ -106,48 +96,32 @@ def right_sentences(translate: Translate, pairs: Sequence[Pair], meanings: dict[
     return [sentence_of(pair, meanings) for pair in right]
 
 
-def make_cases(name: str, kind: Kind, sentences: list[Sentence], args: argparse.Namespace) -> list[Case]:
-    """At most `args.lines` lines of a kind: they don't depend on the other kinds."""
-    rng = Random(f"{args.seed} {name}")
+def make_cases(name: str, kind: Kind, sentences: list[Sentence], most: int) -> list[Case]:
+    """At most so many lines of a kind: they don't depend on the other kinds."""
+    rng = Random(f"1 {name}")
     made: list[Case] = []
     for first in rng.sample(sentences, len(sentences)):
         others = [sentence for sentence in rng.sample(sentences, AT_ONCE) if sentence != first]
         case = kind([first, *others[: AT_ONCE - 1]], rng)
-        made += [case] if case and len(made) < args.lines else []
+        made += [case] if case and len(made) < most else []
     return made
 
 
-def measure(translate: Translate, cases: dict[str, list[Case]]) -> list[Row]:
-    """All lines with their translations."""
-    named = [(name, case) for name, made in cases.items() for case in made]
-    answers = translate([case.line for _, case in named])
-    return [
-        {
-            "kind": name,
-            "line": case.line,
-            "translation": answer.text,
-            "flags": answer.flags,
-            "is_right": case.accepts(answer.text),
-            "right": case.right,
-        }
-        for (name, case), answer in zip(named, answers, strict=True)
-    ]
-
-
-def row_of(kind: str, answers: Sequence[Row]) -> Row:
+def row_of(kind: str, cases: Sequence[Case], answers: Sequence[Answer]) -> Row:
     """The figures of a kind. `silent`: the translations that are wrong and have no flag."""
-    wrong = [answer for answer in answers if not answer["is_right"]]
-    silent = [answer for answer in wrong if not answer["flags"]]
+    wrong = [(case, answer) for case, answer in zip(cases, answers, strict=True) if not case.accepts(answer.text)]
+    silent = [(case, answer) for case, answer in wrong if not answer.flags]
+    flagged = len(wrong) - len(silent)
     return {
         "benchmark": "real_text",
         "kind": kind,
-        "lines": len(answers),
-        "right": len(answers) - len(wrong),
-        "right_flagged": sum(answer["is_right"] and bool(answer["flags"]) for answer in answers),
-        "flagged": len(wrong) - len(silent),
+        "lines": len(cases),
+        "right": len(cases) - len(wrong),
+        "right_flagged": sum(bool(answer.flags) for answer in answers) - flagged,
+        "flagged": flagged,
         "silent": len(silent),
-        "flags": dict(Counter(flag for answer in wrong for flag in answer["flags"]).most_common()),
-        "examples": [[answer["line"], answer["translation"]] for answer in silent[:EXAMPLES]],
+        "flags": dict(Counter(flag for _, answer in wrong for flag in answer.flags).most_common()),
+        "examples": [[case.line, answer.text] for case, answer in silent[:EXAMPLES]],
     }
 
 

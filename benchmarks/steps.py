@@ -109,16 +109,14 @@ def main() -> int:
     parser.add_argument("--model", type=Path, default=Path("runs/de-en-phrasebook"))
     parser.add_argument("--corpus", default="phrasebook", help="as nmt.train's --data.corpus")
     parser.add_argument("--lines", type=int, default=30, help="of each kind")
-    parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     translator = Translator.load(args.model, "cpu", precision="fp32")
     info, corpus = corpus_of(args.model, args.corpus)
     pairs = [*corpus.val, *next(iter(corpus.tests.values()))]
-    pairs = Random(args.seed).sample(pairs, min(2000, len(pairs)))
+    pairs = Random(1).sample(pairs, min(2000, len(pairs)))
     sentences = right_sentences(lambda lines: answers(translator, lines), pairs, lexicon(corpus.train))
-    cases = {
-        name: make_cases(name, kind, sentences, args) for name, kind in make_kinds(info.source, info.target).items()
-    }
+    kinds = make_kinds(info.source, info.target)
+    cases = {name: make_cases(name, kind, sentences, args.lines) for name, kind in kinds.items()}
     usual = outcomes(translator, cases)
     rows: list[Row] = []
     for name, patches in (*steps_left_out().items(), *RULES.items()):
