@@ -20,18 +20,16 @@ from typing import Any
 
 import torch
 
+from benchmarks.marian import LONGEST, search
 from benchmarks.rows import run_script
 from nmt.commands.options import keep_what_is_loaded
 from nmt.config import Backend, SearchConfig
+from nmt.data.batches import Sequences
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.ctranslate2 import PATIENCE
 from nmt.interop.export import export
 from nmt.scoring.metrics import score
 from nmt.translation.translator import Translator
-from nmt.vocabulary import EOS, PAD
-
-# Longest output of the peers; none of the test set's comes near.
-MAX_LENGTH = 100
 
 Peer = tuple[Callable[[], list[Any]], str]
 """What translates all sources, to texts (nmt) or ids, and the mode in which it does."""
@@ -100,7 +98,7 @@ def ctranslate2(job: Job, compute_type: str) -> Peer:
             beam_size=job.beam,
             patience=PATIENCE if is_patient else 1.0,
             max_batch_size=job.batch,
-            max_decoding_length=MAX_LENGTH,
+            max_decoding_length=LONGEST,
             length_penalty=1.0,
         )
         return [[number[piece] for piece in result.hypotheses[0]] for result in results]
@@ -123,29 +121,7 @@ def transformers(job: Job, dtype: str) -> Peer:
         exported = Path(folder) / "exported"
         export(job.folder, exported, "hf")
         model = AutoModelForSeq2SeqLM.from_pretrained(exported, dtype=getattr(torch, dtype)).eval().to(device)
-    order = sorted(range(len(job.sources)), key=lambda i: -len(job.sources[i]))
-
-    @torch.inference_mode()
-    def translate() -> list[list[int]]:
-        output: list[list[int]] = [[]] * len(order)
-        for start in range(0, len(order), job.batch):
-            rows = order[start : start + job.batch]
-            src_BS = torch.nn.utils.rnn.pad_sequence(
-                [torch.tensor([*job.sources[i], EOS]) for i in rows], batch_first=True, padding_value=PAD
-            ).to(device)
-            out_BT = model.generate(
-                input_ids=src_BS,
-                attention_mask=src_BS != PAD,
-                num_beams=job.beam,
-                do_sample=False,
-                max_new_tokens=MAX_LENGTH,
-                length_penalty=1.0,
-            )
-            for i, ids in zip(rows, out_BT[:, 1:].tolist(), strict=True):
-                output[i] = [token for token in (ids[: ids.index(EOS)] if EOS in ids else ids) if token != PAD]
-        return output
-
-    return translate, ""
+    return partial(search, model, Sequences.of(job.sources), job.beam, job.batch), ""
 
 
 PEERS: dict[str, Callable[[Job, str], Peer]] = {"nmt": nmt, "ctranslate2": ctranslate2, "transformers": transformers}

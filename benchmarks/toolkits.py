@@ -1,7 +1,7 @@
 """JoeyNMT and Eole train a translator for some minutes, by recipes near their own. Used by `small_corpora`; and what
-other trainings of Eole and MarianMT share with these.
+trainings of Eole have in common.
 
-The recipes of JoeyNMT and Eole are for more time and text, so both get smaller ones: that of JoeyNMT for IWSLT14 and
+Their recipes are for more time and text, so both get smaller ones: that of JoeyNMT for IWSLT14 and
 that of Eole for WMT17, with the shape that nmt chooses for Multi30k, dropout 0.1, batches of 1,024 tokens, and a rate
 that rises in 200 steps, then falls with the root of their number. Eole uses bf16 where the processor has it, and
 JoeyNMT can't. The minutes begin with the first epoch.
@@ -30,15 +30,6 @@ MODEL = ModelConfig(
 )
 NEVER = 10**6
 BEGINS = re.compile("EPOCH 1|Start training loop|Step 1/")
-
-
-def new_marian(config: ModelConfig, vocab_size: int) -> Any:
-    """transformers' MarianMTModel of this size, with random weights."""
-    from transformers import MarianConfig, MarianMTModel
-
-    from nmt.interop.huggingface_layouts import SHARED, bart_settings
-
-    return MarianMTModel(MarianConfig(vocab_size=vocab_size, **SHARED, **bart_settings(config)))
 
 
 def run_joeynmt(corpus: Path, scratch: Path, args: argparse.Namespace) -> list[str]:

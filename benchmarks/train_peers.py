@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.setup import REFERENCE
-from benchmarks.toolkits import LABEL_SMOOTHING, eole_settings, new_marian
+from benchmarks.toolkits import eole_settings
 from nmt.config import ModelConfig
 from nmt.data.store.prepared import Prepared
 from nmt.data.tokenizer import Tokenizer, encode_pairs
@@ -77,8 +77,8 @@ def read_text(run: Path) -> tuple[list[str], list[str]]:
 def transformers(args: argparse.Namespace) -> tuple[float, float, float]:
     """Sentences, target tokens and seconds of the timed steps."""
     import torch
-    from torch.nn import functional as F
 
+    from benchmarks.marian import new_marian, update
     from nmt.data.batches import make_batch, plan_batches
 
     torch.manual_seed(SEED)
@@ -97,18 +97,9 @@ def transformers(args: argparse.Namespace) -> tuple[float, float, float]:
         if step == args.warmup:
             sentences, tokens, started = 0, 0, clock()
         batch = make_batch(pairs, plan[step % len(plan)])
-        labels_BT = batch.tgt_out_BT.masked_fill(~batch.tgt_mask_BT, -100).to(device)
-        given = {"input_ids": batch.src_BS, "attention_mask": batch.src_mask_BS, "decoder_input_ids": batch.tgt_in_BT}
-        with torch.autocast(device.type, torch.bfloat16, enabled=args.dtype == "bf16"):
-            output = model(**{name: tensor.to(device) for name, tensor in given.items()})
-        logits_NV = output.logits.float().flatten(0, 1)
-        loss = F.cross_entropy(logits_NV, labels_BT.flatten(), label_smoothing=LABEL_SMOOTHING)
-        optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        loss = update(model, optimizer, batch, args.dtype)
         sentences, tokens = sentences + len(batch.src_BS), tokens + batch.target_tokens
-    float(loss.detach())  # which waits for a GPU
+    float(loss)  # which waits for a GPU
     return sentences, tokens, clock() - started
 
 

@@ -22,6 +22,7 @@ from benchmarks import (
     decode_speed,
     document_files,
     documents,
+    marian,
     pair_scorer,
     picture_data,
     pictures,
@@ -246,6 +247,14 @@ def test_peers_translate_as_nmt_does(model_folder: Path, corpus: Path, run_bench
     options = "--dtype fp32 --setting 1x4 --threads 1 --repeats 1 --peer all"
     rows = run_benchmark(decode_speed, options, "--model", model_folder, "--corpus", corpus)
     assert [row["system"] for row in rows] == ["nmt", "ctranslate2", "ctranslate2", "transformers"]
+
+
+def test_marian_learns_a_small_corpus(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("transformers")
+    options = ["--minutes", "0.01", "--threads", "1", "--seed", "1", "--out", str(tmp_path / "out")]
+    monkeypatch.setattr(sys, "argv", ["marian.py", str(corpus), "de-en", *options])
+    assert marian.main() == 0
+    assert len((tmp_path / "out").read_text(encoding="utf8").split("\n")) == 2 * len(NOUNS)
 
 
 def test_the_setup_makes_an_environment_once(
