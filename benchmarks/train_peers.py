@@ -28,11 +28,11 @@ from nmt.data.tokenizer import Tokenizer, encode_pairs
 from nmt.vocabulary import SPECIAL_PIECES
 
 SEED = 1
-# The paper's two models (Vaswani et al. 2017, table 3) are pre-norm here. The third size is that of reference.yaml.
-PAPER: dict[str, dict[str, Any]] = {
-    "base": {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "dropout": 0.1},
-    "big": {"d_model": 1024, "n_heads": 16, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 4096, "dropout": 0.3},
-}
+# The base model of the paper (Vaswani et al. 2017, table 3), pre-norm.
+BASE = ModelConfig(
+    d_model=512, n_heads=8, encoder_layers=6, decoder_layers=6, d_ff=2048, dropout=0.1, norm_position="pre"
+)
+SIZES = ("reference", "base")
 # Of `eole train`, which reports each step: its sentences, target tokens, and target tokens a second.
 STEP = re.compile(r"Step +(\d+)/.*sents: +(\d+); bsz: +\d+/ *(\d+)/.*?/ *(\d+) tok/s")
 
@@ -45,19 +45,22 @@ def main() -> None:
     for name in ("--steps", "--warmup", "--batch-tokens"):
         parser.add_argument(name, type=int, required=True)
     parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--model", choices=["reference", *PAPER], default="reference")
+    parser.add_argument("--model", choices=SIZES, default="reference")
     args = parser.parse_args()
-    sentences, tokens, seconds = PEERS[args.peer](args)
-    print(f"{args.peer} {args.dtype}: {tokens / seconds:.0f} target tokens/s, {sentences / seconds:.1f} sentences/s")
-    print(f"detail: {json.dumps({'version': version(args.peer)})}")
+    about = {"system": args.peer, "dtype": args.dtype, "version": version(args.peer)}
+    print(json.dumps(about | speeds_of(*PEERS[args.peer](args))))
+
+
+def speeds_of(sentences: float, tokens: float, seconds: float) -> dict[str, float]:
+    return {"sentences_per_second": sentences / seconds, "target_tokens_per_second": tokens / seconds}
 
 
 def model_of(size: str) -> ModelConfig:
     """The settings of a model. Without nmt.commands.options, which needs packages that a peer's environment lacks."""
     import yaml
 
-    if size in PAPER:
-        return ModelConfig(norm_position="pre", **PAPER[size])
+    if size == "base":
+        return BASE
     settings = yaml.safe_load(REFERENCE.read_text(encoding="utf8"))
     return ModelConfig(**settings["model"])
 

@@ -3,14 +3,14 @@
     python -m benchmarks.train_speed --corpus CORPUS --rounds 3 --peer transformers --peer eole
 
 Each system is a process of its own. They run in turn (A B A B …), since the speed of a shared machine drifts: a ratio
-is taken within a round. A peer is transformers or eole (see `train_peers.py`), or any command that prints a line such
-as "NAME bf16: 4150 target tokens/s, 286 sentences/s". Tokens are real ones: padding is work, not output.
+is taken within a round. A peer is transformers or eole (see `train_peers.py`), or any command whose last line is JSON
+such as {"system": "NAME", "dtype": "bf16", "target_tokens_per_second": 4150, "sentences_per_second": 286}. Tokens are
+real ones: padding is work, not output.
 """
 
 import argparse
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -23,18 +23,16 @@ from typing import TYPE_CHECKING
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, ratios, spread
 from benchmarks.setup import REFERENCE, TRAINERS, peer_command
-from benchmarks.train_peers import PAPER, clock_for, model_of
+from benchmarks.train_peers import SIZES, clock_for, model_of, speeds_of
 
 if TYPE_CHECKING:
     import torch
 
     from nmt.training.loop import Trainer
 
-SPEED = re.compile(r"^(.+) (fp32|bf16): ([\d.]+) target tokens/s, ([\d.]+) sentences/s", re.MULTILINE)
 # Rows of the square matrices whose product is this machine's peak, and products a try: a GPU needs more to be full.
 PEAK_ROWS, PEAK_PRODUCTS = {"cpu": 2048, "cuda": 8192}, {"cpu": 1, "cuda": 10}
-PAPER_PIECES = "32000"  # of the paper's models: about as many as theirs
-DETAIL = re.compile(r"^detail: (\{.*\})$", re.MULTILINE)
+PAPER_PIECES = "32000"  # of the base model: about as many as the paper's
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Figures:
 def main() -> int:
     parser = benchmark_parser(__doc__)
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus")
-    parser.add_argument("--model", choices=["reference", *PAPER], default="reference", help="its size")
+    parser.add_argument("--model", choices=SIZES, default="reference", help="its size")
     parser.add_argument("--compile", action="store_true", help="as nmt.train's --training.compile")
     parser.add_argument("--dtype", choices=["auto", "fp32", "bf16"], default="auto", help="of nmt and the peers")
     parser.add_argument("--steps", type=int, default=20, help="timed steps of a round")
@@ -76,7 +74,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         config = ["--config", str(REFERENCE), "--data.corpus", args.corpus, "--runs", folder, "--name", "run"]
-        config += ["--tokenizer.vocab_size", PAPER_PIECES] if args.model in PAPER else []
+        config += ["--tokenizer.vocab_size", PAPER_PIECES] if args.model == "base" else []
         if status := subprocess.run([sys.executable, "-m", "nmt.prepare", *config], check=False).returncode:
             return status  # and it has said why
         ours = [sys.executable, "-m", "benchmarks.train_speed", *sys.argv[1:], "--run", str(Path(folder, "run"))]
@@ -103,7 +101,7 @@ def command_of(peer: str, args: argparse.Namespace, run: Path) -> list[str]:
 
 
 def measure(command: list[str]) -> Figures:
-    """Run a system to its end, and read its line."""
+    """Run a system to its end, and read its last line."""
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     except OSError as error:
@@ -112,14 +110,11 @@ def measure(command: list[str]) -> Figures:
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    line = SPEED.search(output)
-    if process.returncode or not line:
-        sys.exit(f"train_speed: {shlex.join(command)} ended with status {process.returncode} and no line of its speed")
-    detail = DETAIL.search(output)
-    print(line[0], file=sys.stderr, flush=True)
-    system, dtype, tokens, sentences = line.groups()
-    more = json.loads(detail[1]) if detail else {}
-    return Figures(system, dtype, float(sentences), float(tokens), usage.ru_maxrss / 1024, **more)
+    if process.returncode:
+        sys.exit(f"train_speed: {shlex.join(command)} ended with status {process.returncode}")
+    figures = Figures(**json.loads(output.splitlines()[-1]), peak_memory_mib=usage.ru_maxrss / 1024)
+    print(figures, file=sys.stderr, flush=True)
+    return figures
 
 
 def time_training(args: argparse.Namespace) -> None:
@@ -149,11 +144,11 @@ def time_training(args: argparse.Namespace) -> None:
     except ValueError as error:
         sys.exit(f"train_speed: {error}")
     seconds = clock() - started
-    dtype, tokens = "bf16" if trainer.numerics.bf16 else "fp32", window.target_tokens / seconds
-    print(f"nmt {dtype}: {tokens:.0f} target tokens/s, {window.sentences / seconds:.1f} sentences/s")
     flop = flop_per_position(trainer) * window.positions
     peak = matrix_peak(trainer.numerics.device, trainer.numerics.dtype, clock)
-    print(f"detail: {json.dumps({'peak_share': flop / seconds / peak})}")
+    about = {"system": "nmt", "dtype": "bf16" if trainer.numerics.bf16 else "fp32", "peak_share": flop / seconds / peak}
+    speeds = speeds_of(window.sentences, window.target_tokens, seconds)
+    print(json.dumps(about | speeds))
 
 
 def flop_per_position(trainer: "Trainer") -> float:

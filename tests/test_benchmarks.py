@@ -48,7 +48,7 @@ from tests.data.corpus_files import write_corpus
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
 NOUNS = [("Haus", "house"), ("Boot", "boat"), ("Kind", "child"), ("Tier", "animal"), ("Brot", "bread")]
-PEER = "print('loading …'); print('peer bf16: 20 target tokens/s, 2.0 sentences/s')"
+PEER = {"system": "peer", "dtype": "bf16", "sentences_per_second": 2, "target_tokens_per_second": 20}
 SMALL = "--tokenizer.vocab_size 300 --model.d_model 16 --model.n_heads 2 --model.d_ff 32"
 SPEEDS = [{"nmt": 10.0, "peer": 2.0}, {"nmt": 20.0, "peer": 10.0}]  # of two rounds
 Run = Callable[..., list[Row]]
@@ -73,7 +73,7 @@ def test_train_speed_sets_nmt_beside_a_peer(
     corpus: Path, tmp_path: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = "--steps 2 --warmup 1 --batch-tokens 64 --threads 1 --dtype fp32"
-    peer = shlex.quote(shlex.join([sys.executable, "-c", PEER]))
+    peer = shlex.quote(shlex.join([sys.executable, "-c", f"print('loading …'); print({json.dumps(PEER)!r})"]))
     ours, theirs = run_benchmark(train_speed, settings, "--corpus", corpus, f"--peer {peer}")
     assert (theirs["system"], theirs["dtype"], theirs["target_tokens_per_second"]["rounds"]) == ("peer", "bf16", [20])
     assert 0 < ours["peak_share"]["median"] < 1
