@@ -1,4 +1,4 @@
-"""Ways to adapt a model to another domain, trained before by `benchmarks.quality`: what each costs, gains and forgets.
+"""Ways to adapt a model to another domain, trained as in `benchmarks.quality`: what each costs, gains and forgets.
 
     python -m benchmarks.adaptation benchmarks/experiments/lora.yaml --folder base=MODEL --before DIR/test_2016_flickr
 
@@ -21,7 +21,9 @@ def main() -> int:
     experiment_options(parser)
     parser.add_argument("--before", type=Path, required=True, metavar="FILES", help="test set of the base's domain")
     args = parser.parse_args()
-    keep(measure(Experiment(args), args.before), args, args.experiment.stem)
+    experiment = Experiment(args)
+    experiment.train()
+    keep(measure(experiment, args.before), args, args.experiment.stem)
     return 0
 
 

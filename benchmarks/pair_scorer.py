@@ -1,16 +1,14 @@
 """How well a pair scorer notices false pairs, beside the ratio of lengths and a translator's log-probability.
 
-    python -m benchmarks.pair_scorer --corpus my-corpus --source de --target en
+    python -m benchmarks.pair_scorer --corpus tatoeba
 
-Three models are trained on the corpus through nmt.train, and kept: the pair scorer, a translator with as many steps,
-and a weak translator. Pairs of the test set are spoiled in the ways of WAYS. These ways work on words, not on
+Three models are trained as in `benchmarks.quality`: the pair scorer, a translator with as many steps, and a weak
+translator. Pairs of the test set are spoiled in the ways of WAYS. These ways work on words, not on
 pieces, and share no code with the false pairs of training. A system drops a pair whose value is below a threshold: 0.5,
 or the value that 98% of the true validation pairs reach. What counts is the share of the false pairs that are dropped.
 """
 
-import argparse
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,26 +16,17 @@ from random import Random
 
 import torch
 
+from benchmarks.quality import EXPERIMENTS, Experiment, experiment_options
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, rounded, run_script
 from nmt.config import SearchConfig
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.store.prepared import Prepared
-from nmt.train import main as train_command
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
 
+MODELS = EXPERIMENTS / "pair_scorer.yaml"
 KEPT = 0.98  # share of true validation pairs
-SETTINGS = (
-    "--tokenizer.vocab_size 4000 --model.d_model 128 --model.n_heads 4 --model.d_ff 512 --model.norm_position pre "
-    "--training.schedule cosine --training.learning_rate 1e-3 --training.warmup_steps 200 --training.device cpu "
-    "--training.batch_tokens 2048"
-)
-MODELS = {
-    "scorer": "--training.objective pair --model.family encoder-only --model.encoder_layers 4",
-    "translator": "--model.encoder_layers 2 --model.decoder_layers 2 --training.best_metric nll",
-    "weak": "--model.encoder_layers 2 --model.decoder_layers 2 --training.best_metric nll",
-}
 Values = Callable[[Sequence[Pair]], list[float]]
 """The values that a system gives to pairs; higher is better."""
 
@@ -101,33 +90,13 @@ WAYS: dict[str, Callable[[Pair, Material], Pair]] = {
 
 def main() -> int:
     parser = benchmark_parser(__doc__)
-    parser.add_argument("--corpus", required=True, help="as nmt.train's --data.corpus")
-    parser.add_argument("--source", default="de", help="as nmt.train's --data.source")
-    parser.add_argument("--target", default="en", help="as nmt.train's --data.target")
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
-    parser.add_argument("--steps", type=int, default=3500, help="of the pair scorer and the translator")
-    parser.add_argument("--weak-steps", type=int, default=300, help="of the weak translator")
-    parser.add_argument("--settings", default="", help="more options of nmt.train, for all models")
+    experiment_options(parser, MODELS)
     args = parser.parse_args()
-    runs = {name: train(name, args) for name in MODELS}
+    experiment = Experiment(args)
+    experiment.train()
     torch.set_num_threads(1)
-    about = f"{Path(args.corpus).name}, {args.source} and {args.target}; "
-    args.note = args.note or f"{about}{args.steps:,} steps, weak: {args.weak_steps:,}."
-    keep(measure(runs), args)
+    keep(measure({name: experiment.last(name, experiment.seeds[0]) for name in experiment.variants}), args)
     return 0
-
-
-def train(name: str, args: argparse.Namespace) -> Path:
-    """The run folder of a model, which is trained unless it is finished. Raises ValueError if that fails."""
-    steps = args.weak_steps if name == "weak" else args.steps
-    run = args.runs / f"pair-scorer-{name}-{steps}"
-    if not (run / "report.json").exists():
-        place = f"--data.source {args.source} --data.target {args.target} --name {run.name} --resume"
-        length = f"--training.max_steps {steps} --training.threads 1 --training.validation_sentences 100"
-        words = shlex.split(f"{SETTINGS} {MODELS[name]} {place} {length} {args.settings}")
-        if train_command(["--data.corpus", args.corpus, "--runs", str(args.runs), *words]):
-            raise ValueError(f"{run.name} could not be trained")
-    return run
 
 
 def measure(runs: dict[str, Path]) -> list[Row]:

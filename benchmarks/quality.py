@@ -27,30 +27,27 @@ import yaml
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, run_script, spread
 
+EXPERIMENTS = Path(__file__).parent / "experiments"
 STEPS, SENTENCES = 10, 200  # of a round of training and of decoding
 
 
 def main() -> int:
     parser = benchmark_parser(__doc__)
     experiment_options(parser)
-    parser.add_argument("--only", action="append", default=[], metavar="VARIANT", help="train only this; repeatable")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of the speeds; 0: none")
     args = parser.parse_args()
     experiment = Experiment(args)
-    for seed in experiment.seeds:
-        for variant in args.only or experiment.variants:
-            experiment.train(variant, seed)
-    if args.only:
-        return 0
+    experiment.train()
     speeds = experiment.speeds(args.rounds) if args.rounds else {}
     rows = [experiment.row(variant) | speeds.get(variant, {}) for variant in experiment.variants]
     keep(rows, args, experiment.name)
     return 0
 
 
-def experiment_options(parser: argparse.ArgumentParser) -> None:
+def experiment_options(parser: argparse.ArgumentParser, default: Path | None = None) -> None:
     """The options of commands that measure an experiment."""
-    parser.add_argument("experiment", type=Path, metavar="FILE", help="the experiment")
+    given = "?" if default else None
+    parser.add_argument("experiment", type=Path, metavar="FILE", nargs=given, default=default, help="the experiment")
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the run folders")
     parser.add_argument("--corpus", help="instead of the experiment's")
     parser.add_argument("--folder", action="append", default=[], metavar="NAME=DIR", help="a folder; repeatable")
@@ -78,8 +75,13 @@ class Experiment:
     def last(self, variant: str, seed: int) -> Path:
         return self.folder(variant, seed, len(self.variants[variant]))
 
-    def train(self, variant: str, seed: int) -> None:
-        """Do the trainings of a variant that are not finished. Raises ValueError if one fails."""
+    def train(self) -> None:
+        """Do the trainings that are not finished. Raises ValueError if one fails."""
+        for seed in self.seeds:
+            for variant in self.variants:
+                self.train_variant(variant, seed)
+
+    def train_variant(self, variant: str, seed: int) -> None:
         stages = self.variants[variant]
         models = [str(self.folder(variant, seed, i + 1) / "model") for i in range(len(stages))]
         for i, options in enumerate(stages):
@@ -163,7 +165,7 @@ def training_clock(run: Path, scratch: Path) -> Callable[[], float]:
     from nmt.training.monitor import Window
 
     config = load_config(run / "config.yaml")
-    config = replace(config, training=replace(config.training, start_from="", max_steps=10**6))
+    config = replace(config, training=replace(config.training, max_steps=10**6))
     prepared = Prepared.load(run)
     data = TrainingData.load(prepared)
     trainer = make_trainer(config, data, scratch / run.name)

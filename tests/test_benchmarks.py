@@ -13,6 +13,7 @@ from random import Random
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 from benchmarks import (
     adaptation,
@@ -128,12 +129,7 @@ def test_students_stand_beside_their_teacher(
 
 
 def test_ways_to_adapt_a_model_are_set_beside_it(
-    model_folder: Path,
-    corpus: Path,
-    tmp_path: Path,
-    run_benchmark: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    model_folder: Path, corpus: Path, tmp_path: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = (
         "--data.source de --data.target en --training.start_from {base} --tokenizer.folder {base} --model.d_model 16 "
@@ -145,12 +141,13 @@ def test_ways_to_adapt_a_model_are_set_beside_it(
     file = tmp_path / "adapt.yaml"
     file.write_text(json.dumps({"corpus": str(corpus), "seeds": [1], "settings": settings, "variants": variants}))
     options = [str(file), "--runs", str(tmp_path), "--folder", f"base={model_folder}"]
-    monkeypatch.setattr(sys, "argv", ["quality.py", *options, "--only", "LoRA"])
-    assert quality.main() == 0
     base, adapted = run_benchmark(adaptation, *options, "--before", corpus / "test")
     assert adapted["megabytes"] < base["megabytes"]
     assert adapted["mebibytes"] > 100
     assert "| LoRA |" in capsys.readouterr().out
+    [row] = run_benchmark(quality, *options, "--rounds 1")
+    assert row["bleu"]["median"] == pytest.approx(adapted["bleu"], abs=0.01)
+    assert all(row[f"{kind}_speed"]["median"] > 0 for kind in ("training", "greedy", "beam_5"))
 
 
 def test_decode_speed_sets_nmt_beside_a_peer(
@@ -302,10 +299,15 @@ def test_the_setup_trains_the_reference_once(
 
 
 def test_a_pair_scorer_is_set_beside_a_translator_and_lengths(corpus: Path, tmp_path: Path, run_benchmark: Run) -> None:
-    options = ["--steps 2 --weak-steps 1 --runs", tmp_path / "runs", "--settings", f"'{SMALL}'"]
-    true, *false = run_benchmark(pair_scorer, "--corpus", corpus, *options)
+    experiment = yaml.safe_load(pair_scorer.MODELS.read_text(encoding="utf8"))
+    experiment["settings"] += f" {SMALL}"
+    experiment["variants"] = {
+        name: [f"{options} --training.max_steps 2"] for name, [options] in experiment["variants"].items()
+    }
+    (tmp_path / "small.yaml").write_text(yaml.safe_dump(experiment, sort_keys=False), encoding="utf8")
+    true, *false = run_benchmark(pair_scorer, tmp_path / "small.yaml", "--corpus", corpus, "--runs", tmp_path / "runs")
     assert [row["way"] for row in false] == [*pair_scorer.WAYS]
-    assert (true["pairs"], true["note"]) == (10, "corpus, de and en; 2 steps, weak: 1.")
+    assert true["pairs"] == 10
     assert all(row["pairs"] > 0 for row in false if row["way"] != "another name")
     for row in false:
         assert row["dropped"].keys() == {"scorer", "translator", "lengths", "half"}
