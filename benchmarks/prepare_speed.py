@@ -54,7 +54,6 @@ def main() -> int:
     for size in args.pairs:
         with tempfile.TemporaryDirectory() as folder:
             rows.append({"benchmark": table, **measure(Path(folder), args, size)})
-            print(json.dumps(rows[-1]))
     keep(rows, args, peers=versions)
     return 0
 

@@ -7,6 +7,7 @@ table of the last run in results/NAME.jsonl, or by what the function NAME of `su
 """
 
 import argparse
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -66,8 +67,10 @@ def keep(
 
 
 def report(rows: Sequence[Row]) -> str:
-    """The table of a run, and a line that says where it was measured."""
-    return f"{TABLES[rows[0]['benchmark']](rows)}\n\n{origin(rows)}"
+    """The table of a run, or its rows if no page has it, and a line that says where it was measured."""
+    name = rows[0]["benchmark"]
+    table = TABLES[name](rows) if name in TABLES else "\n".join(map(json.dumps, rows))
+    return f"{table}\n\n{origin(rows)}"
 
 
 def origin(rows: Sequence[Row]) -> str:

@@ -47,9 +47,9 @@ def worse(results: Path) -> str:
 
 
 def compared(found: Sequence[Comparison]) -> str:
-    headings = ["measured", "nmt", "the other system", "nmt is … times as good"]
     lines = [[c.how, shown(c.ours[c.name]), f"{other(c.theirs)}: {shown(c.theirs[c.name])}", times(c)] for c in found]
-    return f"{markdown(headings, lines)}\n\n{origins([row for c in found for row in (c.ours, c.theirs)])}"
+    rows = [row for c in found for row in (c.ours, c.theirs)]
+    return with_origins("measured | nmt | the other system | nmt is … times as good", lines, rows)
 
 
 def shown(figure: object) -> str:
@@ -158,7 +158,7 @@ def equal_time(results: Path, toolkits: bool = True) -> str:
         scores = {row["system"]: f"{row['bleu']:.1f}, {row['chrf']:.1f}" for row in rows}
         lines.append([corpus, direction, f"{pairs:,}", f"{minutes:g}", *(scores.get(name, "") for name in names)])
     headings = ["corpus", "direction", "pairs", "minutes", *(TOOLKITS[name] for name in names)]
-    return f"{markdown(headings, lines)}\n\n{origins([row for _, rows in found for row in rows])}"
+    return with_origins(" | ".join(headings), lines, [row for _, rows in found for row in rows])
 
 
 def speed_of(row: Row) -> float:
@@ -187,7 +187,7 @@ def published(results: Path) -> str:
             row = longest(results, direction)
             lines.append([direction, f"{row['minutes']:g} minutes", metric, f"{row[metric.lower()]:.1f}", last])
             rows.append(row)
-    return f"{markdown(['direction', 'models', 'metric', 'nmt', 'published'], lines)}\n\n{origins(rows)}"
+    return with_origins("direction | models | metric | nmt | published", lines, rows)
 
 
 def longest(results: Path, direction: str) -> Row:
@@ -225,8 +225,8 @@ def results_of_runs(results: Path) -> str:
         ]
         for row in rows
     ]
-    headings = ["command", "test set", "BLEU", "chrF", "computed in", "steps", "minutes"]
-    return f"{markdown(headings, lines)}\n\n{origins([*rows, *short, *long, *cherokee])}"
+    headings = "command | test set | BLEU | chrF | computed in | steps | minutes"
+    return with_origins(headings, lines, [*rows, *short, *long, *cherokee])
 
 
 def named_runs(results: Path) -> dict[str, list[Row]]:
@@ -253,6 +253,11 @@ def mean_of(seeds: Sequence[Row]) -> Row:
 def automatic(row: Row) -> str:
     """The precision that auto stands for on the machine of a row."""
     return "bf16" if row["machine"]["bf16"] else "fp32"
+
+
+def with_origins(headings: str, lines: Sequence[Sequence[str]], rows: Sequence[Row]) -> str:
+    """A table, and where its rows were measured."""
+    return f"{markdown(headings, lines)}\n\n{origins(rows)}"
 
 
 def origins(rows: Sequence[Row]) -> str:

@@ -23,17 +23,19 @@ LOSS = 9.0  # chrF: a kind of line that loses less in all languages isn't shown
 
 
 def table(headings: str) -> Callable[[Callable[[Row], Cells]], Callable[[Row], Cells]]:
-    """Makes the table of a benchmark from the function with its name. Between the headings stands " | "."""
+    """Makes the table of a benchmark from the function with its name."""
 
     def register(cells: Callable[[Row], Cells]) -> Callable[[Row], Cells]:
-        TABLES[cells.__name__] = lambda rows: markdown(headings.split(" | "), map(cells, rows))
+        TABLES[cells.__name__] = lambda rows: markdown(headings, map(cells, rows))
         return cells
 
     return register
 
 
-def markdown(headings: Sequence[str], lines: Iterable[Iterable[object]]) -> str:
-    """A table; columns that are empty in all lines are left out. Figures are aligned right."""
+def markdown(heading: str, lines: Iterable[Iterable[object]]) -> str:
+    """A table; columns that are empty in all lines are left out. Figures are aligned right. Between the headings stands
+    " | "."""
+    headings = heading.split(" | ")
     texts = [[str(cell) for cell in line] for line in lines]
     kept = [i for i in range(len(headings)) if any(line[i] for line in texts)]
     figures = [all(re.match(r"[-−+\d*]|$", line[i]) for line in texts) for i in range(len(headings))]
@@ -74,8 +76,8 @@ def over_seeds(row: Row, name: str, digits: int) -> str:
     return f"{mean} ({min(figures):.{digits}f} to {max(figures):.{digits}f})" if len(figures) > 1 else mean
 
 
-def quantiles(times: dict[str, float], *names: str) -> str:
-    return " / ".join(f"{times[name]:,.0f}" for name in names or ("p50", "p95", "p99"))
+def quantiles(times: dict[str, float]) -> str:
+    return " / ".join(f"{times[name]:,.0f}" for name in ("p50", "p95", "p99"))
 
 
 def mebibytes(part: Row) -> str:
@@ -120,7 +122,7 @@ def decode_speed(rows: Sequence[Row]) -> str:
         ]
         for row in sorted(rows, key=lambda row: (-row["beam"], -row["batch"]))
     ]
-    return markdown(["beam", "system", "sentences/s", "BLEU", "nmt int8 / this"], lines)
+    return markdown("beam | system | sentences/s | BLEU | nmt int8 / this", lines)
 
 
 def real_text(rows: Sequence[Row]) -> str:
@@ -132,7 +134,7 @@ def real_text(rows: Sequence[Row]) -> str:
     perfect = alike.pop(("100", "0", "0", "0"), [])
     lines = [["; ".join(kinds), *shares] for shares, kinds in alike.items()]
     lines += [[f"each other kind ({len(perfect)})", "100", "0", "0", "0"]] if perfect else []
-    return markdown(["kinds", "right, %", "of these flagged", "wrong, flagged", "wrong, no flag"], lines)
+    return markdown("kinds | right, % | of these flagged | wrong, flagged | wrong, no flag", lines)
 
 
 def real_lines(rows: Sequence[Row]) -> str:
@@ -148,7 +150,7 @@ def real_lines(rows: Sequence[Row]) -> str:
         ]
         shares = [verdicts.count(name) for name in ("right", "small", "wrong flagged", "wrong")]
         lines.append([name, len(group), *(f"{100 * n / len(group):.0f}" for n in shares)])
-    return markdown(["text", "lines", "right, %", "small fault", "wrong, flagged", "wrong, no flag"], lines)
+    return markdown("text | lines | right, % | small fault | wrong, flagged | wrong, no flag", lines)
 
 
 def any_language(rows: Sequence[Row]) -> str:
@@ -165,7 +167,7 @@ def any_language(rows: Sequence[Row]) -> str:
     for kind, found in shown.items():
         lines.append([kind, *("" if x is None else f"{x:+.1f}" for x in found)])
     lines.append([f"{len(several) - len(shown)} other kinds: below {LOSS:g}", *[""] * len(languages)])
-    return markdown(["loss of chrF", *languages], lines)
+    return markdown(" | ".join(["loss of chrF", *languages]), lines)
 
 
 @table("model | terms | form | lines | met, % | reference's form, % | BLEU | seconds")
@@ -182,18 +184,15 @@ def doors(rows: Sequence[Row]) -> str:
         figures = found.setdefault((row["door"], row["model"]), {})
         kind = next(kind for kind in ("log-prob", "greedy", "beam") if row["compared"].startswith(kind))
         figures[kind] = min(figures.get(kind, row["result"]), row["result"], key=lambda text: float(text.rstrip("%")))
-    headings = ["door", "model", "log-probabilities differ by at most", "greedy: equal", "beam: equal"]
-    return markdown(
-        headings, ([*names, *(f.get(k, "") for k in ("log-prob", "greedy", "beam"))] for names, f in found.items())
-    )
+    lines = [[*names, *(f.get(kind, "") for kind in ("log-prob", "greedy", "beam"))] for names, f in found.items()]
+    return markdown("door | model | log-probabilities differ by at most | greedy: equal | beam: equal", lines)
 
 
 def fuzz(rows: Sequence[Row]) -> str:
     """All jobs together."""
     sums = [f"{sum(row[name] for row in rows):,.0f}" for name in ("lines", "characters", "seconds", "failures")]
     cells = [len(rows), *sums, f"{max(row['peak_memory_mib'] for row in rows):,.0f}"]
-    headings = ["jobs", "lines", "characters", "processor seconds", "failures", "peak MiB"]
-    return markdown(headings, [cells])
+    return markdown("jobs | lines | characters | processor seconds | failures | peak MiB", [cells])
 
 
 @table("updates | fp32 | bf16 | difference of the means | range over seeds")
@@ -257,8 +256,7 @@ def students(rows: Sequence[Row]) -> str:
         lost = f"{rows[0]['bleu'] - row['bleu']:+.2f}" if number else ""
         lines.append([row["model"], system({"system": row["runtime"], **row}), row["beam"], f"{row['megabytes']:.1f}"])
         lines[-1] += [median(row, "sentences_per_second"), ratio(row, "ratios", "teacher"), f"{row['bleu']:.2f}", lost]
-    headings = ["model", "run by", "beam", "MB", "sentences/s", "this / first line", "BLEU", "BLEU lost"]
-    return markdown(headings, lines)
+    return markdown("model | run by | beam | MB | sentences/s | this / first line | BLEU | BLEU lost", lines)
 
 
 @table(
@@ -291,16 +289,7 @@ def documents(rows: Sequence[Row]) -> str:
     alike: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
         alike.setdefault(figures(row), []).append(row["format"])
-    headings = [
-        "formats",
-        "texts",
-        "identity",
-        "read again",
-        "tags kept",
-        "right place",
-        "other words there",
-        "remarks",
-    ]
+    headings = "formats | texts | identity | read again | tags kept | right place | other words there | remarks"
     return markdown(headings, ([", ".join(names), *found] for found, names in alike.items()))
 
 
@@ -315,45 +304,10 @@ def serve_speed(row: Row) -> Cells:
     return [row["clients"], row.get("texts", 1), *speeds, *shares, *times, row["failed"]]
 
 
-@table("cache | requests | MiB after a tenth | after half | at the end | failed")
-def serve_memory(row: Row) -> Cells:
-    sizes = [f"{row['megabytes'][n]:,}" for n in (0, 4, -1)]
-    return [row["cache"], f"{row['requests']:,}", *sizes, row["failed"]]
-
-
-@table(
-    "clients | texts each | sentences/s, nmt | LibreTranslate | nmt / LibreTranslate | ms (p50 / p95), nmt | "
-    "LibreTranslate"
-)
-def serve_peers(row: Row) -> Cells:
-    """The service beside another one with the same API."""
-    ours, theirs = row["sentences_per_second"], row["other_per_second"]
-    times = [quantiles(row[name], "p50", "p95") for name in ("times", "other_times")]
-    return [row["clients"], row.get("texts", 1), f"{ours:,.0f}", f"{theirs:,.0f}", f"{ours / theirs:.1f}", *times]
-
-
 @table("pairs | prepare: s | MiB | load: s | MiB")
 def prepare_speed(row: Row) -> Cells:
     parts = [cell for name in ("prepare", "load") for cell in (f"{row[name]['seconds']:.1f}", mebibytes(row[name]))]
     return [f"{row['pairs']:,}", *parts]
-
-
-@table("pairs | nmt.prepare: s (MiB) | Sockeye: s (MiB)")
-def prepare_peers(row: Row) -> Cells:
-    parts = (row[name] for name in ("prepare", "sockeye"))
-    return [f"{row['pairs']:,}", *(f"{part['seconds']:.1f} ({mebibytes(part)})" for part in parts)]
-
-
-def line_kinds(rows: Sequence[Row]) -> str:
-    """A line for each kind, a column for each file."""
-
-    def shown(figure: float | None) -> str:
-        return "–" if figure is None else f"{figure:.0f}" if figure >= 10 else f"{figure:.1f}"
-
-    names = dict.fromkeys(name for row in rows for name in row["per_1000"])
-    lines = [[name, *(shown(row["per_1000"].get(name)) for row in rows)] for name in names]
-    headings = [f"{row['language']} {row['genre']}" for row in rows]
-    return markdown(["per 1,000 lines", *headings], [["lines", *(f"{row['lines']:,}" for row in rows)], *lines])
 
 
 def steps(rows: Sequence[Row]) -> str:
@@ -362,8 +316,8 @@ def steps(rows: Sequence[Row]) -> str:
     for row in (row for row in rows if row["of_1000"]):
         worst = [f"{kind} {right}%" for kind, (right, _) in row["kinds"].items() if right > 0]
         lines.append([row["step"], f"{row['of_1000']:.1f}", row["where"], "; ".join(worst[:2])])
-    return markdown(["without", "of 1,000 lines", "most in", "right translations lost, by kind"], lines)
+    return markdown("without | of 1,000 lines | most in | right translations lost, by kind", lines)
 
 
-WITH_ALL_ROWS = (any_language, decode_speed, real_lines, real_text, doors, fuzz, students, documents, line_kinds, steps)
+WITH_ALL_ROWS = (any_language, decode_speed, real_lines, real_text, doors, fuzz, students, documents, steps)
 TABLES |= {function.__name__: function for function in WITH_ALL_ROWS}
