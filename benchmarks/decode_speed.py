@@ -5,7 +5,7 @@
 Each system is a process of its own (see `decode_peers.py`). They run in turn (A B A B …), since the speed of a shared
 machine drifts: a ratio is taken within a round. Peers decode pieces to pieces with the same weights; nmt's time
 includes cutting text into pieces and joining them. Sentences are those of the corpus's first test set (or of train,
-which has more of them), BLEU is sacreBLEU's 13a, and tokens are output pieces.
+which has more of them), and BLEU is sacreBLEU's 13a.
 """
 
 import argparse
@@ -20,16 +20,8 @@ from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, ratios, rounded, run_script, spread
 from benchmarks.setup import peer_command
 
-ON_GPU = ("ctranslate2-float16", "ctranslate2-int8_float16")
-PEERS = (
-    "ctranslate2-float32",
-    "ctranslate2-int8",
-    "ctranslate2-int8:patience",
-    "transformers",
-    "transformers-bfloat16",
-    *ON_GPU,
-)
-ALL_PEERS = PEERS[:4]  # of a CPU
+PEERS = ("ctranslate2-float32", "ctranslate2-int8", "ctranslate2-int8:patience", "transformers")
+ON_GPU = ("ctranslate2-float16", "transformers-bfloat16")
 SETTINGS = ("1x1", "1x16", "1x64", "5x1", "5x16", "5x64")
 
 
@@ -42,7 +34,6 @@ class Figures:
     beam: int
     batch: int
     sentences_per_second: float
-    tokens_per_second: float
     bleu: float
     version: str = ""
     """Of a peer; `mode`: its workers and threads."""
@@ -62,10 +53,11 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=2, help="times that a process translates, the best counts")
     parser.add_argument("--rounds", type=int, default=1, help="times that each row is measured")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0: all cores")
-    known = f"{', '.join(PEERS)} or all: run in turn with nmt; repeatable"
-    parser.add_argument("--peer", action="append", default=[], choices=(*PEERS, "all"), metavar="PEER", help=known)
+    known = f"{', '.join(PEERS)} or all these; on a GPU {' or '.join(ON_GPU)}; repeatable"
+    choices = (*PEERS, *ON_GPU, "all")
+    parser.add_argument("--peer", action="append", default=[], choices=choices, metavar="PEER", help=known)
     args = parser.parse_args()
-    args.peer = ALL_PEERS if "all" in args.peer else args.peer
+    args.peer = PEERS if "all" in args.peer else args.peer
     with tempfile.TemporaryDirectory() as folder:
         files = write_test_set(args, Path(folder))
         rounds = [
@@ -123,21 +115,17 @@ def command_of(system: str, args: argparse.Namespace, files: Path, setting: str)
 
 def make_rows(rounds: list[list[Figures]]) -> list[Row]:
     """A row for each system and setting; the ratios are the speed of nmt, in each dtype, to that of the row."""
-
-    def series(number: int, name: str = "sentences_per_second") -> list[float]:
-        return [getattr(figures[number], name) for figures in rounds]
-
+    speeds = [[figures.sentences_per_second for figures in series] for series in zip(*rounds, strict=True)]
     rows = list[Row]()
     for number, row in enumerate(rounds[0]):
         ours = {
-            other.dtype: ratios(series(index), series(number))
+            other.dtype: ratios(speeds[index], speeds[number])
             for index, other in enumerate(rounds[0])
             if (other.system, other.beam, other.batch) == ("nmt", row.beam, row.batch) and index != number
         }
         kind = {"benchmark": "decode_speed", "system": row.system, "dtype": row.dtype, "beam": row.beam}
-        figures = {name: spread(series(number, name)) for name in ("sentences_per_second", "tokens_per_second")}
         rest = {"batch": row.batch, "bleu": rounded(row.bleu), "rounds": len(rounds), "ratios": ours, "mode": row.mode}
-        rows.append(kind | rest | figures)
+        rows.append(kind | rest | {"sentences_per_second": spread(speeds[number])})
     return rows
 
 

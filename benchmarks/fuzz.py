@@ -22,8 +22,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.fuzz_lines import fuzzed_line, json_line, pair_line
-from benchmarks.report import benchmark_parser, report
-from benchmarks.rows import RESULTS, add_rows, describe_run, rounded, run_script
+from benchmarks.report import benchmark_parser, keep
+from benchmarks.rows import rounded, run_script
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import encode_pairs
 from nmt.decode.shortlist import learn_shortlist
@@ -141,15 +141,13 @@ def main() -> int:
     args = parser.parse_args()
     jobs = {name: JOBS[name] for name in args.job or JOBS}
     total = sum(job.share for job in jobs.values())
-    run, rows = describe_run() | ({"note": args.note} if args.note else {}), []
+    rows = []
     with TemporaryDirectory() as folder:
         make_folders(Path(folder))
         for name, job in jobs.items():
             outcome = Fuzzing(name, job, Path(folder), args).run(round(args.lines * job.share / total))
-            rows.append({"benchmark": "fuzz"} | asdict(outcome) | {"failures": len(outcome.failures)} | run)
-            add_rows(args.json or RESULTS / "fuzz.jsonl", rows[-1:])  # at once, since a run may take hours
-            print(f"{name}: {outcome.seconds:.0f} s", file=sys.stderr, flush=True)
-    print(report(rows))
+            rows.append({"benchmark": "fuzz"} | asdict(outcome) | {"failures": len(outcome.failures)})
+    keep(rows, args)
     return int(any(row["failures"] for row in rows))
 
 

@@ -23,7 +23,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import cycle, islice
+from itertools import cycle, islice, repeat
 from pathlib import Path
 
 from benchmarks.report import benchmark_parser, keep
@@ -59,12 +59,12 @@ def measure(args: argparse.Namespace, lines: list[str]) -> Iterator[Row]:
     direct = call_directly(args)
     for clients, n in (map(int, setting.split("x")) for setting in args.setting or ("1x1", "8x1", "64x1", "64x8")):
         with service(args, "--cache-tokens", "0") as (port, pid):
-            asyncio.run(load(port, several(lines, n), clients, closed(2)))  # warm
-            before, started = processor_time(pid), time.perf_counter()
-            finished, times, failed = asyncio.run(load(port, several(lines, n), clients, closed(args.seconds)))
-            used, rate = processor_time(pid) - before, finished / (time.perf_counter() - started)
+            throughput(port, several(lines, n), clients, 2)  # warm
+            before = processor_time(pid)
+            rate, times, failed = throughput(port, several(lines, n), clients, args.seconds)
+            used = (processor_time(pid) - before) / len(times) / n
             moments = arrivals(args.share * rate, args.seconds)
-            _, waits, failed_open = asyncio.run(load(port, several(lines, n), clients, moments))
+            waits, failed_open = asyncio.run(load(port, several(lines, n), clients, moments))
         again = call_directly(args)
         other = measure_other(args, lines, clients, n) if args.port else {}
         both = statistics.mean([direct["rate"], again["rate"]])
@@ -75,7 +75,7 @@ def measure(args: argparse.Namespace, lines: list[str]) -> Iterator[Row]:
             "sentences_per_second": rounded(n * rate),
             "share_of_direct": rounded(n * rate / both),
             "direct_per_second": rounded(both),
-            "processor_share": rounded(again["processor"] / (used / finished / n)),
+            "processor_share": rounded(again["processor"] / used),
             "direct_single": again["times"],
             "times": quantiles(times),
             "times_of_load": quantiles(waits),
@@ -95,11 +95,16 @@ def several(lines: Sequence[str], n: int) -> Iterator[list[str]]:
 
 def measure_other(args: argparse.Namespace, lines: Sequence[str], clients: int, n: int) -> Row:
     """The throughput of the service on --port, and the times of its clients."""
-    asyncio.run(load(args.port, several(lines, n), clients, closed(2)))
+    throughput(args.port, several(lines, n), clients, 2)  # warm
+    rate, times, failed = throughput(args.port, several(lines, n), clients, args.seconds)
+    return {"other_per_second": rounded(n * rate), "other_times": quantiles(times), "other_failed": failed}
+
+
+def throughput(port: int, texts: Iterator[list[str]], clients: int, seconds: float) -> tuple[float, list[float], int]:
+    """The requests that are answered in a second, the seconds that each took, and how many failed."""
     started = time.perf_counter()
-    finished, times, failed = asyncio.run(load(args.port, several(lines, n), clients, closed(args.seconds)))
-    rate = n * finished / (time.perf_counter() - started)
-    return {"other_per_second": rounded(rate), "other_times": quantiles(times), "other_failed": failed}
+    times, failed = asyncio.run(load(port, texts, clients, closed(seconds)))
+    return len(times) / (time.perf_counter() - started), times, failed
 
 
 def measure_memory(args: argparse.Namespace, lines: list[str], cache: str) -> Row:
@@ -110,7 +115,7 @@ def measure_memory(args: argparse.Namespace, lines: list[str], cache: str) -> Ro
     with service(args, *options) as (port, pid):
         sizes, failed = [], 0
         for _ in range(10):
-            failed += asyncio.run(load(port, texts, 64, number(args.requests // 10)))[2]
+            failed += asyncio.run(load(port, texts, 64, repeat(None, args.requests // 10)))[1]
             sizes.append(resident(pid))
     return {
         "benchmark": "serve_memory",
@@ -207,10 +212,6 @@ def closed(seconds: float) -> Iterator[float | None]:
         yield None
 
 
-def number(n: int) -> Iterator[float | None]:
-    yield from [None] * n
-
-
 def arrivals(rate: float, seconds: float) -> Iterator[float | None]:
     drawn, moment = random.Random(1), 0.0
     while (moment := moment + drawn.expovariate(rate)) < seconds:
@@ -219,8 +220,8 @@ def arrivals(rate: float, seconds: float) -> Iterator[float | None]:
 
 async def load(
     port: int, texts: Iterator[list[str]], clients: int, moments: Iterator[float | None]
-) -> tuple[int, list[float], int]:
-    """How many requests were answered, the seconds that each took, and how many failed."""
+) -> tuple[list[float], int]:
+    """The seconds that each answered request took, and how many failed."""
     times, failed = list[float](), 0
     started = time.perf_counter()
 
@@ -239,7 +240,7 @@ async def load(
         writer.close()
 
     await asyncio.gather(*(client() for _ in range(clients)))
-    return len(times), times, failed
+    return times, failed
 
 
 async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, texts: list[str]) -> bool:

@@ -44,7 +44,7 @@ def measure(args: argparse.Namespace) -> list[Row]:
     torch.set_num_threads(1)
     sources, references = next(iter(read_test_sets(model_in(args.student), None, []).values()))
     with tempfile.TemporaryDirectory() as exports:
-        systems = list(make_systems(args, Path(exports), sources))
+        systems = list(make_systems(args, Path(exports)))
         keep_what_is_loaded()
         for _, translator, search in systems:
             translator.translate(sources[:64], search)  # not timed: the first batches are slow
@@ -63,9 +63,7 @@ def measure(args: argparse.Namespace) -> list[Row]:
     return rows
 
 
-def make_systems(
-    args: argparse.Namespace, exports: Path, sources: list[str]
-) -> "Iterator[tuple[Row, Translator, Any]]":
+def make_systems(args: argparse.Namespace, exports: Path) -> "Iterator[tuple[Row, Translator, Any]]":
     """Each way to run the models: what it is, the translator, and its settings."""
     from nmt.translation.translator import Translator
 
@@ -79,17 +77,15 @@ def make_systems(
             for search in searches.values():
                 about = {"dtype": precision, "megabytes": megabytes(folder), "parameters": n}
                 yield {"model": name, "runtime": "nmt", **about, **described(search)}, translator, search
-        yield exported(name, folder, exports / name, sources)
+        yield exported(name, folder, exports / name)
 
 
-def exported(name: str, folder: Path, out: Path, sources: list[str]) -> "tuple[Row, Translator, Any]":
+def exported(name: str, folder: Path, out: Path) -> "tuple[Row, Translator, Any]":
     """The model as int8 for CTranslate2, in a folder of its own."""
     from nmt.interop.export import export
     from nmt.translation.translator import Translator
 
-    check = out.with_name(f"{name}.txt")
-    check.write_text("".join(f"{line}\n" for line in sources[:50]), encoding="utf8")
-    export(folder, out, "ctranslate2", "int8", check)
+    export(folder, out, "ctranslate2", "int8")
     translator = Translator.load(out, "cpu", backend="ctranslate2")
     search = translator.search
     about = {"model": name, "runtime": "ctranslate2", "dtype": "int8", "megabytes": megabytes(out)}
