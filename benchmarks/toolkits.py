@@ -15,10 +15,11 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from benchmarks.rows import describe_machine
-from benchmarks.setup import python_of
+from benchmarks.setup import REQUIREMENTS, python_of
 from nmt.config import ModelConfig
 from nmt.files import write_lines
 
@@ -35,7 +36,7 @@ BEGINS = re.compile("EPOCH 1|Start training loop|Step 1/")
 def run_joeynmt(corpus: Path, scratch: Path, args: argparse.Namespace) -> list[str]:
     """The translations of the test set by the checkpoint that is best by BLEU on `val`."""
     config = scratch / "joeynmt.yaml"
-    config.write_text(json.dumps(joeynmt_config(corpus, scratch, args)), encoding="utf8")  # JSON is YAML too
+    config.write_text(joeynmt_config(corpus, scratch, args), encoding="utf8")
     program = [str(python_of("joeynmt")), "-m", "joeynmt"]
     train([*program, "train", str(config), "--skip-test"], scratch, args)
     test = (corpus / f"test.{args.direction.split('-')[0]}").open(encoding="utf8")
@@ -49,7 +50,7 @@ def run_joeynmt(corpus: Path, scratch: Path, args: argparse.Namespace) -> list[s
 def run_eole(corpus: Path, scratch: Path, args: argparse.Namespace) -> list[str]:
     """The translations of the test set by the last checkpoint."""
     config = scratch / "eole.yaml"
-    config.write_text(json.dumps(eole_config(corpus, scratch, args)), encoding="utf8")
+    config.write_text(json.dumps(eole_config(corpus, scratch, args)), encoding="utf8")  # JSON is YAML too
     program = str(python_of("eole").with_name("eole"))
     train([program, "train", "--config", str(config)], scratch, args)
     out, source = scratch / "out", corpus / f"test.{args.direction.split('-')[0]}"
@@ -106,37 +107,13 @@ def validated(corpus: Path, scratch: Path, languages: Sequence[str]) -> Path:
     return scratch / "few"
 
 
-def joeynmt_config(corpus: Path, scratch: Path, args: argparse.Namespace) -> dict[str, Any]:
+def joeynmt_config(corpus: Path, scratch: Path, args: argparse.Namespace) -> str:
     source, target = languages = args.direction.split("-")
     model, names = learn_pieces(corpus, scratch, languages)
-    side = {"max_length": 100, "level": "bpe", "voc_file": names, "voc_limit": NEVER, "voc_min_freq": 1}
-    side |= {"tokenizer_type": "sentencepiece", "tokenizer_cfg": {"model_file": model}, "lowercase": False}
-    layers = {"type": "transformer", "num_layers": LAYERS, "num_heads": HEADS, "hidden_size": WIDTH, "ff_size": INNER}
-    layers |= {"embeddings": {"embedding_dim": WIDTH, "scale": True, "dropout": 0.0}, "layer_norm": "pre"}
-    layers["dropout"] = DROPOUT
-    few = str(validated(corpus, scratch, languages))
-    return {
-        "name": "joeynmt", "use_cuda": False, "random_seed": args.seed, "model_dir": str(scratch / "model"),
-        "data": {
-            "train": str(corpus / "train"), "dev": few, "test": few, "dataset_type": "plain",
-            "src": side | {"lang": source}, "trg": side | {"lang": target},
-        },
-        "testing": {
-            "n_best": 1, "beam_size": BEAM, "beam_alpha": 1.0, "batch_size": 32, "max_output_length": 60,
-            "eval_metrics": ["bleu"],
-        },
-        "training": {
-            "optimizer": "adam", "adam_betas": [0.9, 0.98], "scheduling": "warmupinversesquareroot",
-            "learning_rate": PEAK_RATE, "learning_rate_warmup": WARMUP, "learning_rate_min": 1e-4,
-            "label_smoothing": LABEL_SMOOTHING, "loss": "crossentropy", "normalization": "tokens",
-            "batch_size": BATCH_TOKENS, "batch_type": "token", "early_stopping_metric": "bleu", "epochs": NEVER,
-            "validation_freq": 3 * EVERY, "logging_freq": EVERY, "overwrite": True, "keep_best_ckpts": 1,
-        },
-        "model": {
-            "initializer": "xavier_uniform", "embed_initializer": "xavier_uniform", "bias_initializer": "zeros",
-            "tied_embeddings": True, "tied_softmax": True, "encoder": layers, "decoder": layers,
-        },
-    }  # fmt: skip
+    validated(corpus, scratch, languages)
+    recipe = Template((REQUIREMENTS / "joeynmt.yaml").read_text(encoding="utf8"))
+    files = {"corpus": corpus, "scratch": scratch, "model": model, "names": names}
+    return recipe.substitute(files, source=source, target=target, seed=args.seed)
 
 
 def eole_config(corpus: Path, scratch: Path, args: argparse.Namespace) -> dict[str, Any]:
