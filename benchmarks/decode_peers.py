@@ -153,7 +153,7 @@ def main() -> int:
         best = min(best, time.perf_counter() - started)
     is_text = system == "nmt"
     (bleu,) = score(output if is_text else tokenizer.decode_target(output), references, metrics=["bleu"])
-    about = {"version": "" if is_text else version(system), "mode": mode}
+    about = {"mode": mode} | ({} if is_text else {"version": version(system)})
     print(json.dumps({"sentences_per_second": len(sources) / best, "bleu": bleu.value, **about}))
     return 0
 

@@ -13,7 +13,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.report import benchmark_parser, keep
@@ -23,21 +22,6 @@ from benchmarks.setup import peer_command
 PEERS = ("ctranslate2-float32", "ctranslate2-int8", "ctranslate2-int8:patience", "transformers")
 ON_GPU = ("ctranslate2-float16", "transformers-bfloat16")
 SETTINGS = ("1x1", "1x16", "1x64", "5x1", "5x16", "5x64")
-
-
-@dataclass(frozen=True)
-class Figures:
-    """One process's figures: the best of its repeats."""
-
-    system: str
-    dtype: str
-    beam: int
-    batch: int
-    sentences_per_second: float
-    bleu: float
-    version: str = ""
-    """Of a peer; `mode`: its workers and threads."""
-    mode: str = ""
 
 
 def main() -> int:
@@ -64,7 +48,7 @@ def main() -> int:
             [figures for setting in args.setting or SETTINGS for figures in measure(args, files, setting)]
             for _ in range(args.rounds)
         ]
-    peers = {figures.system: figures.version for figures in rounds[0] if figures.version}
+    peers = {figures["system"]: figures.pop("version") for figures in rounds[0] if "version" in figures}
     keep(make_rows(rounds), args, peers=peers)
     return 0
 
@@ -83,7 +67,7 @@ def write_test_set(args: argparse.Namespace, folder: Path) -> Path:
     return folder
 
 
-def measure(args: argparse.Namespace, files: Path, setting: str) -> list[Figures]:
+def measure(args: argparse.Namespace, files: Path, setting: str) -> list[Row]:
     """The figures of nmt in each dtype, and of each peer."""
     beam, batch = map(int, setting.split("x"))
     names = [f"nmt-{dtype}" for dtype in args.dtype or ["auto"]]
@@ -95,8 +79,8 @@ def measure(args: argparse.Namespace, files: Path, setting: str) -> list[Figures
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode:
             sys.exit(f"decode_speed: {system} {dtype} ended with status {done.returncode}")
-        measured = json.loads(done.stdout.splitlines()[-1])
-        found.append(Figures(system, dtype or "float32", beam, batch, **measured))
+        about = {"system": system, "dtype": dtype or "float32", "beam": beam, "batch": batch}
+        found.append(about | json.loads(done.stdout.splitlines()[-1]))
         print(found[-1], file=sys.stderr, flush=True)
     return found
 
@@ -113,19 +97,20 @@ def command_of(system: str, args: argparse.Namespace, files: Path, setting: str)
     return [*ours, system, *map(str, options)]
 
 
-def make_rows(rounds: list[list[Figures]]) -> list[Row]:
+def make_rows(rounds: list[list[Row]]) -> list[Row]:
     """A row for each system and setting; the ratios are the speed of nmt, in each dtype, to that of the row."""
-    speeds = [[figures.sentences_per_second for figures in series] for series in zip(*rounds, strict=True)]
+    systems = rounds[0]
+    speeds = [[one["sentences_per_second"] for one in series] for series in zip(*rounds, strict=True)]
     rows = list[Row]()
-    for number, row in enumerate(rounds[0]):
+    for row, speed in zip(systems, speeds, strict=True):
         ours = {
-            other.dtype: ratios(speeds[index], speeds[number])
-            for index, other in enumerate(rounds[0])
-            if (other.system, other.beam, other.batch) == ("nmt", row.beam, row.batch) and index != number
+            other["dtype"]: ratios(its_speed, speed)
+            for other, its_speed in zip(systems, speeds, strict=True)
+            if (other["system"], other["beam"], other["batch"]) == ("nmt", row["beam"], row["batch"])
+            and other is not row
         }
-        kind = {"benchmark": "decode_speed", "system": row.system, "dtype": row.dtype, "beam": row.beam}
-        rest = {"batch": row.batch, "bleu": rounded(row.bleu), "rounds": len(rounds), "ratios": ours, "mode": row.mode}
-        rows.append(kind | rest | {"sentences_per_second": spread(speeds[number])})
+        more = {"bleu": rounded(row["bleu"]), "rounds": len(rounds), "ratios": ours}
+        rows.append({"benchmark": "decode_speed", **row, **more, "sentences_per_second": spread(speed)})
     return rows
 
 

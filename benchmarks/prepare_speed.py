@@ -24,7 +24,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.report import benchmark_parser, keep
-from benchmarks.rows import Row, rounded, run_script
+from benchmarks.rows import Row, read_pairs, rounded, run_script
 from benchmarks.setup import PEERS, peer_command
 
 REPEATED = 50  # one pair in so many occurs again
@@ -78,9 +78,8 @@ def measure(folder: Path, args: argparse.Namespace, size: int) -> Row:
 def make_corpus(prefixes: list[str], size: int, file: Path) -> int:
     """Write a made corpus as TSV, and return the number of its characters."""
     pairs: list[tuple[str, str]] = []
-    for prefix in prefixes:
-        sides = (Path(f"{prefix}.{code}").read_text(encoding="utf8").splitlines() for code in ("de", "en"))
-        pairs += zip(*sides, strict=True)
+    for prefix in map(Path, prefixes):
+        pairs += read_pairs(prefix.parent, prefix.name, "de", "en")
     generator, lines, characters = random.Random(1), [""] * REPEATED, 0
     with file.open("w", encoding="utf8") as out:
         for n in range(size):

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,25 +30,10 @@ if TYPE_CHECKING:
 
     from nmt.training.loop import Trainer
 
+ABOUT = ("system", "dtype", "version")  # what a system tells besides its figures
 # Rows of the square matrices whose product is this machine's peak, and products a try: a GPU needs more to be full.
 PEAK_ROWS, PEAK_PRODUCTS = {"cpu": 2048, "cuda": 8192}, {"cpu": 1, "cuda": 10}
 PAPER_PIECES = "32000"  # of the base model: about as many as the paper's
-
-
-@dataclass(frozen=True)
-class Figures:
-    """One process's figures."""
-
-    system: str
-    dtype: str
-    sentences_per_second: float
-    target_tokens_per_second: float
-    peak_memory_mib: float
-    """Peak resident memory of the process, its start and its data included."""
-    peak_share: float | None = None
-    """FLOP a second of matrix products, as a share of the most that large ones reach here in the same dtype."""
-    version: str = ""
-    """Of a peer."""
 
 
 def main() -> int:
@@ -80,7 +65,7 @@ def main() -> int:
         ours = [sys.executable, "-m", "benchmarks.train_speed", *sys.argv[1:], "--run", str(Path(folder, "run"))]
         commands = [ours, *(command_of(peer, args, Path(folder, "run")) for peer in args.peer)]
         rounds = [[measure(command) for command in commands] for _ in range(args.rounds)]
-    peers = {figures.system: figures.version for figures in rounds[0] if figures.version}
+    peers = {figures["system"]: figures["version"] for figures in rounds[0] if "version" in figures}
     keep(make_rows(rounds), args, peers=peers)
     return 0
 
@@ -100,8 +85,8 @@ def command_of(peer: str, args: argparse.Namespace, run: Path) -> list[str]:
     return [*peer_command("benchmarks.train_peers", peer), peer, "--run", str(run), "--dtype", dtype, *options]
 
 
-def measure(command: list[str]) -> Figures:
-    """Run a system to its end, and read its last line."""
+def measure(command: list[str]) -> Row:
+    """Run a system to its end: the figures of its last line, and the most memory of its process, data included."""
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     except OSError as error:
@@ -112,7 +97,7 @@ def measure(command: list[str]) -> Figures:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"train_speed: {shlex.join(command)} ended with status {process.returncode}")
-    figures = Figures(**json.loads(output.splitlines()[-1]), peak_memory_mib=usage.ru_maxrss / 1024)
+    figures: Row = json.loads(output.splitlines()[-1]) | {"peak_memory_mib": usage.ru_maxrss / 1024}
     print(figures, file=sys.stderr, flush=True)
     return figures
 
@@ -188,19 +173,20 @@ def matrix_peak(device: "torch.device", dtype: "torch.dtype", clock: Callable[[]
     return 2 * rows**3 * products / best
 
 
-def make_rows(rounds: list[list[Figures]]) -> list[Row]:
-    """A row for each system; the ratios are nmt's speed to that of the system."""
-    names = [name for name in asdict(rounds[0][0]) if name not in ("system", "dtype", "version")]
+def make_rows(rounds: list[list[Row]]) -> list[Row]:
+    """A row for each system; the ratios are nmt's speed to that of the system. In tokens too: a system that leaves long
+    sentences out is the faster in sentences."""
     speeds = {"ratios": "sentences_per_second", "token_ratios": "target_tokens_per_second"}
-    rows = []
-    for number, first in enumerate(rounds[0]):
-        series = {name: [getattr(figures[number], name) for figures in rounds] for name in names}
-        ours = {name: [getattr(figures[0], name) for figures in rounds] for name in speeds.values()}
-        # In tokens too: a system that leaves long sentences out is the faster in sentences.
-        found = {kind: {"nmt": ratios(ours[name], series[name])} for kind, name in speeds.items()} if number else {}
-        figures = {name: spread(values) for name, values in series.items() if None not in values}
-        row = {"benchmark": "train_speed", "system": first.system, "dtype": first.dtype, "rounds": len(rounds)}
-        rows.append(row | figures | found)
+    ours, rows = rounds[0][0], list[Row]()
+    for series in zip(*rounds, strict=True):
+        first = series[0]
+        figures = {name: [one[name] for one in series] for name in first if name not in ABOUT}
+        row = {"benchmark": "train_speed", "system": first["system"], "dtype": first["dtype"], "rounds": len(rounds)}
+        row |= {name: spread(values) for name, values in figures.items()}
+        if first is not ours:
+            of_nmt = {name: [systems[0][name] for systems in rounds] for name in speeds.values()}
+            row |= {kind: {"nmt": ratios(of_nmt[name], figures[name])} for kind, name in speeds.items()}
+        rows.append(row)
     return rows
 
 

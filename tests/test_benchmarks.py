@@ -85,14 +85,16 @@ def test_train_speed_sets_nmt_beside_a_peer(
 
 
 def test_speeds_of_several_rounds_are_compared_within_each() -> None:
-    training = [[train_speed.Figures(name, "fp32", n, 10 * n, 9) for name, n in speeds.items()] for speeds in SPEEDS]
+    training = [
+        [PEER | {"system": name, "sentences_per_second": n, "target_tokens_per_second": 10 * n} for name, n in both]
+        for both in map(dict.items, SPEEDS)
+    ]
     first, second = train_speed.make_rows(training)
     assert first["sentences_per_second"] == {"median": 15, "min": 10, "max": 20, "rounds": [10, 20]}
     assert second["ratios"]["nmt"]["rounds"] == second["token_ratios"]["nmt"]["rounds"] == [5, 2]
-    assert "peak_share" not in first, "it wasn't measured"
-    decoding = [[decode_speed.Figures(name, "fp32", 5, 64, n, 30.0) for name, n in speeds.items()] for speeds in SPEEDS]
+    decoding = [[figures | {"beam": 5, "batch": 64, "bleu": 30.0} for figures in systems] for systems in training]
     first, second = decode_speed.make_rows(decoding)
-    assert (first["ratios"], second["ratios"]["fp32"]["rounds"]) == ({}, [5, 2])
+    assert (first["ratios"], second["ratios"]["bf16"]["rounds"]) == ({}, [5, 2])
 
 
 def test_train_speed_tells_a_mistake(
