@@ -38,6 +38,7 @@ from benchmarks import (
     train_speed,
 )
 from benchmarks.rows import RESULTS, Row, last_run, run_script
+from benchmarks.tables import TABLES
 from benchmarks.text_kinds import Sentence
 from nmt.documents.base import Answer, Unit
 from nmt.model import layers
@@ -344,6 +345,11 @@ def test_forms_of_terms_begin_alike_and_words_at_the_start_lose_their_capital() 
     assert forms.others("sleep") == ["sleeping", "sleeps"], "sleepwalking has too long an ending"
     assert forms.others("run") == [], "short words have none"
     assert [forms.inside(word) for word in ("Dogs", "Anna", "sleep")] == ["dogs", "Anna", "sleep"]
+
+
+def test_an_export_that_is_compared_by_its_logits_is_in_the_table_of_doors() -> None:
+    row = {"door": "to hf, float32", "model": "encoder-decoder", "compared": "logits, largest difference"}
+    assert "| to hf, float32 | encoder-decoder | 1.8e-06 |" in TABLES["doors"]([row | {"result": "1.8e-06"}])
 
 
 def test_results_that_are_missing_are_told(tmp_path: Path) -> None:
