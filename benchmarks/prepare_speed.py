@@ -12,7 +12,6 @@ in which a page that n processes share counts 1/n in each.
 
 import argparse
 import itertools
-import json
 import random
 import subprocess
 import sys
@@ -38,11 +37,10 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000], help="sizes of the made corpora")
     parser.add_argument("--workers", default="0", help="as nmt.prepare's (default: one for each core)")
     parser.add_argument("--sockeye", action="store_true", help="beside it, the preparation of Sockeye")
-    parser.add_argument("--seconds", type=float, default=3.0, help="in which batches are made")
     parser.add_argument("--only", choices=[*ALONE], help=argparse.SUPPRESS)  # in a process of its own
     args = parser.parse_args()
     if args.only:
-        print(json.dumps(ALONE[args.only](Path(args.corpora[0]), args.seconds)))
+        print(ALONE[args.only](Path(args.corpora[0])))
         return 0
     if not args.corpora:
         parser.error("name at least one corpus, such as corpora/tatoeba/train")
@@ -65,13 +63,10 @@ def measure(folder: Path, args: argparse.Namespace, size: int) -> Row:
     command = ["nmt.prepare", "--data.corpus", corpus, "--runs", folder, "--name", "run", "--workers", args.workers]
     command += ["--tokenizer.sample_characters", SAMPLE]
     _, seconds, memory = watched(*command)
-    row: Row = {"pairs": size, "characters": characters}
-    row |= {"prepare": {"seconds": seconds, "memory": memory, "pairs_a_second": rounded(size / seconds)}}
+    row: Row = {"pairs": size, "characters": characters, "prepare": {"seconds": seconds, "memory": memory}}
     for only in ALONE if args.sockeye else ["load"]:
-        found, seconds, memory = watched(
-            "benchmarks.prepare_speed", "--only", only, folder / "run", "--seconds", args.seconds
-        )
-        row[only] = {**json.loads(found.splitlines()[-1]), "process_seconds": seconds, "memory": memory}
+        found, _, memory = watched("benchmarks.prepare_speed", "--only", only, folder / "run")
+        row[only] = {"seconds": rounded(float(found.splitlines()[-1])), "memory": memory}
     return row
 
 
@@ -126,8 +121,8 @@ def resident(pid: int) -> int:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
-def load(run: Path, seconds: float) -> dict[str, Any]:
-    """Load prepared data as training does, and make batches for some seconds."""
+def load(run: Path) -> float:
+    """The seconds in which prepared data are loaded as training does, and the first batch is made."""
     from nmt.config import TrainingConfig
     from nmt.data.store.prepared import Prepared
     from nmt.training.data import Feed, TrainingData
@@ -139,17 +134,11 @@ def load(run: Path, seconds: float) -> dict[str, Any]:
     feed = Feed(TrainingData.load(Prepared.load(run)), model, settings, SINGLE_PROCESS, in_threads=False)
     feed.go_to((0, 0))
     feed.make(next(feed.planned))
-    first, loaded, ended = time.perf_counter(), 0, 0.0
-    for planned in feed.planned:
-        feed.make(planned)
-        loaded += len(planned.index_B)
-        if (ended := time.perf_counter()) > first + seconds:
-            break
-    return {"seconds": rounded(first - started), "pairs_a_second": rounded(loaded / (ended - first))}
+    return time.perf_counter() - started
 
 
-def sockeye(run: Path, seconds: float) -> dict[str, Any]:
-    """Cut the pairs of the corpus into pieces with SentencePiece, and let Sockeye prepare them, on all cores."""
+def sockeye(run: Path) -> float:
+    """The seconds in which SentencePiece cuts the corpus into pieces, and Sockeye prepares these, on all cores."""
     from sentencepiece import SentencePieceProcessor
 
     from nmt.data.store.engines import usable_cores
@@ -170,7 +159,7 @@ def sockeye(run: Path, seconds: float) -> dict[str, Any]:
         options += ["--min-num-shards", usable_cores(), "--max-processes", usable_cores(), "--max-seq-len", 256]
         command = [*peer_command("sockeye.prepare_data", "sockeye"), *map(str, options), "--quiet"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return {"seconds": rounded(time.perf_counter() - started)}
+    return time.perf_counter() - started
 
 
 ALONE = {"load": load, "sockeye": sockeye}

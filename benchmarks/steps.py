@@ -7,14 +7,15 @@ The lines are those of `benchmarks.real_text`: val and test sentences whose plai
 `benchmarks.text_kinds` says. Without a step or rule, only the lines that are then read in another way are translated
 again. The loss of a kind is weighed by how often such lines occur in text that people wrote
 (`results/line_kinds.jsonl`): "of 1,000 lines" is the number of right translations that 1,000 lines of a genre lose, in
-the language and genre that lose most. `silent`: how many more of them are wrong without a flag.
+the language and genre that lose most.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
+from unittest import mock
 
 from benchmarks.real_text import Answer, corpus_of, make_cases, right_sentences
 from benchmarks.report import benchmark_parser, keep
@@ -100,8 +101,8 @@ COUNTED = {
 }
 
 Cases = dict[str, list[Case]]
-Outcome = tuple[bool, bool]
-"""Whether a translation is right, and whether it is wrong without a flag."""
+Outcomes = dict[str, dict[str, bool]]
+"""By kind and line, whether its translation is right."""
 
 
 def main() -> int:
@@ -139,15 +140,9 @@ def answers(translator: Translator, lines: Sequence[str], markup: str = "auto") 
     return [Answer(best.text, best.flags) for best, *_ in found]
 
 
-def outcomes(translator: Translator, cases: Cases, markup: str = "auto") -> dict[str, dict[str, Outcome]]:
-    """By kind and line, what became of it."""
-    named = [(kind, case) for kind, made in cases.items() for case in made]
-    found: dict[str, dict[str, Outcome]] = {kind: {} for kind in cases}
-    given = answers(translator, [case.line for _, case in named], markup)
-    for (kind, case), answer in zip(named, given, strict=True):
-        is_right = case.accepts(answer.text)
-        found[kind][case.line] = (is_right, not is_right and not answer.flags)
-    return found
+def outcomes(translator: Translator, cases: Cases, markup: str = "auto") -> Outcomes:
+    given = iter(answers(translator, [case.line for made in cases.values() for case in made], markup))
+    return {kind: {case.line: case.accepts(next(given).text) for case in made} for kind, made in cases.items()}
 
 
 def is_read_anew(translator: Translator, case: Case, patches: Sequence[Patch]) -> bool:
@@ -165,14 +160,10 @@ def is_read_anew(translator: Translator, case: Case, patches: Sequence[Patch]) -
 
 @contextmanager
 def patched(patches: Sequence[Patch]) -> Iterator[None]:
-    usual = [(owner, name, getattr(owner, name)) for owner, name, _ in patches]
-    for owner, name, value in patches:
-        setattr(owner, name, value)
-    try:
+    with ExitStack() as stack:
+        for owner, name, value in patches:
+            stack.enter_context(mock.patch.object(owner, name, value))
         yield
-    finally:
-        for owner, name, value in usual:
-            setattr(owner, name, value)
 
 
 def steps_left_out() -> dict[str, list[Patch]]:
@@ -194,37 +185,26 @@ def retry_left_out(left_out: str) -> Patch:
     return repair.Line, "consider", consider
 
 
-def row_of(
-    name: str, cases: Cases, usual: dict[str, dict[str, Outcome]], without: dict[str, dict[str, Outcome]]
-) -> Row:
+def row_of(name: str, cases: Cases, usual: Outcomes, without: Outcomes) -> Row:
     """What is lost without a step, by kind, and weighed."""
-    lost = dict.fromkeys(cases, (0.0, 0.0))
-    for kind, found in without.items():
-        n = max(1, len(cases[kind]))
-        pairs = [(usual[kind][line], outcome) for line, outcome in found.items()]
-        lost[kind] = (
-            sum(before[0] - after[0] for before, after in pairs) / n,
-            sum(after[1] - before[1] for before, after in pairs) / n,
-        )
-    n_lines = sum(len(found) for found in without.values())
+    lost = {
+        kind: sum(usual[kind][line] - is_right for line, is_right in found.items()) / max(1, len(cases[kind]))
+        for kind, found in without.items()
+    }
     weighed = {
         f"{row['genre']}, {row['language']}": sum(
-            row["per_1000"].get(counted, 0.0) * lost[kind][0] for kind in lost for counted in COUNTED.get(kind, (kind,))
+            row["per_1000"].get(counted, 0.0) * lost[kind] for kind in lost for counted in COUNTED.get(kind, (kind,))
         )
         for row in all_rows(RESULTS / "line_kinds.jsonl")
     }
     most = max(weighed, key=weighed.__getitem__)
-    kinds = {kind: [round(100 * share) for share in shares] for kind, shares in lost.items() if any(shares)}
     return {
         "benchmark": "steps",
         "step": name,
         "of_1000": round(weighed[most], 2),
         "where": most,
-        "lines": n_lines,
-        "silent": sum(
-            after[1] - usual[kind][line][1] for kind, found in without.items() for line, after in found.items()
-        ),
-        "kinds": dict(sorted(kinds.items(), key=lambda item: -item[1][0])),
+        "lines": sum(map(len, without.values())),
+        "kinds": {kind: [round(100 * share)] for kind, share in sorted(lost.items(), key=lambda one: -one[1]) if share},
     }
 
 

@@ -314,7 +314,7 @@ def steps(rows: Sequence[Row]) -> str:
     """The steps without which something is lost."""
     lines = []
     for row in (row for row in rows if row["of_1000"]):
-        worst = [f"{kind} {right}%" for kind, (right, _) in row["kinds"].items() if right > 0]
+        worst = [f"{kind} {right}%" for kind, (right, *_) in row["kinds"].items() if right > 0]
         lines.append([row["step"], f"{row['of_1000']:.1f}", row["where"], "; ".join(worst[:2])])
     return markdown("without | of 1,000 lines | most in | right translations lost, by kind", lines)
 

@@ -196,11 +196,10 @@ def test_preparation_is_set_beside_others(
 ) -> None:
     if peers:
         needs_peer("sockeye")
-    options = [corpus / "train", "--pairs 1000 --workers 1 --seconds 0.2", *peers]
+    options = [corpus / "train", "--pairs 1000 --workers 1", *peers]
     (row,) = run_benchmark(prepare_speed, *options)
     others = ["load", *(["sockeye"] if peers else [])]
     assert all(row[name]["seconds"] > 0 and row[name]["memory"] > 1 << 20 for name in ("prepare", *others))
-    assert row["load"]["pairs_a_second"] > 1000
     assert ('"pairs": 1000' if peers else "| 1,000 |") in capsys.readouterr().out
 
 
