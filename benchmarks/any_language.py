@@ -11,7 +11,6 @@ sentence of the language suits (its case, its marks, its words) are left out.
 import argparse
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -25,12 +24,8 @@ from benchmarks.text_kinds import Case, Kind, Sentence, lexicon, make_kinds, nor
 LEAST = 10  # lines of a kind that are worth a figure
 
 
-@dataclass(frozen=True)
-class Changed:
-    """A changed line: what it would be in the best case, and what the model would make of it at best."""
-
-    reference: Case
-    plain: Case
+Changed = tuple[Case, Case]
+"""A changed line: what it would be in the best case, and what the model would make of it at best."""
 
 
 def main() -> int:
@@ -58,13 +53,13 @@ def measure(model: Path, folder: Path, args: argparse.Namespace) -> list[Row]:
         name: [*changed(kind, *sides)][: args.lines] for name, kind in make_kinds(info.source, info.target).items()
     }
     kinds = {name: made for name, made in kinds.items() if len(made) >= LEAST}
-    answers = iter(run_translate(model, options, [case.reference.line for made in kinds.values() for case in made]))
+    answers = iter(run_translate(model, options, [reference.line for made in kinds.values() for reference, _ in made]))
     about = {"benchmark": "any_language", "languages": f"{info.source}-{info.target}", "corpus": folder.name}
     rows = list[Row]()
     for name, made in kinds.items():
         found = [next(answers) for _ in made]
         row = {"kind": name, "lines": len(made), "flagged": sum(bool(answer.flags) for answer in found)}
-        row["plain"] = quality(made, [case.plain.right[0] for case in made])
+        row["plain"] = quality(made, [plain.right[0] for _, plain in made])
         row["chrf"] = quality(made, [answer.text for answer in found])
         rows.append(about | row)
     return rows
@@ -75,19 +70,17 @@ def changed(kind: Kind, references: Sequence[Sentence], plain: Sequence[Sentence
     for i in range(len(references) - AT_ONCE):
         first, second = (kind(side[i : i + AT_ONCE], Random(i)) for side in (references, plain))
         if first and second and first.line == second.line:
-            yield Changed(first, second)
+            yield first, second
 
 
 def quality(made: Sequence[Changed], texts: Sequence[str]) -> float:
     """The chrF of translations of these lines, spelled as `normalised` has it."""
-    sides = [texts, [case.reference.right[0] for case in made]]
-    found, references = (
-        [
-            normalised(text.casefold() if case.reference.any_case else text)
-            for text, case in zip(side, made, strict=True)
-        ]
-        for side in sides
-    )
+    found, references = list[str](), list[str]()
+    for text, (reference, _) in zip(texts, made, strict=True):
+        both = (text, reference.right[0])
+        spelled = [normalised(side.casefold() if reference.any_case else side) for side in both]
+        found.append(spelled[0])
+        references.append(spelled[1])
     return round(CHRF().corpus_score(found, [references]).score, 2)
 
 

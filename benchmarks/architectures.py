@@ -6,10 +6,8 @@ Data flows upwards. A mask is drawn as squares: rows are queries, columns are ke
 square is filled.
 """
 
-import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from benchmarks.pictures import MARGIN, PICTURES, STYLE, WIDTH, rectangle, svg, text
 from benchmarks.rows import run_script
@@ -36,12 +34,8 @@ Sublayer = tuple[str, str, Mask | None, tuple[int, int]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=PICTURES, help="gets the drawings")
-    folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
     for name, drawing in DRAWINGS.items():
-        (folder / f"{name}.svg").write_text(drawing(), encoding="utf8")
+        (PICTURES / f"{name}.svg").write_text(drawing(), encoding="utf8")
     return 0
 
 

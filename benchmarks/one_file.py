@@ -60,21 +60,18 @@ def of_zip(
     with zipfile.ZipFile(file) as archive:
         archive.extractall(folder)
     program = next(folder.rglob("translate.py"))
-    unpacked = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     for beam, expected in of_nmt.items():
         runs = [timed([sys.executable, str(program), "--beam-size", str(beam)], lines) for _ in range(args.rounds)]
         found = runs[0][0]
-        yield (
-            sizes(file)
-            | {"unpacked": round(unpacked / 1e6, 1), "memory": round(max(run[2] for run in runs) / 1e6)}
-            | {
-                "search": f"beam {beam}" if beam > 1 else "greedy",
-                "lines": len(lines),
-                "sentences_per_s": spread([len(lines) / run[1] for run in runs]),
-                "bleu": round(score(found, references, language="en")[0].value, 2),
-                "equal": sum(map(str.__eq__, found, expected)),
-            }
-        )
+        yield {
+            "megabytes": megabytes_of(file),
+            "memory": round(max(run[2] for run in runs) / 1e6),
+            "search": f"beam {beam}" if beam > 1 else "greedy",
+            "lines": len(lines),
+            "sentences_per_s": spread([len(lines) / run[1] for run in runs]),
+            "bleu": round(score(found, references, language="en")[0].value, 2),
+            "equal": sum(map(str.__eq__, found, expected)),
+        }
 
 
 def of_html(file: Path, lines: list[str], _: list[str], of_nmt: dict[int, list[str]], args: Any) -> Iterator[Row]:
@@ -101,7 +98,8 @@ def of_html(file: Path, lines: list[str], _: list[str], of_nmt: dict[int, list[s
         version = browser.version
         browser.close()
     words = sum(len(line.split()) for line in lines)
-    yield sizes(file) | {
+    yield {
+        "megabytes": megabytes_of(file),
         "search": "greedy",
         "browser": f"Chromium {version}",
         "lines": len(lines),
@@ -121,8 +119,8 @@ def parts(lines: Sequence[str]) -> Iterator[list[str]]:
     yield part
 
 
-def sizes(file: Path) -> Row:
-    return {"megabytes": round(file.stat().st_size / 1e6, 1)}
+def megabytes_of(file: Path) -> float:
+    return round(file.stat().st_size / 1e6, 1)
 
 
 def timed(command: list[str], lines: list[str]) -> tuple[list[str], float, int]:

@@ -30,7 +30,7 @@ def main() -> int:
 
 
 def learning_rows(run: Path, note: str) -> list[Row]:
-    """Step, minutes, and figures of each validation of a run that this machine trained."""
+    """Step, minutes and BLEU of each validation of a run that this machine trained."""
     report = json.loads((run / "report.json").read_text(encoding="utf8"))
     records = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf8").splitlines())
     minutes = dict(validation_minutes(run / "tensorboard"))
@@ -38,18 +38,11 @@ def learning_rows(run: Path, note: str) -> list[Row]:
         "benchmark": "learning",
         "name": f"{report['corpus']}, {report['source']}–{report['target']}",
         "about": f"{report['parameters'] / 1e6:.1f} million parameters, test set {report['bleu']:.1f} BLEU",
-        "test_bleu": rounded(report["bleu"]),
         **describe_run(),
         "versions": {name: report["versions"][name] for name in ("nmt", "torch")},
     } | ({"note": note} if note else {})
     return [
-        {
-            "step": record["step"],
-            "minutes": rounded(minutes[record["step"]]),
-            "bleu": rounded(record[BLEU]),
-            "nll": rounded(record["validation/nll"]),
-            **said,
-        }
+        {"step": record["step"], "minutes": rounded(minutes[record["step"]]), "bleu": rounded(record[BLEU]), **said}
         for record in records
         if BLEU in record
     ]

@@ -6,7 +6,6 @@ The same rows give the same bytes. Each picture has its own background, which fo
 so that it can be read on any page. The colours are those of Okabe and Ito, which colour-blind people can tell apart.
 """
 
-import argparse
 import math
 from collections.abc import Sequence
 from html import escape
@@ -45,10 +44,6 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=PICTURES, help="gets the pictures")
-    args = parser.parse_args()
-    args.folder.mkdir(parents=True, exist_ok=True)
     pictures = {
         "learning": equal_time(all_rows(RESULTS / "learning_peers.jsonl")),
         "learning-gpu": learning(last_run(RESULTS / "gpu_run.jsonl")),
@@ -58,7 +53,7 @@ def main() -> int:
         "attention": attention(last_run(RESULTS / "attention.jsonl")[0]),
     }
     for name, picture in pictures.items():
-        (args.folder / f"{name}.svg").write_text(picture, encoding="utf8")
+        (PICTURES / f"{name}.svg").write_text(picture, encoding="utf8")
     return 0
 
 

@@ -14,9 +14,12 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from string import Template
 from typing import Any
+
+import yaml
 
 from benchmarks.rows import describe_machine
 from benchmarks.setup import REQUIREMENTS, python_of
@@ -148,23 +151,8 @@ def eole_settings(
 ) -> dict[str, Any]:
     """Settings for `eole train` that don't depend on the text; writes the vocabulary into the folder. `size`: the most
     pieces that Eole takes of it."""
-    vocabulary = folder / "vocabulary"
-    write_lines(vocabulary, (f"{piece}\t1" for piece in pieces))
-    return {
-        "save_data": str(folder / "data"), "overwrite": True, "src_vocab": str(vocabulary),
-        "tgt_vocab": str(vocabulary), "src_vocab_size": size, "tgt_vocab_size": size, "share_vocab": True,
-        "n_sample": 0,
-        "training": {
-            "model_path": str(folder / "model"), "num_workers": 0, "world_size": 1, "gpu_ranks": [],
-            "batch_type": "tokens", "batch_size_multiple": 1, "accum_count": [1], "accum_steps": [0],
-            "dropout_steps": [0], "dropout": [model.dropout], "attention_dropout": [model.attention_dropout],
-            "optim": "adamw", "decay_method": "noam", "label_smoothing": LABEL_SMOOTHING, "normalization": "tokens",
-            "param_init_method": "xavier_uniform", **training,
-        },
-        "model": {
-            "architecture": "transformer", "hidden_size": model.d_model, "share_decoder_embeddings": True,
-            "share_embeddings": True, "layers": model.encoder_layers, "heads": model.n_heads,
-            "transformer_ff": model.d_ff,
-            "embeddings": {"word_vec_size": model.d_model, "position_encoding_type": "SinusoidalInterleaved"},
-        },
-    }  # fmt: skip
+    write_lines(folder / "vocabulary", (f"{piece}\t1" for piece in pieces))
+    recipe = Template((REQUIREMENTS / "eole.yaml").read_text(encoding="utf8"))
+    settings: dict[str, Any] = yaml.safe_load(recipe.substitute(asdict(model), folder=folder, size=size))
+    settings["training"] |= training
+    return settings
