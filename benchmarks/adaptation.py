@@ -44,7 +44,8 @@ def measure(experiment: Experiment, before: Path) -> list[Row]:
     scores = {"bleu": bleu(base, new), "bleu_before": bleu(base, old)}
     rows = [{"variant": "nothing: the base", **scores, "megabytes": megabytes(base)}]
     for variant, run in runs.items():
-        scores = {"val_bleu": val_bleu(run), "bleu": bleu_of_run(run), "bleu_before": bleu(run / "model", old)}
+        report = json.loads((run / "report.json").read_text())
+        scores = {"val_bleu": val_bleu(run), "bleu": report["bleu"], "bleu_before": bleu(run / "model", old)}
         memory = int((experiment.runs / f"{run.name}.memory").read_text())
         cost = {"mebibytes": memory / 1024, "minutes": experiment.seconds(variant, seed, 1) / 60}
         delivered = run / "adapter" if (run / "adapter").is_dir() else run / "model"
@@ -58,11 +59,6 @@ def bleu(folder: Path, lines: Lines) -> float:
     from nmt.translation.translator import Translator
 
     return evaluate(Translator.load(folder, "cpu"), *lines, metrics=["bleu"]).scores[0].value
-
-
-def bleu_of_run(run: Path) -> float:
-    """BLEU on the test set of a run, which the run has translated at its end."""
-    return float(json.loads((run / "report.json").read_text())["bleu"])
 
 
 def val_bleu(run: Path) -> float:

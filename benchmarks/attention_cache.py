@@ -29,6 +29,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "multi-query": {"n_kv_heads": 1},
 }
 VOCAB = 8000
+Speeds = dict[str, list[tuple[float, float]]]
+"""Of each kind, in each round: tokens a second of decoding and of training."""
 
 
 def main() -> int:
@@ -46,12 +48,12 @@ def main() -> int:
     keep_freed_memory()
     models = {kind: make(changes, args) for kind, changes in KINDS.items()}
     training_speed(next(iter(models.values())), args)  # memory is fetched from the system at first
-    speeds: dict[str, list[tuple[float, float]]] = {kind: [] for kind in KINDS}
+    speeds: Speeds = {kind: [] for kind in KINDS}
     for number in range(1, args.rounds + 1):
         for kind, model in models.items():
             speeds[kind].append((decoding_speed(model, args), training_speed(model, args)))
             print(f"round {number}, {kind}: {speeds[kind][-1][0]:,.0f} tokens/s decoded", file=sys.stderr, flush=True)
-    keep((row(kind, models, speeds, args) for kind in KINDS), args)
+    keep((row(kind, models, speeds, args.rounds) for kind in KINDS), args)
     return 0
 
 
@@ -99,27 +101,16 @@ def ids(args: argparse.Namespace) -> tuple[torch.Tensor, torch.Tensor]:
     return found, torch.ones_like(found, dtype=torch.bool)
 
 
-def row(
-    kind: str,
-    models: dict[str, GenerativeModel],
-    speeds: dict[str, list[tuple[float, float]]],
-    args: argparse.Namespace,
-) -> Row:
+def row(kind: str, models: dict[str, GenerativeModel], speeds: Speeds, rounds: int) -> Row:
     first = next(iter(KINDS))
-    decoding, training = zip(*speeds[kind], strict=True)
-    plain_decoding, plain_training = zip(*speeds[first], strict=True)
-    against = kind != first
-    return {
-        "benchmark": "attention_cache",
-        "kind": kind,
-        "cache_bytes": models[kind].cache_bytes(),
-        "cache_ratio": models[kind].cache_bytes()["target"] / models[first].cache_bytes()["target"],
-        "decoding": spread(decoding),
-        "training": spread(training),
-        "decoding_ratios": {first: ratios(decoding, plain_decoding)} if against else {},
-        "training_ratios": {first: ratios(training, plain_training)} if against else {},
-        "rounds": args.rounds,
-    }
+    bytes_of = {name: model.cache_bytes() for name, model in models.items()}
+    found: Row = {"benchmark": "attention_cache", "kind": kind, "cache_bytes": bytes_of[kind], "rounds": rounds}
+    found["cache_ratio"] = bytes_of[kind]["target"] / bytes_of[first]["target"]
+    for number, name in enumerate(("decoding", "training")):
+        speed, plain = ([measured[number] for measured in speeds[one]] for one in (kind, first))
+        found[name] = spread(speed)
+        found[f"{name}_ratios"] = {first: ratios(speed, plain)} if kind != first else {}
+    return found
 
 
 if __name__ == "__main__":

@@ -10,14 +10,15 @@ whole text; "same" are the percent of its lines that are those of PyTorch in fp3
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import torch
 
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, rounded, run_script
-
-if TYPE_CHECKING:
-    from nmt.config import SearchConfig
-    from nmt.translation.translator import Translator
+from nmt.config import SearchConfig
+from nmt.scoring.metrics import score
+from nmt.translation.translator import Translator, find_model
 
 Precision = Literal["fp32", "bf16", "int8"]
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "int8")
@@ -41,11 +42,6 @@ def main() -> int:
 
 def measure(model: Path, sources: list[str], references: list[str], rounds: int) -> list[Row]:
     """A row for each beam size."""
-    import torch
-
-    from nmt.scoring.metrics import score
-    from nmt.translation.translator import Translator, find_model
-
     torch.set_num_threads(1)
     translators = {name: Translator.load(find_model(str(model)), precision=name) for name in PRECISIONS}
     exact = Translator.load(find_model(str(model)), precision="fp32", backend="pytorch")
@@ -66,12 +62,12 @@ def measure(model: Path, sources: list[str], references: list[str], rounds: int)
     return rows
 
 
-def searching(translator: "Translator", beam: int, batch: int) -> "SearchConfig":
+def searching(translator: Translator, beam: int, batch: int) -> SearchConfig:
     return replace(translator.search, beam_size=beam, batch_size=batch)
 
 
 def fastest(
-    translators: "dict[Precision, Translator]", sources: list[str], setting: tuple[int, int], rounds: int
+    translators: dict[Precision, Translator], sources: list[str], setting: tuple[int, int], rounds: int
 ) -> dict[Precision, float]:
     """Sentences a second by precision, for a beam size and a batch size."""
     beam, batch = setting

@@ -4,8 +4,8 @@
 
 Each model translates the first test set of the student's run with the settings in its own folder, as its users do; the
 teacher also with the student's settings. All do so in precision auto and int8. They run in one thread and in turn, in
-some rounds; the speed is that of processor seconds. Where ctranslate2 is installed, both are also exported to it as
-int8, which gives the size of models in 8 bits.
+some rounds; the speed is that of processor seconds. Both are also exported to CTranslate2 as int8, which gives the size
+of models in 8 bits.
 """
 
 import argparse
@@ -13,15 +13,18 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from benchmarks.report import benchmark_parser, keep
 from benchmarks.rows import Row, megabytes, ratios, rounded, run_script, spread
 from nmt.commands.options import keep_what_is_loaded
 from nmt.files import model_in
-
-if TYPE_CHECKING:
-    from nmt.translation.translator import Translator
+from nmt.interop.export import export
+from nmt.scoring.evaluation import read_test_sets
+from nmt.scoring.metrics import score
+from nmt.translation.translator import Translator
 
 
 def main() -> int:
@@ -36,11 +39,6 @@ def main() -> int:
 
 def measure(args: argparse.Namespace) -> list[Row]:
     """A row for each model and way to run it. The first is the teacher as its users run it."""
-    import torch
-
-    from nmt.scoring.evaluation import read_test_sets
-    from nmt.scoring.metrics import score
-
     torch.set_num_threads(1)
     sources, references = next(iter(read_test_sets(model_in(args.student), None, []).values()))
     with tempfile.TemporaryDirectory() as exports:
@@ -63,10 +61,8 @@ def measure(args: argparse.Namespace) -> list[Row]:
     return rows
 
 
-def make_systems(args: argparse.Namespace, exports: Path) -> "Iterator[tuple[Row, Translator, Any]]":
+def make_systems(args: argparse.Namespace, exports: Path) -> Iterator[tuple[Row, Translator, Any]]:
     """Each way to run the models: what it is, the translator, and its settings."""
-    from nmt.translation.translator import Translator
-
     folders = {"teacher": model_in(args.teacher), "student": model_in(args.student)}
     students = Translator.load(folders["student"], "cpu").search
     for name, folder in folders.items():
@@ -77,19 +73,11 @@ def make_systems(args: argparse.Namespace, exports: Path) -> "Iterator[tuple[Row
             for search in searches.values():
                 about = {"dtype": precision, "megabytes": megabytes(folder), "parameters": n}
                 yield {"model": name, "runtime": "nmt", **about, **described(search)}, translator, search
-        yield exported(name, folder, exports / name)
-
-
-def exported(name: str, folder: Path, out: Path) -> "tuple[Row, Translator, Any]":
-    """The model as int8 for CTranslate2, in a folder of its own."""
-    from nmt.interop.export import export
-    from nmt.translation.translator import Translator
-
-    export(folder, out, "ctranslate2", "int8")
-    translator = Translator.load(out, "cpu", backend="ctranslate2")
-    search = translator.search
-    about = {"model": name, "runtime": "ctranslate2", "dtype": "int8", "megabytes": megabytes(out)}
-    return {**about, **described(search)}, translator, search
+        export(folder, exports / name, "ctranslate2", "int8")
+        translator = Translator.load(exports / name, "cpu", backend="ctranslate2")
+        about = {"dtype": "int8", "megabytes": megabytes(exports / name)}
+        search = translator.search
+        yield {"model": name, "runtime": "ctranslate2", **about, **described(search)}, translator, search
 
 
 def described(search: Any) -> Row:

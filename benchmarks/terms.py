@@ -47,11 +47,10 @@ def main() -> int:
     parser = benchmark_parser(__doc__)
     parser.add_argument("--model", type=Path, action="append", required=True, help="run or model folder; several times")
     parser.add_argument("--corpus", default="multi30k", help="as nmt.train's --data.corpus: its val set is used")
-    parser.add_argument("--lines", type=int, default=10_000, help="most lines")
     args = parser.parse_args()
     translators = {path.name: Translator.load(find_model(str(path))) for path in args.model}
     _, corpus = corpus_of(find_model(str(args.model[0])), args.corpus)
-    cases = make_cases(corpus.train, corpus.val[: args.lines], Random(1))
+    cases = make_cases(corpus.train, corpus.val, Random(1))
     rows: list[Row] = []
     for name, translator in translators.items():
         for way in WAYS:

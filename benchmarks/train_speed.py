@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.report import benchmark_parser, keep
-from benchmarks.rows import Row, ratios, spread
+from benchmarks.rows import Row, ratios, run_script, spread
 from benchmarks.setup import REFERENCE, TRAINERS, peer_command
 from benchmarks.train_peers import SIZES, clock_for, model_of, speeds_of
 
@@ -118,16 +118,13 @@ def time_training(args: argparse.Namespace) -> None:
     data = TrainingData.load(prepared)
     trainer = make_trainer(Config(model=model_of(args.model), training=training), data, args.run)
     clock = clock_for(args.threads)
-    try:
-        for _ in range(args.warmup):
-            trainer.step(Window())
-        window, started = Window(), clock()
-        for _ in range(args.steps):
-            trainer.step(window)
-        if trainer.numerics.device.type == "cuda":
-            torch.cuda.synchronize()
-    except ValueError as error:
-        sys.exit(f"train_speed: {error}")
+    for _ in range(args.warmup):
+        trainer.step(Window())
+    window, started = Window(), clock()
+    for _ in range(args.steps):
+        trainer.step(window)
+    if trainer.numerics.device.type == "cuda":
+        torch.cuda.synchronize()
     seconds = clock() - started
     flop = flop_per_position(trainer) * window.positions
     peak = matrix_peak(trainer.numerics.device, trainer.numerics.dtype, clock)
@@ -191,4 +188,4 @@ def make_rows(rounds: list[list[Row]]) -> list[Row]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -112,7 +112,7 @@ def test_train_speed_tells_a_mistake(
     run = ["--run", str(tmp_path / "run"), "--batch-tokens", "2", "--model", "base", "--dtype", "fp32"]
     monkeypatch.setattr(sys, "argv", ["train_speed.py", *run])
     with pytest.raises(SystemExit, match=r"train_speed: .* a batch has room for 2"):
-        train_speed.main()
+        run_script(train_speed.main)
     with pytest.raises(SystemExit, match="train_speed: false ended with status 1"):
         train_speed.measure(["false"])
 
