@@ -184,6 +184,9 @@ class Tokenizer:
         """The text of each id sequence: bos, eos and pad are skipped, unk becomes ⁇, invalid UTF-8 U+FFFD."""
         return [str(self.target.decode(list(sentence))) for sentence in ids]
 
+    def decode_source(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return [str(self.source.decode(list(sentence))) for sentence in ids]
+
     def source_pieces(self, ids: Sequence[int]) -> list[str]:
         return [str(self.source.id_to_piece(i)) for i in ids]
 
