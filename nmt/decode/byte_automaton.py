@@ -14,12 +14,11 @@ Willard and Louf 2023.
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from nmt.decode.surfaces import FINISHED, LETTER, OTHER, SPACE, Ints, Surfaces, missing_bytes, read_byte
+from nmt.decode.surfaces import LETTER, SPACE, Ints, Surfaces, may_be_letter, missing_bytes, read_byte
 from nmt.text.scripts import Phrase, is_letter
 
 DEAD = 0  # the error state: no text leads out of it
@@ -48,11 +47,6 @@ class ByteAutomaton:
         self.by_first_byte: dict[int, list[int]] = {}
         for p, phrase in enumerate(phrases):
             self.by_first_byte.setdefault(phrase.utf8[0], []).append(p)
-        # Equal for bytes that lead to the same state from any state with a finished character: bytes that occur in no
-        # phrase and begin characters of the same kind. A new row takes half the time with them.
-        self.kinds = kinds_of_bytes().copy()
-        self.own, self.alike = {byte for phrase in phrases for byte in phrase.utf8}, dict[int, Ints]()
-        self.kinds[list(self.own)] = -1
         self.all_met = sum(set(constraints))
         empty = State(SPACE, frozenset(), 0)
         self.states, self.numbers = [empty], dict[State, int]()
@@ -97,20 +91,14 @@ class ByteAutomaton:
         return [p for p, i in self.states[state].begun if i == len(self.phrases[p].utf8)]
 
     def learn(self, state: int, byte: int) -> int:
-        """Fill in the table for a byte, and for the bytes that are known to lead to the same state."""
-        char = self.states[state].char
-        read = read_byte(char, byte)
-        after = DEAD if read is None else self.step(state, byte, *read)
-        if char not in FINISHED or byte in self.own:
-            self.table[state * 256 + byte] = after
-        else:
-            if byte not in self.alike:
-                self.alike[byte] = np.flatnonzero(self.kinds == self.kinds[byte])
-            self.table[state * 256 + self.alike[byte]] = after
+        """Fill in the table for a byte."""
+        char = read_byte(self.states[state].char, byte)
+        after = DEAD if char is None else self.step(state, byte, char)
+        self.table[state * 256 + byte] = after
         return after
 
-    def step(self, state: int, byte: int, char: bytes, separated: bool | None) -> int:
-        """The state after a byte, given what `read_byte` says of it."""
+    def step(self, state: int, byte: int, char: bytes) -> int:
+        """The state after a byte, with which the last character is `char`."""
         before = self.states[state]
         if char == before.char == SPACE:
             return state
@@ -125,10 +113,10 @@ class ByteAutomaton:
                     continue
                 i += 1
                 final = i == len(phrase.utf8) and not phrase.right
-            elif separated is False:
+            elif char == LETTER:
                 continue
             else:
-                final = separated is True
+                final = not may_be_letter(char)
             if not final:
                 going.append((p, i))
             elif not self.constraints[p]:
@@ -184,13 +172,6 @@ class ByteAutomaton:
 
     def is_settled(self, state: int) -> bool:
         return self.read(state, b" ") == self.settled
-
-
-@cache
-def kinds_of_bytes() -> Ints:
-    """For each byte a number, the same for bytes that begin characters of the same kind."""
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(read_byte(OTHER, byte), len(numbers)) for byte in range(256)])
 
 
 def distinct(states_V: Ints) -> set[int]:

@@ -13,66 +13,45 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt.text.scripts import LETTERS_END, is_letter
+from nmt.text.scripts import is_letter
 from nmt.vocabulary import EOS, FIRST_PIECE
 
 Ints = NDArray[np.intp]
 
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
 
-# The last character of a text: its kind, if it is finished; otherwise its first bytes, or, if it certainly isn't a
-# letter, OTHER and one more OTHER for each byte that is missing: such states are merged.
+# The last character of a text: its kind, if it is finished; otherwise its first bytes.
 SPACE, OTHER, LETTER = b" ", b".", b"a"
 FINISHED = (SPACE, OTHER, LETTER)
 
 
 @cache
-def read_byte(char: bytes, byte: int) -> tuple[bytes, bool | None] | None:
-    """Read one byte after a text whose last character is `char` (see FINISHED).
+def read_byte(char: bytes, byte: int) -> bytes | None:
+    """The last character of a text (see FINISHED) after one more byte; None if the bytes aren't UTF-8."""
+    text = (b"" if char in FINISHED else char) + bytes([byte])
+    try:
+        character = text.decode()
+    except UnicodeDecodeError as error:
+        return text if error.reason == "unexpected end of data" else None
+    if character == " ":
+        return SPACE
+    return LETTER if is_letter(character) else OTHER
 
-    Returns the new last character, and whether it separates words because it isn't a letter (None: its next byte will
-    tell); or None if the bytes aren't UTF-8.
-    """
+
+@cache
+def may_be_letter(char: bytes) -> bool:
+    """Whether the last character of a text (see FINISHED) is a letter, or its next bytes can make it one."""
     if char in FINISHED:
-        if byte < 0x80:
-            letter = is_letter(chr(byte))
-            return SPACE if byte == 0x20 else LETTER if letter else OTHER, not letter
-        char = b""
-    elif byte & 0xC0 != 0x80:
-        return None
-    elif char[:1] == OTHER:
-        return char[1:], True
-    prefix = char + bytes([byte])
-    codes = code_points(prefix)
-    if not codes:
-        return None
-    missing = missing_bytes(prefix)
-    letters = any(is_letter(chr(code)) for code in codes[: max(0, LETTERS_END - codes.start)])
-    if missing == 0:
-        return (LETTER, False) if letters else (OTHER, True)
-    certain = not letters and len(codes) == 64**missing
-    return OTHER * (1 + missing) if certain else prefix, None if letters else True
+        return char == LETTER
+    after = (read_byte(char, byte) for byte in range(0x80, 0xC0))
+    return char[0] <= 0xF0 and any(may_be_letter(each) for each in after if each)  # see LETTERS_END
 
 
 def missing_bytes(char: bytes) -> int:
     """The number of bytes that the last character of a text (see FINISHED) lacks."""
-    if char[:1] in FINISHED:
-        return len(char) - 1
+    if char in FINISHED:
+        return 0
     return (2 if char[0] < 0xE0 else 3 if char[0] < 0xF0 else 4) - len(char)
-
-
-def code_points(prefix: bytes) -> range:
-    """The characters, perhaps with surrogates among them, whose UTF-8 begins with these bytes; none: not UTF-8."""
-    if not 0xC2 <= prefix[0] <= 0xF4:
-        return range(0)
-    missing = missing_bytes(prefix)
-    width = len(prefix) + missing
-    code = prefix[0] & (0x7F >> width)
-    for byte in prefix[1:]:
-        code = code << 6 | byte & 0x3F
-    size = 64**missing
-    codes = range(max(code * size, (0x80, 0x800, 0x10000)[width - 2]), min((code + 1) * size, 0x110000))
-    return range(0) if codes and codes[0] >= 0xD800 and codes[-1] <= 0xDFFF else codes
 
 
 class Surfaces:

@@ -8,12 +8,9 @@ from nmt.text.scripts import is_letter
 
 def read_bytes(text: bytes) -> bytes | None:
     """What the reader knows of the last character; None if the text is refused."""
-    char = OTHER
+    char: bytes | None = OTHER
     for byte in text:
-        result = read_byte(char, byte)
-        if result is None:
-            return None
-        char = result[0]
+        char = None if char is None else read_byte(char, byte)
     return char
 
 
