@@ -1,7 +1,7 @@
 """The engine of PyTorch: a model, or several as one, with fixed first pieces, recorded steps, and CTranslate2 for plain
 searches.
 
-Shapes: X models, B sentences, S source length, T target length, V target vocabulary; N sentences, W rows of each; see
+Shapes: B sentences, S source length, T target length, V target vocabulary; N sentences, W rows of each; see
 `nmt.model.cache`.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from threading import Lock
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -97,7 +98,17 @@ class Ensemble:
         """The logarithm (N, W, V) of the mean probability."""
         assert isinstance(cache, EnsembleCache), "the cache must come from `Ensemble.start`"
         pairs = zip(self.models, cache.caches, strict=True)
-        log_probs = (model.step(tokens_NW, part).log_softmax(-1) for model, part in pairs)
+        return self.mean(model.step(tokens_NW, part) for model, part in pairs)
+
+    def __call__(self, src_BS: Tensor, src_mask_BS: Tensor, tgt_BT: Tensor, weights: SourceWeights = None) -> Tensor:
+        """As `GenerativeModel.forward`, with the logarithms of the mean probabilities; `weights`: of the first model.
+        The models must be such models, or `Begun`."""
+        readers = cast(Sequence[Callable[..., Tensor]], self.models)
+        batch = src_BS, src_mask_BS, tgt_BT
+        return self.mean(reader(*batch, weights if n == 0 else None) for n, reader in enumerate(readers))
+
+    def mean(self, logits: Iterable[Tensor]) -> Tensor:
+        log_probs = (each.log_softmax(-1) for each in logits)
         return reduce(torch.logaddexp, log_probs) - math.log(len(self.models))
 
 
@@ -191,19 +202,13 @@ class TorchEngine:
         return replace(self, before=(source, target), plain=self.plain and self.plain.begun(source, target))
 
     @cached_property
-    def readers(self) -> Sequence[GenerativeModel | Begun]:
-        """The models, with the pieces before each text."""
-        return [Begun(model, *self.before) for model in self.models] if any(self.before) else self.models
+    def decoder(self) -> "Reader":
+        return together(self.models, self.before)
 
     @cached_property
-    def decoder(self) -> Decoder:
-        return together(self.readers)
-
-    @cached_property
-    def recorded_decoder(self) -> Decoder | None:
+    def recorded_decoder(self) -> Decoder:
         """The same, with recorded steps."""
-        begun = [Begun(model, *self.before) for model in self.recorded] if any(self.before) else self.recorded
-        return together(begun) if begun else None
+        return together(self.recorded, self.before)
 
     @property
     def leaves_python(self) -> bool:
@@ -230,25 +235,23 @@ class TorchEngine:
         is_free = constraints.count(NO_CONSTRAINTS) == len(constraints)
         if self.plain and is_free and self.plain.is_plain(sources, options):
             return self.plain.search(sources, options, (), stop)
-        if stop and stop.is_late():
-            return [[UNSEARCHED] * max(1, options.samples) for _ in sources]
-        self.load()
-        batch = pad(sources, self.device)
-        if not self.recorded_decoder:
-            if options.samples:
-                return sample(self.decoder, *batch, options, stop)
-            return search(self.decoder, *batch, options, constraints, stop)
-        while not self.turn.acquire(timeout=WAIT):  # a GPU does one search at a time
-            if stop and stop.is_late():
-                return [[UNSEARCHED] * max(1, options.samples) for _ in sources]
-        try:
-            if options.samples:
-                return sample(self.decoder, *batch, options, stop)
-            beams = RecordedBeams(self.recorded_decoder, *batch, options, constraints)
-            beams.run(stop)
-        finally:
-            self.turn.release()
-        return beams.hypotheses()
+        while not (stop and stop.is_late()):
+            if self.recorded and not self.turn.acquire(timeout=WAIT):  # a GPU does one search at a time
+                continue
+            try:
+                self.load()
+                batch = pad(sources, self.device)
+                if options.samples:
+                    return sample(self.decoder, *batch, options, stop)
+                if not self.recorded:
+                    return search(self.decoder, *batch, options, constraints, stop)
+                beams = RecordedBeams(self.recorded_decoder, *batch, options, constraints)
+                beams.run(stop)
+            finally:
+                if self.recorded:
+                    self.turn.release()
+            return beams.hypotheses()
+        return [[UNSEARCHED] * max(1, options.samples) for _ in sources]
 
     def rest(
         self, sources: Sequence[Ids], options: SearchConfig, starts: AllConstraints, stop: Stop | None = None
@@ -272,8 +275,7 @@ class TorchEngine:
             stop.check()
         self.load()
         batch = *sources, *pad(targets, self.device)
-        log_probs_XBT = torch.stack([force_score(reader, *batch) for reader in self.readers])
-        log_probs_BT = log_probs_XBT.logsumexp(0) - math.log(len(self.models))
+        log_probs_BT = force_score(self.decoder, *batch)
         require(bool(log_probs_BT.isfinite().all()), BAD_LOGITS)
         return [row[: len(ids) + 1] for row, ids in zip(log_probs_BT.tolist(), targets, strict=True)]
 
@@ -285,14 +287,9 @@ class TorchEngine:
     @torch.inference_mode()
     def log_probs_of(self, pairs: Sequence[IdPair], pieces: Sequence[Ids]) -> list[Tensor]:
         self.load()
-        batch, found = self.started(pairs), list[list[Tensor]]()
-        for reader in self.readers:
-            logits_BTV = reader(*batch).float()
-            total_BT = logits_BTV.logsumexp(2)
-            sizes = [len(target) + 1 for _, target in pairs]
-            rows = zip(logits_BTV, total_BT, sizes, pieces, strict=True)
-            found.append([logits_TV[:n, ids].T.sub(total_T[:n]).cpu() for logits_TV, total_T, n, ids in rows])
-        return [torch.stack(parts).logsumexp(0) - math.log(len(parts)) for parts in zip(*found, strict=True)]
+        logits_BTV = self.decoder(*self.started(pairs))
+        rows = zip(logits_BTV, logits_BTV.logsumexp(2), pairs, pieces, strict=True)
+        return [(logits_TV[:, ids].T - total_T)[:, : len(t) + 1].cpu() for logits_TV, total_T, (_, t), ids in rows]
 
     @torch.inference_mode()
     def attention(self, pairs: Sequence[IdPair]) -> list[Tensor]:
@@ -300,7 +297,7 @@ class TorchEngine:
             return self.plain.attention(pairs)
         self.load()
         weights: list[Tensor] = []
-        self.readers[0](*self.started(pairs), weights)
+        self.decoder(*self.started(pairs), weights)
         mean_BTS = weights[-1].float().mean(1).cpu()
         return [mean_TS[: len(t), : len(s)].clone() for mean_TS, (s, t) in zip(mean_BTS, pairs, strict=True)]
 
@@ -309,11 +306,13 @@ class TorchEngine:
         """For beginnings of equal length."""
         self.load()
         target_BT = torch.tensor([[BOS, *target] for target in targets], device=self.device)
-        batch = *pad([source] * len(targets), self.device), target_BT
-        log_probs_XBV = torch.stack([reader(*batch)[:, -1].float().log_softmax(-1) for reader in self.readers])
-        return log_probs_XBV.logsumexp(0) - math.log(len(self.models))
+        return self.decoder(*pad([source] * len(targets), self.device), target_BT)[:, -1].log_softmax(-1)
 
 
-def together(decoders: Sequence[Decoder]) -> Decoder:
-    """A decoder, or an ensemble of several."""
-    return decoders[0] if len(decoders) == 1 else Ensemble(decoders)
+Reader = GenerativeModel | Begun | Ensemble
+
+
+def together(models: Sequence[Any], before: tuple[Ids, Ids]) -> Any:
+    """A model, or an ensemble of several, with the pieces before each text."""
+    begun = [Begun(model, *before) for model in models] if any(before) else models
+    return begun[0] if len(begun) == 1 else Ensemble(begun)

@@ -10,7 +10,8 @@ longest prompt, V target vocabulary.
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -21,6 +22,7 @@ from nmt.config import SearchConfig
 from nmt.decode.hypothesis import BAD_LOGITS, Hypothesis, forbidden_ids, longest_output
 from nmt.decode.stop import Stop
 from nmt.fields import require
+from nmt.model.cache import Cache
 from nmt.model.contract import Decoder
 from nmt.model.decoder_only import DecoderOnly
 from nmt.vocabulary import BOS, EOS
@@ -40,63 +42,40 @@ def sample(
     end as they are. ValueError if logits are not numbers; Stopped as `stop` says.
     """
     sources = [ids[real].tolist() for ids, real in zip(src_BS, src_mask_BS, strict=True)]
-    lengths = [len(ids) - 1 for ids in sources]
-    limits = [longest_output(length, options, model.longest_target(length)) for length in lengths]
+    limits = [longest_output(len(ids) - 1, options, model.longest_target(len(ids) - 1)) for ids in sources]
     random_TBW = random_numbers(sources, limits, options).to(src_BS.device)
-    parts = [
-        sample_part(model, (src_BS, src_mask_BS), limits, options, random_TBW[:, :, part.start : part.stop], stop)
-        for part in sample_parts(options.samples, random_TBW.size(0) * len(sources))
+    found = [list[Hypothesis]() for _ in sources]
+    for part in sample_parts(options.samples, random_TBW.size(0) * len(sources)):
+        cache = model.start(src_BS, src_mask_BS, random_TBW.size(0), len(part), separate=True)
+        first_NW = torch.full((len(sources), len(part)), BOS, device=src_BS.device)
+        with_end, random_TNW = [limit + 1 for limit in limits], random_TBW[:, :, part.start : part.stop]
+        samples = Samples(model, cache, first_NW, with_end, options, random_TNW)
+        for hypotheses, ended in zip(found, finish(samples, limits, stop), strict=True):
+            hypotheses += ended
+    return found
+
+
+def finish(samples: "Samples", limits: Sequence[int], stop: Stop | None) -> list[list[Hypothesis]]:
+    """Take all steps of translations. `limits`: the most pieces of each, after which only EOS may come."""
+    width, options = samples.tokens_NW.size(1), samples.options
+    written = [[(list[int](), list[float]()) for _ in range(width)] for _ in limits]
+    while samples.live:
+        if stop and stop.is_late():
+            limits = [min(limit, samples.n_steps) for limit in limits]
+        full = {n for n, limit in enumerate(limits) if limit <= samples.n_steps}
+        for n, w, piece, log_prob in samples.step(full):
+            written[n][w][0].append(piece)
+            written[n][w][1].append(log_prob)
+    return [
+        [Hypothesis.of(ids[:-1], log_probs, options, limit) for ids, log_probs in of_text]
+        for of_text, limit in zip(written, limits, strict=True)
     ]
-    return [[hypothesis for part in found for hypothesis in part] for found in zip(*parts, strict=True)]
 
 
 def sample_parts(n_samples: int, n_slots: int) -> list[range]:
     """The numbers of the samples that are taken together, if each needs this many slots."""
     most = max(1, MAX_SLOTS // n_slots)
     return [range(start, min(start + most, n_samples)) for start in range(0, n_samples, most)]
-
-
-def sample_part(
-    model: Decoder,
-    sources: tuple[Tensor, Tensor],
-    limits: list[int],
-    options: SearchConfig,
-    random_TBW: Tensor,
-    stop: Stop | None,
-) -> list[list[Hypothesis]]:
-    """One sample for each of the random numbers. `sources`: as for `Decoder.start`."""
-    src_BS, src_mask_BS = sources
-    n_sentences, width, device = src_BS.size(0), random_TBW.size(2), src_BS.device
-    cache = model.start(src_BS, src_mask_BS, random_TBW.size(0), width, separate=True)
-    sentences_N, limits_N = torch.arange(n_sentences, device=device), torch.tensor(limits, device=device)
-    tokens_NW = torch.full((n_sentences, width), BOS, device=device)
-    ended_NW = torch.zeros(n_sentences, width, dtype=torch.bool, device=device)
-    tokens_TBW = torch.full(random_TBW.shape, EOS, device=device)
-    log_probs_TBW = torch.zeros(random_TBW.shape, device=device)
-    for step in range(random_TBW.size(0)):
-        if stop and stop.is_late():
-            limits_N = limits_N.clamp(max=step)
-            limits = [min(limit, step) for limit in limits]
-        logits_NWV = model.step(tokens_NW, cache)
-        tokens_NW, own_NWV = next_pieces(logits_NWV, step, options, random_TBW[step, sentences_N])
-        tokens_NW[ended_NW | (limits_N <= step)[:, None]] = EOS
-        tokens_TBW[step, sentences_N] = tokens_NW
-        log_probs_TBW[step, sentences_N] = own_NWV.gather(2, tokens_NW[:, :, None])[:, :, 0]
-        ended_NW |= tokens_NW == EOS
-        if ended_NW.all(1).any():
-            left = (~ended_NW.all(1)).nonzero()[:, 0]
-            if not left.size(0):
-                break
-            cache.keep(left)
-            sentences_N, limits_N, tokens_NW, ended_NW = (x[left] for x in (sentences_N, limits_N, tokens_NW, ended_NW))
-    tokens, log_probs = tokens_TBW.permute(1, 2, 0).tolist(), log_probs_TBW.permute(1, 2, 0).tolist()
-    return [
-        [
-            Hypothesis.of(pieces[: (end := pieces.index(EOS))], gains[: end + 1], options, limit)
-            for pieces, gains in zip(*samples, strict=True)
-        ]
-        for *samples, limit in zip(tokens, log_probs, limits, strict=True)
-    ]
 
 
 def random_numbers(sources: Sequence[Sequence[int]], limits: Sequence[int], options: SearchConfig) -> Tensor:
@@ -141,65 +120,77 @@ def sample_pieces(logits_NWV: Tensor, random_NW: Tensor, options: SearchConfig) 
     return (place_NW1 if pieces_NWV is None else pieces_NWV.gather(2, place_NW1))[:, :, 0]
 
 
-class Continuations:
-    """Continuations in progress of a batch of prompts.
+@dataclass
+class Samples:
+    """Samples in progress, of translations or continuations."""
 
-    Attributes:
-        live: the continuations, as (prompt, sample), that have not ended. The caller may remove some: then they count
-            as ended.
-    """
+    model: Decoder
+    cache: Cache
+    tokens_NW: Tensor
+    """The newest piece of each sample, which the model hasn't read."""
+    limits: Sequence[int]
+    """Of each text, the most pieces, with EOS."""
+    options: SearchConfig
+    random_TNW: Tensor | None
+    """Random numbers; None takes the most probable pieces."""
+    n_steps: int = 0
 
-    @torch.inference_mode()
-    def __init__(
-        self,
-        model: DecoderOnly,
-        prompts: Sequence[Sequence[int]],
-        limits: Sequence[int],
-        options: SearchConfig,
-        samples: range | None = None,
-    ) -> None:
-        """`prompts`: ids without BOS and EOS; `limits`: the most pieces, at least 1, to add to each, with EOS.
-
-        Of `options`, those of sampling and min_length are used. `options.samples` 0 takes the most probable piece.
-        `samples`: the numbers of the samples to take; by default all.
-        """
-        self.model, self.options, self.limits, self.n_steps = model, options, limits, 0
-        samples = samples or range(max(1, options.samples))
-        width, device = len(samples), model.device
-        # The model reads all of a prompt but its last id, which the first step adds.
-        prefixes = [torch.tensor([BOS, *ids][:-1], dtype=torch.int64) for ids in prompts]
-        prefix_NP = pad_sequence(prefixes, batch_first=True).to(device)
-        lengths_N = torch.tensor([len(prefix) for prefix in prefixes], device=device)
-        real_NP = torch.arange(prefix_NP.size(1), device=device) < lengths_N[:, None]
-        self.cache = model.start_after(prefix_NP, real_NP, max(limits), width)
-        self.tokens_NW = torch.tensor([[[BOS, *ids][-1]] * width for ids in prompts], device=device)
-        random_TBW = random_numbers(prompts, limits, options).to(device) if options.samples else None
-        self.random_TBW = None if random_TBW is None else random_TBW[:, :, samples.start : samples.stop]
-        self.prompts_N = [*range(len(prompts))]
-        self.live = {(n, w) for n in self.prompts_N for w in range(width)}
+    def __post_init__(self) -> None:
+        n, width = self.tokens_NW.shape
+        self.texts_N = [*range(n)]
+        self.live = {(text, w) for text in self.texts_N for w in range(width)}
+        """The samples, as (text, number), that have not ended. The caller may remove some: they count as ended."""
 
     @torch.inference_mode()
-    def step(self) -> list[tuple[int, int, int, float]]:
-        """Add a piece to every live continuation; return its prompt, its number, the piece, and the log-probability of
-        this. Those that end with EOS, or have reached their limit, have ended."""
-        live = {prompt for prompt, _ in self.live}
-        left = [n for n, prompt in enumerate(self.prompts_N) if prompt in live]
-        if len(left) < len(self.prompts_N):  # prompts whose continuations have all ended leave the batch
-            self.prompts_N = [self.prompts_N[n] for n in left]
+    def step(self, full: Collection[int] = ()) -> list[tuple[int, int, int, float]]:
+        """Add a piece to every live sample; return its text, its number, the piece, and the log-probability of this.
+        Those that end with EOS, or have reached their limit, have ended. `full`: texts that EOS must come after."""
+        live = {text for text, _ in self.live}
+        left = [n for n, text in enumerate(self.texts_N) if text in live]
+        if len(left) < len(self.texts_N):  # texts whose samples have all ended leave the batch
+            self.texts_N = [self.texts_N[n] for n in left]
             left_N = torch.tensor(left, device=self.tokens_NW.device)
             self.cache.keep(left_N)
             self.tokens_NW = self.tokens_NW[left_N]
         logits_NWV = self.model.step(self.tokens_NW, self.cache)
-        random_NW = None if self.random_TBW is None else self.random_TBW[self.n_steps, self.prompts_N]
+        random_NW = None if self.random_TNW is None else self.random_TNW[self.n_steps, self.texts_N]
         self.tokens_NW, own_NWV = next_pieces(logits_NWV, self.n_steps, self.options, random_NW)
+        self.tokens_NW[[n for n, text in enumerate(self.texts_N) if text in full]] = EOS
         log_probs_NW = own_NWV.gather(2, self.tokens_NW[:, :, None])[:, :, 0]
         self.n_steps += 1
-        rows = zip(self.prompts_N, self.tokens_NW.tolist(), log_probs_NW.tolist(), strict=True)
+        rows = zip(self.texts_N, self.tokens_NW.tolist(), log_probs_NW.tolist(), strict=True)
         added = [
-            (prompt, sample, piece, log_prob)
-            for prompt, pieces, log_probs in rows
-            for sample, (piece, log_prob) in enumerate(zip(pieces, log_probs, strict=True))
-            if (prompt, sample) in self.live
+            (text, w, piece, log_prob)
+            for text, pieces, log_probs in rows
+            for w, (piece, log_prob) in enumerate(zip(pieces, log_probs, strict=True))
+            if (text, w) in self.live
         ]
-        self.live -= {(p, w) for p, w, piece, _ in added if piece == EOS or self.limits[p] == self.n_steps}
+        self.live -= {(text, w) for text, w, piece, _ in added if piece == EOS or self.limits[text] == self.n_steps}
         return added
+
+
+@torch.inference_mode()
+def continuations(
+    model: DecoderOnly,
+    prompts: Sequence[Sequence[int]],
+    limits: Sequence[int],
+    options: SearchConfig,
+    samples: range | None = None,
+) -> Samples:
+    """Begin samples of what follows prompts. `prompts`: ids without BOS and EOS; `limits`: the most pieces, at least 1,
+    to add to each, with EOS; `samples`: the numbers of the samples to take; by default all.
+
+    Of `options`, those of sampling and min_length are used. `options.samples` 0 takes the most probable piece.
+    """
+    samples, device = samples or range(max(1, options.samples)), model.device
+    # The model reads all of a prompt but its last id, which the first step adds.
+    prefixes = [torch.tensor([BOS, *ids][:-1], dtype=torch.int64) for ids in prompts]
+    prefix_NP = pad_sequence(prefixes, batch_first=True).to(device)
+    lengths_N = torch.tensor([len(prefix) for prefix in prefixes], device=device)
+    real_NP = torch.arange(prefix_NP.size(1), device=device) < lengths_N[:, None]
+    cache = model.start_after(prefix_NP, real_NP, max(limits), len(samples))
+    last_NW = torch.tensor([[[BOS, *ids][-1]] * len(samples) for ids in prompts], device=device)
+    random_TNW = None
+    if options.samples:
+        random_TNW = random_numbers(prompts, limits, options)[:, :, samples.start : samples.stop].to(device)
+    return Samples(model, cache, last_NW, limits, options, random_TNW)

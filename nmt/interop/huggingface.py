@@ -21,7 +21,7 @@ from nmt.config.yaml12 import write_yaml
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.mapped import unique_names
 from nmt.decode.pytorch import TorchEngine, pad
-from nmt.decode.sampling import Continuations
+from nmt.decode.sampling import continuations
 from nmt.extras import package
 from nmt.fields import require
 from nmt.files import run_of, write_json
@@ -213,9 +213,8 @@ def greedy(engine: TorchEngine, texts: list[Ids], info: ModelInfo) -> list[Ids]:
         batches = (texts[start : start + BATCH] for start in range(0, len(texts), BATCH))
         return [best.ids for batch in batches for best, *_ in engine.search(batch, options)]
     written = [list[int]() for _ in texts]
-    steps = Continuations(
-        cast(DecoderOnly, engine.models[0]), texts, [MOST_PIECES] * len(texts), SearchConfig(samples=0)
-    )
+    [model] = engine.models
+    steps = continuations(cast(DecoderOnly, model), texts, [MOST_PIECES] * len(texts), SearchConfig(samples=0))
     while steps.live:
         for prompt, _, piece, _ in steps.step():
             written[prompt] += [piece] if piece != EOS else []
@@ -232,7 +231,7 @@ def largest_difference(
         # The last piece before the target begins it, in the same sequence; an encoder–decoder has no such piece.
         shared = ids if exported.model.config.is_encoder_decoder else ids[:-1]
         source, read = pad([text], engine.device), [BOS, *target]
-    our_TV = engine.readers[0](*source, torch.tensor([read]))[0]
+    our_TV = engine.decoder(*source, torch.tensor([read]))[0]
     return float((our_TV - exported.logits(shared, read)).abs().max())
 
 

@@ -16,7 +16,7 @@ from nmt.config import DecodingPrecision, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.parallel import map_items
 from nmt.decode.pytorch import TorchEngine
-from nmt.decode.sampling import Continuations, sample_parts
+from nmt.decode.sampling import Samples, continuations, sample_parts
 from nmt.decode.stop import Stop
 from nmt.extras import typed
 from nmt.fields import read_value, require, texts_of
@@ -193,7 +193,7 @@ class LanguageModel:
             growing = [[Growing(self.tokenizer, stop, at_start=start) for _ in samples] for start in starts]
             for part in sample_parts(len(samples), len(batch) * max(limits[i] for i in batch)):
                 chosen = [of_prompt[w] for of_prompt in growing for w in part]
-                job = Continuations(self.model, [ids[i] for i in batch], [limits[i] for i in batch], search, part)
+                job = continuations(self.model, [ids[i] for i in batch], [limits[i] for i in batch], search, part)
                 for _ in grow(job, chosen, until):
                     pass
             return growing
@@ -215,7 +215,7 @@ class LanguageModel:
         limit = self.limit(len(ids), search)
         require(limit > 0, f"the prompt has {len(ids)} pieces: the model has only {self.model.max_positions} positions")
         growing = Growing(self.tokenizer, stop, at_start=not ids or ends_in_blank(prompt))
-        return filter(None, grow(Continuations(self.model, [ids], [limit], search), [growing], until))
+        return filter(None, grow(continuations(self.model, [ids], [limit], search), [growing], until))
 
     def fits(self, prompt: str) -> bool:
         """Whether the model has positions for a prompt and a piece after it."""
@@ -305,7 +305,7 @@ class Growing:
         return Continuation(self.shown, self.ids, self.token_log_probs, ending)
 
 
-def grow(batch: Continuations, growing: list[Growing], stop: Stop | None) -> Iterator[str]:
+def grow(batch: Samples, growing: list[Growing], stop: Stop | None) -> Iterator[str]:
     """Take all steps of a batch, as far as there is time; yield each addition to one of the texts. Raises Stopped as
     `stop` says."""
     width = len(growing) // len(batch.limits)
