@@ -12,7 +12,6 @@ eos, can never be written: its bias in the output layer is IMPOSSIBLE.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -93,29 +92,16 @@ class Vocabulary:
         return ours
 
 
-class Weights:
-    """The weights of a folder by their names there."""
+def take(tensors: Tensors, name: str) -> Tensor:
+    """A weight, which is removed from those that are left."""
+    require(name in tensors, f"the weights have no {name}")
+    return tensors.pop(name).float()
 
-    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
-        self.tensors = tensors
-        self.left = set(tensors)
-        """The names that nobody has asked for."""
 
-    def find(self, *names: str) -> Tensor | None:
-        """The first of these that there is."""
-        self.left -= set(names)
-        return next((self.tensors[name] for name in names if name in self.tensors), None)
-
-    def take(self, name: str) -> Tensor:
-        tensor = self.find(name)
-        if tensor is None:
-            raise ValueError(f"the weights have no {name}")
-        return tensor.float()
-
-    def linear(self, ours: str, *theirs: str, bias: bool = True) -> Tensors:
-        """A linear layer, or a norm; of several, which stand one above another, one layer."""
-        parts = ("weight", "bias") if bias else ("weight",)
-        return {f"{ours}.{part}": torch.cat([self.take(f"{name}.{part}") for name in theirs]) for part in parts}
+def linear(tensors: Tensors, ours: str, theirs: Sequence[str], *, bias: bool) -> Tensors:
+    """A linear layer, or a norm; of several, which stand one above another, one layer."""
+    parts = ("weight", "bias") if bias else ("weight",)
+    return {f"{ours}.{part}": torch.cat([take(tensors, f"{name}.{part}") for name in theirs]) for part in parts}
 
 
 def build(
@@ -130,25 +116,25 @@ def build(
     """The model with these weights, which have the names of BART. `config`: ours, where the way in which embeddings are
     tied is not yet known; `protos`: the SentencePiece models of both sides. ValueError if weights are missing, or
     nobody reads them."""
-    weights = Weights(tensors)
-    config, ours = embeddings(weights, config, *vocabularies)
-    linear = partial(weights.linear, bias=config.bias)
-    norm = partial(weights.linear, bias=config.bias and config.norm == "layer")
+    left = {**tensors}
+    config, ours = embeddings(left, config, *vocabularies)
+    norm_bias = config.bias and config.norm == "layer"
     sides = ("encoder", "src", config.encoder_layers), ("decoder", "tgt", config.decoder_layers)
     for side, prefix, depth in sides:
         if config.norm_position == "pre":
-            ours |= norm(f"{side}_norm", f"model.{side}.layer_norm")
+            ours |= linear(left, f"{side}_norm", [f"model.{side}.layer_norm"], bias=norm_bias)
         for layer, (part, theirs) in product(range(depth), (LINEAR | NORMS).items()):
             if side == "decoder" or "cross" not in part:
-                take = norm if part in NORMS else linear
-                ours |= take(f"{side}.{layer}.{part}", *(f"model.{side}.layers.{layer}.{name}" for name in theirs))
+                names = [f"model.{side}.layers.{layer}.{name}" for name in theirs]
+                ours |= linear(left, f"{side}.{layer}.{part}", names, bias=norm_bias if part in NORMS else config.bias)
         name = f"model.{side}.embed_positions.weight"
         if config.positions == "learned":
-            ours[f"{prefix}_positions.table"] = weights.take(name).flatten(1)
-        weights.find(name, f"{name}s")  # other positions are computed
+            ours[f"{prefix}_positions.table"] = take(left, name).flatten(1)
+        for computed in (name, f"{name}s"):
+            left.pop(computed, None)
         if config.embedding_norm:
-            ours |= weights.linear(f"{prefix}_positions.norm", f"model.{side}.layernorm_embedding")
-    unread = ", ".join(sorted(weights.left))
+            ours |= linear(left, f"{prefix}_positions.norm", [f"model.{side}.layernorm_embedding"], bias=True)
+    unread = ", ".join(sorted(left))
     require(not unread, f"{foreign.origin} has weights that such a model doesn't have: {unread}")
     source, target = vocabularies
     tokenizer = Tokenizer(*mapped_models(protos, (source.pieces, target.pieces), languages))
@@ -156,11 +142,11 @@ def build(
 
 
 def embeddings(
-    weights: Weights, config: ModelConfig, source: Vocabulary, target: Vocabulary
+    left: Tensors, config: ModelConfig, source: Vocabulary, target: Vocabulary
 ) -> tuple[ModelConfig, Tensors]:
     """The embeddings and the output layer, by our names, and the settings with the way in which they are tied."""
-    shared, src, tgt = (weights.find(name) for name in SHARED)
-    out, bias_V = weights.find("lm_head.weight"), weights.find("final_logits_bias")
+    shared, src, tgt = (left.pop(name, None) for name in SHARED)
+    out, bias_V = left.pop("lm_head.weight", None), left.pop("final_logits_bias", None)
     src, tgt = (shared if src is None else src), (shared if tgt is None else tgt)
     if src is None or tgt is None:
         raise ValueError(f"the weights have no embeddings: none of {', '.join(SHARED)}")
