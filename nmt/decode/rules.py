@@ -2,8 +2,8 @@
 
 A new rule is a subclass of `Rule`, made in `make_rules`.
 
-Shapes: N sentences in the batch, K hypotheses of each (1 at the first step), T pieces written so far, P length of the
-longest prefix, V target vocabulary.
+Shapes: N sentences in the batch, K hypotheses of each (1 at the first step), T pieces written so far, V target
+vocabulary.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ from torch import Tensor
 from nmt.config import SearchConfig
 from nmt.decode.hypothesis import AllConstraints
 from nmt.decode.phrases import BROKEN, Automaton
-from nmt.decode.surfaces import UnfinishedWord
 from nmt.vocabulary import EOS
 
 
@@ -57,10 +56,7 @@ def make_rules(
     if any(c.phrases for c in constraints):
         rules.append(Phrases([c.phrases for c in constraints], limits))
     if any(c.prefix for c in constraints):
-        rules.append(Prefix([c.fixed for c in constraints], device))
-    if any(c.word for c in constraints):
-        deadlines = [limit - c.n_required for limit, c in zip(limits, constraints, strict=True)]
-        rules.append(UnfinishedWords([c.word for c in constraints], deadlines))
+        rules.append(Prefixes(constraints, limits))
     return rules
 
 
@@ -106,45 +102,27 @@ class RepetitionPenalty(History):
         ruled_NKV.scatter_(2, self.pieces_NKT, ruled_NKV.gather(2, self.pieces_NKT) * self.factor)
 
 
-class Prefix(Rule):
-    """Each translation begins with the fixed pieces of its sentence's prefix, whatever earlier rules forbid."""
+class Prefixes(Rule):
+    """Each translation begins with the fixed pieces of its sentence's prefix, whatever earlier rules forbid, and then
+    writes the rest of the prefix in any pieces; earlier rules may forbid those that write more than this rest."""
 
     only_forbids = False
 
-    def __init__(self, prefixes: Sequence[Sequence[int]], device: torch.device) -> None:
-        longest = max(map(len, prefixes))
-        padded = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in prefixes]
-        self.pieces_NP = torch.tensor(padded, dtype=torch.int64, device=device)
-
-    def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
-        if step < self.pieces_NP.size(1):
-            n_X = (self.pieces_NP[:, step] >= 0).nonzero()[:, 0]
-            piece_X = self.pieces_NP[n_X, step]
-            ruled_NKV[n_X] = -inf
-            ruled_NKV[n_X, :, piece_X] = own_NKV[n_X, :, piece_X]
-
-    def keep(self, index: Tensor) -> None:
-        self.pieces_NP = self.pieces_NP[index]
-
-
-class UnfinishedWords(Rule):
-    """After the fixed pieces of its sentence's prefix, each translation writes the rest of the prefix, in any pieces.
-
-    Earlier rules forbid none of the pieces that write only this rest, but they may forbid those that write more.
-    """
-
-    only_forbids = False
-
-    def __init__(self, words: Sequence[UnfinishedWord | None], deadlines: Sequence[int]) -> None:
-        """`deadlines`: the most pieces that each sentence's whole prefix may take."""
-        self.words, self.deadlines, self.step = list(words), list(deadlines), 0
-        self.states = [[0] for _ in words]
+    def __init__(self, constraints: AllConstraints, limits: Sequence[int]) -> None:
+        self.fixed, self.words = [c.fixed for c in constraints], [c.word for c in constraints]
+        # The most pieces that each sentence's whole prefix may take.
+        self.deadlines = [limit - c.n_required for limit, c in zip(limits, constraints, strict=True)]
+        self.states, self.step = [[0] for _ in constraints], 0
 
     def apply(self, ruled_NKV: Tensor, own_NKV: Tensor, step: int) -> None:
         self.step = step
-        for n, word in enumerate(self.words):
+        for n, (fixed, word) in enumerate(zip(self.fixed, self.words, strict=True)):
+            if step < len(fixed):
+                ruled_NKV[n] = -inf
+                ruled_NKV[n, :, fixed[step]] = own_NKV[n, :, fixed[step]]
+                continue
             for k, state in enumerate(self.states[n]):
-                if word and step >= word.n_before and state < word.end:
+                if word and state < word.end:
                     inside, beyond = word.pieces(state, self.deadlines[n] - step)
                     ruled_V = ruled_NKV[n, k, beyond]
                     ruled_NKV[n, k] = -inf
@@ -155,7 +133,7 @@ class UnfinishedWords(Rule):
             return
         for n, (parents, tokens) in enumerate(zip(parents_NK.tolist(), tokens_NK.tolist(), strict=True)):
             word, states = self.words[n], [self.states[n][parent] for parent in parents]
-            if word and self.step >= word.n_before:
+            if word and self.step >= len(self.fixed[n]):
                 states = [word.after(state, token) for state, token in zip(states, tokens, strict=True)]
                 if min(states) == word.end:
                     self.words[n] = None
@@ -163,8 +141,8 @@ class UnfinishedWords(Rule):
 
     def keep(self, index: Tensor) -> None:
         kept = index.tolist()
-        self.words, self.deadlines = [self.words[n] for n in kept], [self.deadlines[n] for n in kept]
-        self.states = [self.states[n] for n in kept]
+        self.fixed, self.words = [self.fixed[n] for n in kept], [self.words[n] for n in kept]
+        self.deadlines, self.states = [self.deadlines[n] for n in kept], [self.states[n] for n in kept]
 
 
 class Phrases(Rule):
