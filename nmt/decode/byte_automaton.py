@@ -14,9 +14,10 @@ Willard and Louf 2023.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nmt.decode.surfaces import LETTER, SPACE, Ints, Surfaces, may_be_letter, missing_bytes, read_byte
 from nmt.text.scripts import Phrase, is_letter
@@ -174,5 +175,5 @@ class ByteAutomaton:
         return self.read(state, b" ") == self.settled
 
 
-def distinct(states_V: Ints) -> set[int]:
+def distinct(states_V: NDArray[np.signedinteger[Any]]) -> set[int]:
     return set(np.flatnonzero(np.bincount(states_V)).tolist())

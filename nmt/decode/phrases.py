@@ -22,13 +22,12 @@ from nmt.fields import require
 from nmt.text.scripts import Phrase
 from nmt.vocabulary import EOS
 
-BROKEN = -1  # instead of a state, as in a row of `Automaton`: the output has broken its constraints, and can't end
-
 
 class Automaton:
     """The constraints of an output. States are numbers, made when they are first reached. Threads may share them.
 
-    `start` is the state before the first piece, as after a space.
+    `start` is the state before the first piece, as after a space. In the state DEAD, the output has broken its
+    constraints, and can't end.
     """
 
     def __init__(self, surfaces: Surfaces, must: Sequence[Sequence[str]], must_not: Sequence[str]) -> None:
@@ -49,23 +48,21 @@ class Automaton:
         self.needed = [surfaces.pieces_needed(b" " + phrase.utf8) for phrase in self.required]
         self.costs = [min(self.cost(p) for p, bit in enumerate(bits) if bit == 1 << k) for k in range(len(must))]
         self.lock = RLock()  # of the reader, whose tables grow
-        self.rows: dict[int, NDArray[np.int32]] = {BROKEN: np.full(len(surfaces.surfaces), BROKEN, dtype=np.int32)}
+        self.rows: dict[int, NDArray[np.int32]] = {}
         self.distances_V: dict[int, tuple[NDArray[np.float32], float]] = {}
         self.advances: dict[int, Ints] = {}
         self.distances: dict[int, float] = {}
 
     def row(self, state: int) -> NDArray[np.int32]:
-        """The next state (V,) for each piece, or BROKEN if the piece adds nothing (such as EOS, see `may_end`),
+        """The next state (V,) for each piece, or DEAD if the piece adds nothing (such as EOS, see `may_end`),
         completes a forbidden phrase, breaks a character, or leads to a state from which no output can end."""
         if state not in self.rows:
             with self.lock:
                 row_V = self.reader.row(state)
-                reached = distinct(row_V)
-                allowed = np.arange(max(reached) + 1, dtype=np.int32)
-                allowed[[after for after in reached if after == DEAD or self.is_hopeless(after)]] = BROKEN
-                allowed_V = allowed[row_V]
-                allowed_V[self.reader.surfaces.controls] = BROKEN
-                self.rows[state] = allowed_V
+                hopeless = [after for after in distinct(row_V) if after != DEAD and self.is_hopeless(after)]
+                row_V[np.isin(row_V, hopeless)] = DEAD
+                row_V[self.reader.surfaces.controls] = DEAD
+                self.rows[state] = row_V.astype(np.int32)
         return self.rows[state]
 
     def distances_after(self, state: int) -> tuple[NDArray[np.float32], float]:
@@ -73,7 +70,7 @@ class Automaton:
         largest that is finite: with more room, no piece is forbidden for its distance."""
         if state not in self.distances_V:
             states, index_V = np.unique(self.row(state), return_inverse=True)
-            distances = [inf if s == BROKEN else self.distance(s) for s in states.tolist()]
+            distances = [inf if s == DEAD else self.distance(s) for s in states.tolist()]
             farthest = max((distance for distance in distances if distance < inf), default=0.0)
             self.distances_V[state] = np.array(distances, dtype=np.float32)[index_V], farthest
         return self.distances_V[state]
@@ -81,14 +78,15 @@ class Automaton:
     def forbidden(self, state: int, room: float) -> NDArray[np.bool_]:
         """The pieces (V,), with EOS, that are forbidden if the output may have so many more."""
         forbidden_V = self.distances_after(state)[0] >= room
-        forbidden_V[EOS] = state == BROKEN or not self.may_end(state)
+        forbidden_V[EOS] = not self.may_end(state)
         return forbidden_V
 
     def may_end(self, state: int) -> bool:
         """Whether EOS is allowed: every constraint is met, no forbidden phrase is at the end, and the last character is
         finished."""
-        finished, all_met = self.reader.states[state].char in FINISHED, self.met(state) == self.all_met
-        return finished and all_met and all(self.reader.constraints[p] for p in self.reader.complete(state))
+        if state == DEAD or self.reader.states[state].char not in FINISHED:
+            return False
+        return self.met(state) == self.all_met and all(self.reader.constraints[p] for p in self.reader.complete(state))
 
     def lacking(self, pieces: Sequence[int]) -> list[int] | None:
         """The required phrases, as indices in `required`, whose constraints whole output doesn't meet; None if it has a
@@ -117,7 +115,7 @@ class Automaton:
         """The ids (int64, rising) of all pieces after which `distance` is less; none only if it is 0."""
         if state not in self.advances:
             row_V, distance = self.row(state), self.distance(state)
-            nearer = [s for s in distinct(row_V[row_V != BROKEN]) if self.distance(s) < distance]
+            nearer = [s for s in distinct(row_V) if s != DEAD and self.distance(s) < distance]
             self.advances[state] = np.flatnonzero(np.isin(row_V, nearer))
         return self.advances[state]
 

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from nmt.config import SearchConfig
+from nmt.decode.byte_automaton import DEAD
 from nmt.decode.hypothesis import AllConstraints
-from nmt.decode.phrases import BROKEN, Automaton
+from nmt.decode.phrases import Automaton
 from nmt.vocabulary import EOS
 
 
@@ -198,7 +199,7 @@ class Phrases(Rule):
 
 
 class SentencePhrases:
-    """One sentence's automaton, and its state after each hypothesis (or BROKEN)."""
+    """One sentence's automaton, and its state after each hypothesis (or DEAD)."""
 
     def __init__(self, automaton: Automaton, limit: int) -> None:
         self.automaton, self.limit, self.states = automaton, limit, [automaton.start]
@@ -208,7 +209,7 @@ class SentencePhrases:
         """Return the continuations that bring a hypothesis nearer to its required phrases: {place: total}."""
         candidates = dict[int, float]()
         for k, (score, state) in enumerate(zip(scores_K.tolist(), self.states, strict=True)):
-            if score > -inf and state != BROKEN and not self.automaton.may_end(state):
+            if score > -inf and state != DEAD and not self.automaton.may_end(state):
                 pieces = self.automaton.advance(state)
                 totals = (score + ruled_KV[k, torch.from_numpy(pieces).to(ruled_KV.device)]).tolist()
                 candidates |= zip((k * ruled_KV.size(1) + pieces).tolist(), totals, strict=True)

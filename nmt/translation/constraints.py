@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.byte_automaton import DEAD
 from nmt.decode.engine import Engine
 from nmt.decode.hypothesis import CompiledConstraints, longest_output
 from nmt.decode.phrases import Automaton
@@ -71,7 +72,7 @@ class ConstraintCompiler:
             state, problem = phrases.start, "the prefix contains a phrase of must_not"
             for piece in prefix:
                 state = int(phrases.row(state)[piece])
-                require(state >= 0, f"{problem}, or allows no end without one")
+                require(state != DEAD, f"{problem}, or allows no end without one")
             # A prefix may end inside a word, but a whole word that is forbidden is no beginning of another.
             require(not any(occurs(p, tidy(constraints.prefix)) for p in constraints.must_not), problem)
         longest_output(n_source, search, self.engine.longest_target(n_source), compiled)

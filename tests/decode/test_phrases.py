@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nmt.decode.byte_automaton import DEAD
 from nmt.decode.phrases import Automaton
 from nmt.decode.surfaces import Surfaces, surface
 
@@ -70,11 +71,11 @@ def spell(ids: Sequence[int], pieces: Sequence[str]) -> bytes:
 
 
 def follow(automaton: Automaton, ids: Sequence[int]) -> int:
-    """The state after the pieces, or -1."""
+    """The state after the pieces, or DEAD."""
     state = automaton.start
     for i in ids:
         state = int(automaton.row(state)[i])
-        if state == -1:
+        if state == DEAD:
             break
     return state
 
@@ -89,7 +90,7 @@ def test_the_verdict_on_a_text_is_that_of_regular_expressions_however_it_is_segm
     automaton = Automaton(Surfaces(pieces), must, must_not)
     state, other = (follow(automaton, segment(text.encode(), pieces, seed + n)) for n in range(2))
     assert state == other
-    assert (state != -1 and automaton.may_end(state)) == keeps(text, must, must_not)
+    assert (state != DEAD and automaton.may_end(state)) == keeps(text, must, must_not)
 
 
 @many
@@ -109,7 +110,7 @@ def test_an_output_is_utf_8(text: list[bytes], must: list[list[str]], must_not: 
         expected = keeps(b"".join(text).decode(), must, must_not)
     except UnicodeDecodeError:
         expected = False
-    assert (state != -1 and automaton.may_end(state)) == expected
+    assert (state != DEAD and automaton.may_end(state)) == expected
 
 
 @many
@@ -121,7 +122,7 @@ def test_from_wherever_a_search_gets_to_advance_leads_to_an_allowed_end_within_t
     automaton, chance = Automaton(Surfaces(pieces), must, must_not), random.Random(seed)
     state, ids = automaton.start, []
     for _ in range(steps):
-        ids.append(chance.choice(np.flatnonzero(automaton.row(state) != -1).tolist()))
+        ids.append(chance.choice(np.flatnonzero(automaton.row(state) != DEAD).tolist()))
         state = int(automaton.row(state)[ids[-1]])
     while not automaton.may_end(state):
         distance, advance = automaton.distance(state), automaton.advance(state)
@@ -173,9 +174,9 @@ def test_without_byte_pieces_a_piece_with_no_way_out_is_forbidden() -> None:
     state = follow(automaton, [pieces.index("▁a")])
     assert [pieces[i] for i in automaton.advance(state)] == ["c"]
     automaton = Automaton(Surfaces([*SPECIAL, "▁a", "▁b", "▁c"]), [["b"]], ["a"])
-    assert [i for i, after in enumerate(automaton.row(automaton.start)) if after != -1] == [5, 6]
+    assert [i for i, after in enumerate(automaton.row(automaton.start)) if after != DEAD] == [5, 6]
     automaton = Automaton(Surfaces([*SPECIAL, "<0xC3>", "▁b"]), [["b"]], [])
-    assert [i for i, after in enumerate(automaton.row(automaton.start)) if after != -1] == [5]
+    assert [i for i, after in enumerate(automaton.row(automaton.start)) if after != DEAD] == [5]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +218,7 @@ def test_threads_share_an_automaton(again: int) -> None:
         """The distance and the number of allowed pieces after each of some pieces."""
         generator, state, found = random.Random(seed), automaton.start, list[tuple[float, int]]()
         for _ in range(40):
-            allowed = np.flatnonzero(automaton.row(state) >= 0)
+            allowed = np.flatnonzero(automaton.row(state) != DEAD)
             state = int(automaton.row(state)[generator.choice(allowed.tolist())])
             found.append((automaton.distance(state), len(automaton.advance(state))))
         return found
