@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from nmt.commands.options import Options, Parser, add_device_options, add_search_options, as_main, require_sampling
+from nmt.commands.options import Options, Parser, add_device_options, add_search_options, as_main
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import override_search, setting_types
 from nmt.config.recipes import make_section
@@ -97,7 +97,6 @@ def load_models(options: Options, data: "DataConfig") -> "list[Model]":
             languages = (data.target, data.source) if backward else (data.source, data.target)
             translator = load(folder, languages, options.device, options.precision)
             search = override_search(replace(translator.search, n_best=1), options)
-            require_sampling(search, options)
             search = replace(search, n_best=search.samples or (search.beam_size if options.distil else 1))
             name = f"{direction} {number}"
             say(f"{name} is {folder}, {translator.describe()}")

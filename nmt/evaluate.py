@@ -3,25 +3,15 @@
 Two systems in: whether one is really better."""
 
 import json
-import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt.commands.options import (
-    Options,
-    Parser,
-    add_backend_option,
-    add_device_options,
-    add_search_options,
-    add_translator_options,
-    as_main,
-    load_translator,
-    require_sampling,
-)
+from nmt.commands.options import Options, Parser, add_search_options, add_translator_options, as_main, load_translator
 from nmt.commands.streams import open_output
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
@@ -65,9 +55,7 @@ def make_evaluate_parser() -> Parser:
     text = "Score translations with BLEU and chrF. Without --source and --hypothesis, the test sets of the model's run "
     parser = Parser("nmt.evaluate", f"{text}are translated and scored.", EXAMPLES)
     parser.add_table(OPTIONS, nargs="+")
-    add_translator_options(parser, "-language")
-    add_backend_option(parser)
-    add_device_options(parser)  # as for translating: what is scored is what users get
+    add_translator_options(parser, "-language")  # as for translating: what is scored is what users get
     add_search_options(parser, *(f.name for f in fields(SearchConfig) if f.name != "n_best"))
     return parser
 
@@ -77,34 +65,24 @@ def main(options: Options) -> None:
     from nmt.scoring.evaluation import as_json, print_table
     from nmt.scoring.metrics import USUAL_METRICS
 
-    check_outputs(options)
-    metrics: list[Metric] = [*USUAL_METRICS, "ter"] if options.ter else [*USUAL_METRICS]
-    if options.against:
-        text, show = compare_systems(options, metrics)
-    else:
-        is_one = len(options.hypothesis) <= 1 and len(options.model) <= 1
-        require(is_one, "several systems are given, but one is scored at a time: give --against to compare two")
-        results = (evaluate_file if options.hypothesis else evaluate_model)(options, metrics)
-        text, show = as_json(results), partial(print_table, results)
-    file = options.get("json")
-    print(text) if file == "-" else show()
-    if file not in (None, "-"):
-        with open_output(file, []) as output:
-            output.write(f"{text}\n".encode())
-
-
-def check_outputs(options: Options) -> None:
-    """Raise ValueError if --save or --json can't be written, or is an input: not after hours of translating."""
     if "save" in options:
         require_writable(Path(options.save))
-    if options.get("json", "-") == "-":
-        return
-    file, inputs = Path(options.json), [*options.hypothesis, *options.reference, *options.against]
-    require(file.parent.is_dir(), f"--json: there is no folder {file.parent}")
-    place = file if file.exists() else file.parent
-    require(not file.is_dir() and os.access(place, os.W_OK), f"--json: {file} can't be written to")
-    is_input = os.path.realpath(file) in map(os.path.realpath, (*inputs, options.get("source", "")))
-    require(not is_input, f"--json {file} would overwrite an input: name another file")
+    file, inputs = options.get("json"), [*options.hypothesis, *options.reference, options.get("source", "")]
+    read = [name for name in (*inputs, *options.against) if Path(name).is_file()]
+    # Opened now, not after hours of translating.
+    opened = nullcontext() if file in (None, "-") else open_output(file, [], read)
+    metrics: list[Metric] = [*USUAL_METRICS, "ter"] if options.ter else [*USUAL_METRICS]
+    with opened as output:
+        if options.against:
+            text, show = compare_systems(options, metrics)
+        else:
+            is_one = len(options.hypothesis) <= 1 and len(options.model) <= 1
+            require(is_one, "several systems are given, but one is scored at a time: give --against to compare two")
+            results = (evaluate_file if options.hypothesis else evaluate_model)(options, metrics)
+            text, show = as_json(results), partial(print_table, results)
+        print(text) if file == "-" else show()
+        if output:
+            output.write(f"{text}\n".encode())
 
 
 def evaluate_file(options: Options, metrics: "list[Metric]") -> "dict[str, Evaluation]":
@@ -151,7 +129,6 @@ def evaluate_folder(folder: Path, tests: Tests, options: Options, metrics: "list
     languages = [options.get(f"{side}_language", "") for side in ("source", "target")]
     translator = load_translator(options, [folder], *languages)
     search = override_search(replace(translator.search, n_best=1), options)
-    require_sampling(search, options)
     chosen = {"metrics": metrics, "search": search, "markup": options.markup}
     directions = {name: translator.tokenizer.languages.direction_in(name) for name in tests}
     fitting = [n for n, pair in directions.items() if all(a in ("", b) for a, b in zip(languages, pair, strict=True))]

@@ -8,17 +8,7 @@ import sys
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING
 
-from nmt.commands.options import (
-    Options,
-    Parser,
-    add_backend_option,
-    add_device_options,
-    add_search_options,
-    add_translator_options,
-    as_main,
-    load_translator,
-    require_sampling,
-)
+from nmt.commands.options import Options, Parser, add_search_options, add_translator_options, as_main, load_translator
 from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
@@ -90,8 +80,6 @@ def make_translate_parser() -> Parser:
     parser.add_table(OPTIONS)
     add_translator_options(parser)
     parser.add_table(SCORER)
-    add_backend_option(parser)
-    add_device_options(parser)
     parser.begin("Constraints on the translations of all lines")
     parser.add("--prefix", "TEXT", "Text that every translation begins with.", default="")
     parser.add_table(CONSTRAINTS)
@@ -116,7 +104,6 @@ def main(options: Options) -> None:
         if "scorer" in options:
             scorer = PairScorer.load(find_model(options.scorer), options.device, options.precision, languages)
         search = override_search(translator.search if translator else SearchConfig(), options)
-        require_sampling(search, options)
         job = make_job(options, translator, search, scorer)
         if format_name:
             assert isinstance(job, Translating)

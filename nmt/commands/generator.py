@@ -6,9 +6,8 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from nmt.commands.options import require_sampling
+from nmt.commands.options import Options
 from nmt.config import SearchConfig
 from nmt.config.names import override_search
 from nmt.fields import require
@@ -65,7 +64,6 @@ class Measuring:
     remarks: Remarks = field(default_factory=Remarks)
 
     def answer(self, chunk: list[bytes]) -> Iterator[bytes]:
-        """The output for a chunk of lines."""
         texts, output = [line.decode("utf-8", "surrogateescape") for line in chunk], list[str]()
         for text, score in zip(texts, self.lm.score(texts, self.search), strict=True):
             self.lines += 1
@@ -98,31 +96,30 @@ class Measuring:
         yield text
 
 
-def make_job(options: Any, lm: LanguageModel) -> Generating | Measuring:
+def make_job(options: Options, lm: LanguageModel) -> Generating | Measuring:
     """The job that the options of `nmt.generate` ask for; ValueError if they don't go together."""
     if not options.score:
         require("" not in options.stop, "--stop is empty: give the text before which a continuation ends")
-        return Generating(lm, search_settings(options, lm.search), options.stop)
+        return Generating(lm, settings_of(options, lm.search), options.stop)
     for name in ("prompt", "stop", "greedy", "samples", "max_length", "temperature", "top_k", "top_p", "min_p", "seed"):
         given = name in options and options[name] not in (False, [])
         require(not given, f"--{name.replace('_', '-')} is for continuations: it doesn't go with --score")
     return Measuring(lm, override_search(lm.search, options))
 
 
-def search_settings(options: Any, stored: SearchConfig) -> SearchConfig:
+def settings_of(options: Options, stored: SearchConfig) -> SearchConfig:
     """The model's search settings, replaced by the options. Without sampling (temperature 0), samples is 0."""
     samples, greedy = options.get("samples", stored.samples), options.greedy or options.get("temperature") == 0
     require(samples > 0, f"--samples is {samples}: it must be at least 1")
     several = greedy and "samples" in options and samples != 1
     require(not several, f"--samples is {samples}: --greedy gives only one continuation")
-    given = {k: v for k, v in options.items() if not (greedy and k in ("samples", "temperature"))}
+    left_out = {"samples": greedy, "temperature": options.get("temperature") == 0}
+    given = Options({name: value for name, value in options.items() if not left_out.get(name)})
     longest = options.get("max_length", 0)
     shortest = min(stored.min_length, longest) if longest > 0 else stored.min_length  # there is no --min-length
+    stored = replace(stored, min_length=shortest, samples=0 if greedy else stored.samples)
     try:
-        search = override_search(replace(stored, min_length=shortest), given)
+        return override_search(stored, given, "leave out --greedy, and temperature 0")
     except ValueError as error:
         named = re.sub(r"search\.(\w+)", lambda match: f"--{match[1].replace('_', '-')}", str(error))
         raise ValueError(named) from error
-    search = replace(search, samples=0) if greedy else search
-    require_sampling(search, options, "leave out --greedy, and temperature 0")
-    return search

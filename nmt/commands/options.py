@@ -10,7 +10,7 @@ import re
 import shutil
 import sys
 import textwrap
-from argparse import SUPPRESS, Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, Action, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
@@ -40,28 +40,6 @@ class Options(dict[str, Any]):
             return self[name]
         except KeyError:
             raise AttributeError(name) from None
-
-
-class Option(Action):
-    """An option or argument of a command line, whose value is read by its type."""
-
-    def __init__(self, option_strings: list[str], dest: str, hint: Any, many: bool, **details: Any) -> None:
-        """`hint`: the type of the value; `many`: the option can be repeated, and its values are a list."""
-        super().__init__(option_strings, dest, default=SUPPRESS, **details)
-        self.hint, self.many = hint, many
-
-    def __call__(self, parser: Any, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
-        before = getattr(namespace, self.dest, None)
-        if self.nargs == 0:
-            value: Any = True
-        elif self.many:
-            value = [*(before or []), *(values if isinstance(values, list) else [values])]
-        else:
-            if before is not None:
-                say(f"{option_string} is given more than once: the last value counts")
-            named = self.dest if self.dest in setting_types() else option_string or self.metavar
-            value = read_text(values, self.hint, str(named))
-        setattr(namespace, self.dest, value)
 
 
 def read_text(text: str, hint: Any, named: str) -> Any:
@@ -98,6 +76,7 @@ class Parser(ArgumentParser):
         )
         self.defaults: dict[str, Any] = {}
         self.options: dict[str, Action] = {}  # by names and spellings, such as --training.max_steps
+        self.hints: dict[str, tuple[Any, str]] = {}  # of options with a value: its type, and how errors name them
         self.hidden: list[tuple[Action, str]] = []  # what --help leaves out, and the help of each
         self.shows_all = "--help"  # the option that shows every setting
         self.arguments, self.group = self.add_argument_group("Arguments"), self.add_argument_group("General")
@@ -124,11 +103,16 @@ class Parser(ArgumentParser):
         metavar = metavar.removesuffix("...")
         text += " The option can be repeated." if many and is_option and "nargs" not in details else ""
         text += f" (default: {show_value(default)})" if show_value(default) else ""
-        choices = Literal[tuple(metavar[1:-1].split(","))] if metavar.startswith("{") else str
-        details = ({} if metavar else {"nargs": 0}) | ({"nargs": "*"} if many and not is_option else {}) | details
-        details |= {"hint": hint or choices, "many": many, "metavar": metavar or None, "help": text.replace("%", "%%")}
-        action = (self.group if is_option else self.arguments).add_argument(*names.split(), action=Option, **details)
+        details |= {"nargs": "*"} if many and not is_option else {}
+        details |= {"metavar": metavar} if metavar else {}
+        kind = ("extend" if many and "nargs" in details else "append") if metavar else "store_true"
+        action = (self.group if is_option else self.arguments).add_argument(
+            *names.split(), action=kind, default=SUPPRESS, help=text.replace("%", "%%"), **details
+        )
         self.options |= dict.fromkeys(action.option_strings, action)
+        if metavar and not many:
+            choices = Literal[tuple(metavar[1:-1].split(","))] if metavar.startswith("{") else str
+            self.hints[action.dest] = hint or choices, [*action.option_strings, metavar][0]
         standard = [] if many else default if metavar else False
         self.defaults |= {} if standard is None else {action.dest: standard}
 
@@ -177,7 +161,17 @@ class Parser(ArgumentParser):
             name = word.partition("=")[0].removeprefix("--")
             require(name == word or not name, explain_unknown(name, known, self.shows_all))
         require(not unknown, f"unexpected words on the command line: {' '.join(unknown)}; see --help")
-        return Options({**self.defaults, **vars(found)})
+        read = {name: self.read(name, given) for name, given in vars(found).items()}
+        return Options({**self.defaults, **read})
+
+    def read(self, name: str, given: Any) -> Any:
+        """What an option was given, by its type; of one with a single value, the last."""
+        if name not in self.hints:
+            return given
+        hint, named = self.hints[name]
+        if len(given) > 1:
+            say(f"{named} is given more than once: the last value counts")
+        return read_text(given[-1], hint, name if name in setting_types() else named)
 
     def spell(self, argv: Sequence[str]) -> list[str]:
         """The command line with the full name of every option: --max-steps becomes --training.max_steps."""
@@ -236,7 +230,6 @@ def show_type(hint: Any, marks: Collection[Any] = ()) -> str:
 
 
 def add_settings_options(parser: Parser, kind: type) -> None:
-    """Add an option for each field of a dataclass, with its default."""
     for name, (hint, *marks) in annotations(kind).items():
         default, text = getattr(kind, name), short_help(kind)[name]
         parser.add(f"--{name.replace('_', '-')}", show_type(hint, marks), text, hint, default)
@@ -251,16 +244,6 @@ def add_search_options(parser: Parser, *names: str) -> None:
         parser.add(f"--{name.replace('_', '-')}", show_type(hint, marks), text, hint)
 
 
-def require_sampling(search: SearchConfig, options: Options, advice: str = "give --samples N too") -> None:
-    """Raise ValueError for an option of sampling if nothing is sampled, and for one of beam search if something is."""
-    names = ["temperature", "top_k", "top_p", "min_p", "seed"]
-    problem = f"where translations or texts are sampled; {advice}"
-    if search.samples:
-        names, problem = ["beam_size", "no_repeat_ngram", "repetition_penalty"], "by beam search, without samples"
-    given = [f"--{name.replace('_', '-')}" for name in names if options.get(name)]
-    require(not given, f"{', '.join(given)}: used only {problem}")
-
-
 def add_backend_option(parser: Parser) -> None:
     text = "What runs the model. auto: on a CPU, CTranslate2 does plain searches (without terms, samples and n-best "
     text += "lists) of the models that it can run; PyTorch does all else. ctranslate2 needs a folder that nmt.export "
@@ -269,7 +252,6 @@ def add_backend_option(parser: Parser) -> None:
 
 
 def add_device_options(parser: Parser) -> None:
-    """Add --device and --precision, for translating."""
     text = "Device to translate on: auto (a GPU if there is one), cpu, cuda or cuda:N."
     parser.add("--device", "DEVICE", text, default="auto")
     text = "Number format of matrix products. auto: fp32 on a CPU; on a GPU bf16 if it has that, else fp32. "
@@ -279,13 +261,14 @@ def add_device_options(parser: Parser) -> None:
 
 
 def add_translator_options(parser: Parser, ending: str = "") -> None:
-    """Add --source and --target, with this ending, which are also called --from and --to, and --adapter.
-    `load_translator` follows them."""
+    """Add the options that `load_translator` follows. `ending`: of --source and --target."""
     text = "Code of the source language, for a model that must be told it (NLLB, M2M-100)."
     parser.add(f"--source{ending} --from", "LANGUAGE", text)
     parser.add(f"--target{ending} --to", "LANGUAGE", "Code of the target language, for a model that knows several.")
     text = "Adapter folder, or the run folder of an adapter, that is added to the weights of the model (LoRA): of the "
     parser.add("--adapter", "DIR", text + "model that it was trained on.")
+    add_backend_option(parser)
+    add_device_options(parser)
 
 
 def load_translator(options: Options, folders: Sequence[Path], source: str, target: str) -> "Translator":

@@ -46,15 +46,15 @@ def open_output(
         require(sys.stdout is not None, "standard output can't be written to: take --output FILE")
         # By its number: Python's own object would try to flush into a closed pipe once more at exit.
         return open(1, "wb", closefd=False)
-    require(not name.endswith(".gz"), f"--output {name}: the output is not compressed: leave out .gz")
+    require(not name.endswith(".gz"), f"{name}: the output is not compressed: leave out .gz")
     if Path(name).exists() and not Path(name).is_file():  # a pipe or a device, which can't be replaced
         return open(name, "wb")
     path = Path(os.path.realpath(name))  # which, unlike `resolve`, takes links that lead in a circle
-    require(path.parent.is_dir(), f"--output {name}: there is no folder {Path(name).parent}")
+    require(path.parent.is_dir(), f"{name}: there is no folder {Path(name).parent}")
     for file in (path, partial_path(path)):
         others = [os.fstat(source.fileno()) for source in inputs] + [os.stat(other) for other in read if other]
         if file.exists() and any(os.path.samestat(file.stat(), other) for other in others):
-            raise ValueError(f"--output {name} would overwrite {file}, which is also an input: name another file")
+            raise ValueError(f"{name} would overwrite {file}, which is also an input: name another file")
     if path.exists():
         path.open("r+b").close()  # OSError if the user may not write to it: a rename would not ask
     return replace_when_done(path)
