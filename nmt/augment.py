@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from nmt.commands.options import Options, Parser, add_device_options, add_search_options, as_main
+from nmt.commands.options import DEVICE, Options, Parser, add_search_options, as_main
 from nmt.config.data import ONLY_OF_RUNS
 from nmt.config.names import override_search, setting_types
 from nmt.config.recipes import make_section
@@ -50,8 +50,7 @@ def make_augment_parser() -> Parser:
     parser = Parser("nmt.augment", text, EXAMPLES)
     shown = [name for name in setting_types() if name.startswith("data.") and name not in ONLY_OF_RUNS]
     parser.add_settings("data", shown)
-    parser.add_table(OPTIONS)
-    add_device_options(parser)
+    parser.add_table(OPTIONS + DEVICE)
     add_search_options(parser, *SEARCH, "guard", "batch_size")
     return parser
 

@@ -7,7 +7,7 @@ together. A line that comes alone is answered piece by piece.
 import sys
 from contextlib import ExitStack
 
-from nmt.commands.options import Options, Parser, add_device_options, add_search_options, as_main
+from nmt.commands.options import DEVICE, Options, Parser, add_search_options, as_main
 from nmt.commands.streams import BYTES_AHEAD, open_input, open_output, read_chunks
 from nmt.fields import require
 from nmt.messages import print_to_stderr
@@ -38,8 +38,7 @@ CONTINUATIONS = """
 def make_generate_parser() -> Parser:
     text = "Continue text with a language model: each input line is a prompt, and each output line its continuation."
     parser = Parser("nmt.generate", text, EXAMPLES, "[options] [FILE ...]", OPTIONS)
-    add_device_options(parser)
-    parser.add_table(CONTINUATIONS)
+    parser.add_table(DEVICE + CONTINUATIONS)
     # Fields of SearchConfig that mean something else, or have other defaults, where there is nothing to translate.
     parser.add("--samples", "N", "Number of continuations of each prompt. (default: the model's, else 1)", int)
     text = "Maximum number of pieces of a continuation. (default: the model's, else 200)"

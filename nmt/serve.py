@@ -6,10 +6,10 @@ from dataclasses import fields
 from pathlib import Path
 
 from nmt.commands.options import (
+    BACKEND,
+    DEVICE,
     Options,
     Parser,
-    add_backend_option,
-    add_device_options,
     add_search_options,
     add_settings_options,
     as_main,
@@ -38,8 +38,7 @@ def make_serve_parser() -> Parser:
     parser.begin("Service and its limits")
     add_settings_options(parser, ServeConfig)
     parser.begin("Device")
-    add_device_options(parser)
-    add_backend_option(parser)
+    parser.add_table(DEVICE + BACKEND)
     add_search_options(parser)
     return parser
 

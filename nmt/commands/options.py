@@ -244,20 +244,17 @@ def add_search_options(parser: Parser, *names: str) -> None:
         parser.add(f"--{name.replace('_', '-')}", show_type(hint, marks), text, hint)
 
 
-def add_backend_option(parser: Parser) -> None:
-    text = "What runs the model. auto: on a CPU, CTranslate2 does plain searches (without terms, samples and n-best "
-    text += "lists) of the models that it can run; PyTorch does all else. ctranslate2 needs a folder that nmt.export "
-    text += "wrote for it; settings that it can't follow are refused."
-    parser.add("--backend", show_type(Backend), text, Backend, "auto")
-
-
-def add_device_options(parser: Parser) -> None:
-    text = "Device to translate on: auto (a GPU if there is one), cpu, cuda or cuda:N."
-    parser.add("--device", "DEVICE", text, default="auto")
-    text = "Number format of matrix products. auto: fp32 on a CPU; on a GPU bf16 if it has that, else fp32. "
-    text += "int8: CTranslate2 computes in int8: faster, and about 1 line of 10 differs in a word. With fp32, "
-    text += "translations do not depend on the batch."
-    parser.add("--precision", show_type(DecodingPrecision), text, DecodingPrecision, "auto")
+BACKEND = f"""
+--backend {show_type(Backend)} = auto: What runs the model. auto: on a CPU, CTranslate2 does plain searches (without
+    terms, samples and n-best lists) of the models that it can run; PyTorch does all else. ctranslate2 needs a folder
+    that nmt.export wrote for it; settings that it can't follow are refused.
+"""
+DEVICE = f"""
+--device DEVICE = auto: Device to translate on: auto (a GPU if there is one), cpu, cuda or cuda:N.
+--precision {show_type(DecodingPrecision)} = auto: Number format of matrix products. auto: fp32 on a CPU; on a GPU bf16
+    if it has that, else fp32. int8: CTranslate2 computes in int8: faster, and about 1 line of 10 differs in a word.
+    With fp32, translations do not depend on the batch.
+"""
 
 
 def add_translator_options(parser: Parser, ending: str = "") -> None:
@@ -267,8 +264,7 @@ def add_translator_options(parser: Parser, ending: str = "") -> None:
     parser.add(f"--target{ending} --to", "LANGUAGE", "Code of the target language, for a model that knows several.")
     text = "Adapter folder, or the run folder of an adapter, that is added to the weights of the model (LoRA): of the "
     parser.add("--adapter", "DIR", text + "model that it was trained on.")
-    add_backend_option(parser)
-    add_device_options(parser)
+    parser.add_table(BACKEND + DEVICE)
 
 
 def load_translator(options: Options, folders: Sequence[Path], source: str, target: str) -> "Translator":
