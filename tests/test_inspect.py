@@ -20,9 +20,9 @@ SENTENCE = "Der kleine Hund läuft."
 def test_a_folder_is_shown_as_tables(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(model_folder)]) == 0
     output = capsys.readouterr().out
-    for words in ("source language", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks", "training, the pair"):
+    for words in ("vocabulary", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks", "training, the pair"):
         assert words in output
-    for words in ("0 <unk>, 1 <s>", "self_attention.qkv", "48 × 16 + 48", "model.d_model", "a pair of 20 source"):
+    for words in ("<unk> 0, <s> 1", "self_attention.qkv", "48 × 16 + 48", "model.d_model", "a pair of 20 source"):
         assert words in output
 
 
@@ -35,8 +35,6 @@ def test_a_model_that_can_t_translate_is_shown_too(
     output = capsys.readouterr().out
     assert "The model can't write" in output
     assert "decoding" not in output
-    assert "de and en" in output
-    assert "target vocabulary" not in output
     assert main([str(encoder_only), "--sentence", SENTENCE, "--picture", "x.png"]) == 2
     assert "is no translator: it was trained with training.objective mlm" in capsys.readouterr().err
 

@@ -70,7 +70,6 @@ def weights_table(report: Report) -> Table:
 
 
 def legend(report: Report) -> str:
-    """What the FLOPs are of."""
     source, target = report.positions
     read = f"a pair of {source} source positions (with EOS) and" if source else "a text of"
     reads = "" if report.cache_bytes else " The model can't write: its target positions are pieces that it predicts."
@@ -82,32 +81,12 @@ def legend(report: Report) -> str:
 
 def facts(report: Report) -> dict[str, Any]:
     """What a report says besides weights, FLOPs and settings, by its name in tables; without what is unknown."""
-    cache, facts = report.cache_bytes or {}, report.facts or {}
-    reads_pairs, translates = report.objective in ("translation", "pair"), report.objective == "translation"
-    rows = {
-        "model": report.model,
-        "source language": report.source if reads_pairs else None,
-        "target language": report.target if reads_pairs else None,
-        "languages": None if reads_pairs else " and ".join(dict.fromkeys((report.source, report.target))),
-        "corpus": report.corpus,
-        "objective": report.objective,
-        "source vocabulary": report.vocabulary["source"] if reads_pairs else None,
-        "target vocabulary": report.vocabulary["target"] if reads_pairs else None,
-        "vocabulary": None if reads_pairs else report.vocabulary["target"],
-        "one tokenizer for both": report.one_tokenizer if reads_pairs else None,
-        "special ids": ", ".join(f"{number} {piece}" for piece, number in report.special_ids.items()),
-        "cache bytes of a source position": cache.get("source") if reads_pairs else None,
-        "cache bytes of a target position": cache.get("target"),
-        "longest training source": facts.get("longest_source"),
-        "usual sentences of a source": facts.get("usual_sentences"),
-        "least confidence": facts.get("least_confidence"),
-        "beam size": report.settings["search.beam_size"] if translates else None,
-        "length penalty": report.settings["search.length_penalty"] if translates else None,
-        "format": report.format,
-        "nmt version": report.version,
-    }
-    return {name: value for name, value in rows.items() if value is not None}
+    apart = ("parameters", "embedding_parameters", "parts", "positions", "flops", "settings", "changed")
+    known = {name: value for name, value in vars(report).items() if name not in apart and value is not None}
+    return {name.replace("_", " "): value for name, value in known.items()}
 
 
 def shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {shown(member)}" for name, member in value.items())
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else show_value(value)

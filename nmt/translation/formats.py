@@ -30,6 +30,10 @@ class Record:
     note: str = ""
     """A remark for the user: why the line, or its constraints, can't be used."""
 
+    given: list[tuple[str, str]] = field(default_factory=list)
+    """To score translations, in place of requests: source and translation, of each line if both sides of a JSON object
+    have equally many, else of the whole."""
+
 
 class Format(ABC):
     """A format: input lines to records with requests, translations to output lines."""

@@ -96,7 +96,6 @@ class Translating:
     remarks: Remarks = field(default_factory=Remarks)
 
     def answer(self, chunk: list[bytes]) -> bytes:
-        """The output for a chunk of lines."""
         started = time.perf_counter()
         records = [self.constrain(self.form.read(line.decode("utf-8", "surrogateescape"))) for line in chunk]
         requests = [request for record in records for request in record.requests]
@@ -151,17 +150,12 @@ class Translating:
             self.glossary.count(read_text(text, self.translator, mode), visible(translation, mode))
 
     def draw(self, path: Path, translations: Sequence[Translation]) -> None:
-        from PIL import Image  # only now: Pillow is needed for pictures alone
+        from nmt.translation.pictures import pictures_of  # only now: Pillow is needed for pictures alone
 
-        from nmt.translation.pictures import attention_picture
-
-        maps = [part for t in translations for part in map(self.translator.aligner.attention, t.parts)]
-        drawable = [part for part in maps if part[1] and part[2]]
-        for i, part in enumerate(drawable):
-            Image.fromarray(attention_picture(*part)).save(f"{path}{f'-{i + 1}' if i else ''}.png")
+        for i, picture in enumerate(pictures_of(self.translator, translations)):
+            picture.save(f"{path}{f'-{i + 1}' if i else ''}.png")
 
     def report(self, *, verbose: bool) -> Iterator[str]:
-        """Lines for the user, at the end."""
         yield from self.remarks.report()
         if self.glossary:
             yield self.glossary.report()
@@ -169,36 +163,22 @@ class Translating:
             yield f"{self.lines:,} lines in {self.seconds:.1f} s: {self.lines / max(self.seconds, 1e-9):,.1f} a second"
 
 
-@dataclass(frozen=True)
-class Given:
-    """An input line with a given translation."""
-
-    pairs: list[tuple[str, str]]
-    """Source and translation: of each line if both sides of a JSON object have equally many, else of the whole."""
-    line: str = ""
-    """A line of columns, which the output repeats."""
-    rest: dict[str, Any] = field(default_factory=dict)
-    """The object of a JSON line, which the output repeats."""
-    problem: str = ""
-    """Why a JSON line can't be used; then there are no pairs."""
-
-
-def read_columns(line: str) -> Given:
+def read_columns(line: str) -> Record:
     line = line.removesuffix("\r")
     source, target = f"{line}\t".split("\t")[:2]
-    return Given([(source, target)], line)
+    return Record([], {"line": line}, given=[(source, target)])
 
 
-def read_pair(line: str) -> Given:
+def read_pair(line: str) -> Record:
     """Read a JSON object with "text" and "translation"; a blank line is an object with two empty strings."""
     value, problem = read_object(line)
     value = value if line.strip() else {"text": "", "translation": ""}
     if problem or not isinstance(value.get("translation"), str):
-        return Given([], "", value, problem or 'a line must be an object with "text" and "translation"')
+        return Record([], value, problem or 'a line must be an object with "text" and "translation"')
     sources, targets = value["text"].split("\n"), value["translation"].split("\n")
     if len(sources) != len(targets):
         sources, targets = [value["text"]], [value["translation"]]
-    return Given(list(zip(sources, targets, strict=True)), "", value)
+    return Record([], value, given=list(zip(sources, targets, strict=True)))
 
 
 @dataclass
@@ -215,51 +195,50 @@ class Scoring:
     remarks: Remarks = field(default_factory=Remarks)
 
     def answer(self, chunk: list[bytes]) -> bytes:
-        """The output for a chunk of lines."""
         is_json = self.form == "jsonl"
         read = read_pair if is_json else read_columns
-        lines = [read(line.decode("utf-8", "surrogateescape")) for line in chunk]
-        results, output = iter(self.score([pair for given in lines for pair in given.pairs])), list[str]()
-        for given in lines:
+        records = [read(line.decode("utf-8", "surrogateescape")) for line in chunk]
+        results, output = iter(self.score([pair for record in records for pair in record.given])), list[str]()
+        for record in records:
             self.lines += 1
-            scored = [next(results) for _ in given.pairs]
+            scored = [next(results) for _ in record.given]
             lacks = [(self.translator and not found) or (self.scorer and rate is None) for found, rate in scored]
-            problem = given.problem or (TOO_LONG if any(lacks) else "")
-            self.remarks.add_invalid(self.lines, *(side for pair in given.pairs for side in pair))
-            if given.line.strip() and "\t" not in given.line:
+            problem = record.note or (TOO_LONG if any(lacks) else "")
+            self.remarks.add_invalid(self.lines, *(side for pair in record.given for side in pair))
+            if not is_json and record.rest["line"].strip() and "\t" not in record.rest["line"]:
                 self.remarks.add(self.lines, "no tab: scored as if its translation were empty")
             if problem:
                 self.remarks.add(self.lines, problem)
-            output.append(self.show_json(given, scored, problem) if is_json else self.show(given.line, *scored[0]))
+            show = self.show_json if is_json else self.show
+            output.append(show(record, scored, problem))
         return as_bytes(output)
 
     def score(self, pairs: list[tuple[str, str]]) -> list[Scored]:
         """The translation of each pair with its scores, and the pair's quality; None where it is too long."""
-        known = {n: pair for n, pair in enumerate(pairs) if any(tidy(side) for side in pair)}
-        given, unknown = [*known.values()], [None] * len(known)
-        scored = self.translator.scorer(self.search, self.markup).score(given) if self.translator else unknown
-        rated = self.scorer.score(given, markup=self.markup) if self.scorer else unknown
-        results = dict(zip(known, zip(scored, rated, strict=True), strict=True))
-        return [results.get(n, (Translation("", 0.0, (), quality=1.0), 1.0)) for n in range(len(pairs))]
+        unknown = [None] * len(pairs)
+        scored = self.translator.scorer(self.search, self.markup).score(pairs) if self.translator else unknown
+        rated = self.scorer.score(pairs, markup=self.markup) if self.scorer else unknown
+        both = zip(pairs, scored, rated, strict=True)
+        return [(found, quality if any(map(tidy, pair)) else 1.0) for pair, found, quality in both]
 
-    def show(self, line: str, scored: Translation | None, quality: float | None) -> str:
-        numbers = [decimal(scored.score if scored else None)] if self.translator else []
+    def show(self, record: Record, scored: list[Scored], problem: str) -> str:
+        [(translation, quality)] = scored
+        numbers = [decimal(translation.score if translation else None)] if self.translator else []
         numbers += [decimal(quality)] if self.scorer else []
-        return "\t".join([line, *numbers] if self.form == "tsv" else numbers)
+        return "\t".join([record.rest["line"], *numbers] if self.form == "tsv" else numbers)
 
-    def show_json(self, given: Given, scored: list[Scored], problem: str) -> str:
-        answer: dict[str, Any] = {**given.rest, **({"error": problem} if problem else {})}
+    def show_json(self, record: Record, scored: list[Scored], problem: str) -> str:
+        answer: dict[str, Any] = {**record.rest, **({"error": problem} if problem else {})}
         if not scored:
             return as_json(answer)
         translations = [translation for translation, _ in scored if translation]
         if self.translator and len(translations) == len(scored):
-            answer |= Json(self.translator).answer([source for source, _ in given.pairs], translations)
+            answer |= Json(self.translator).answer([source for source, _ in record.given], translations)
         if self.scorer:
             answer["quality"] = lowest([quality for _, quality in scored])
-        return as_json({**answer, "translation": given.rest["translation"]})
+        return as_json({**answer, "translation": record.rest["translation"]})
 
     def report(self, *, verbose: bool) -> Iterator[str]:
-        """Lines for the user, at the end."""
         yield from self.remarks.report()
 
 

@@ -1,6 +1,7 @@
 """Cross-attention as a picture: which source pieces the model looked at for each target piece."""
 
 import contextlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -9,10 +10,9 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
-from nmt.decode.engine import IdPair
 from nmt.fields import require
 from nmt.files import whole_file
-from nmt.text.normalise import tidy
+from nmt.reading.request import Translation
 from nmt.translation.translator import Translator
 
 CELL, MARGIN, TEXT = 26, 8, 14
@@ -53,21 +53,22 @@ def find_font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size=TEXT)
 
 
+def pictures_of(translator: Translator, translations: Sequence[Translation]) -> list[Image.Image]:
+    """A picture of the attention of each part of translations that has pieces on both sides."""
+    maps = [translator.aligner.attention(part) for translation in translations for part in translation.parts]
+    return [Image.fromarray(attention_picture(*each)) for each in maps if each[1] and each[2]]
+
+
 def write_attention(translator: Translator, sentence: str, translation: str | None, file: Path) -> None:
     """Write a PNG file: the attention of a translation (None: the model's own) to its sentence. Raises ValueError if
     one of them is empty, or if the sentence is translated in several parts."""
-    tokenizer, pairs = translator.tokenizer, list[IdPair]()
     if translation is None:
-        [[best, *_]] = translator.translate_n_best([sentence])
-        n_parts = len(best.parts)
-        require(n_parts < 2, f"the sentence is translated in {n_parts} parts: take a shorter one for a picture")
-        pairs += [(part.source, part.hypothesis.ids) for part in best.parts]
+        [found] = translator.translate_n_best([sentence])
     else:
-        texts = tidy(sentence), tidy(translation)
-        pairs += zip(tokenizer.encode_source(texts[:1]), tokenizer.encode_target(texts[1:]), strict=True)
-    require(bool(pairs) and all(pairs[0]), "the sentence or its translation is empty: there is nothing to draw")
-    [weights_TS] = translator.engine.attention(pairs)
-    [(source, target)] = pairs
-    image = attention_picture(weights_TS, tokenizer.source_pieces(source), tokenizer.target_pieces(target))
+        found = [scored for scored in translator.scorer().score([(sentence, translation)]) if scored]
+    pictures = pictures_of(translator, found[:1])
+    require(len(pictures) > 0, "the sentence or its translation is empty: there is nothing to draw")
+    problem = f"the sentence is translated in {len(pictures)} parts: take a shorter one for a picture"
+    require(len(pictures) == 1, problem)
     with whole_file(file) as output:
-        Image.fromarray(image).save(output, "PNG")
+        pictures[0].save(output, "PNG")
