@@ -11,7 +11,7 @@ from nmt.decode.engine import Engine, IdPair
 from nmt.decode.shortlist import Shortlist
 from nmt.reading.request import Part, Translation
 from nmt.text.tokens import is_word, tokenize
-from nmt.translation.alignment import Aligner, numbers, owner_links
+from nmt.translation.alignment import LEAST, Aligner, numbers, owner_links
 from nmt.translation.translator import Translator
 
 
@@ -45,17 +45,17 @@ def test_words_are_linked_with_words_and_signs_with_signs() -> None:
     weights_TS = torch.tensor([[0.1, 0.9, 0.0], [0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
     are_words = [torch.tensor([True, False, True]), torch.tensor([True, False, True])]
     numbers = torch.tensor([0, 1, 2])
-    assert owner_links(weights_TS, numbers, numbers, are_words) == [(0, 0), (1, 1), (2, 2)]
+    assert owner_links(weights_TS, numbers, numbers, are_words, LEAST) == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_a_token_with_little_attention_is_linked_only_to_a_token_that_is_free() -> None:
     # "ins Kino" and "to the cinema": "to" translates "ins", and "the", which looks at "Kino", neither.
     source_S, target_T, are_words = torch.arange(2), torch.arange(3), [torch.ones(2).bool(), torch.ones(3).bool()]
     weights_TS = torch.tensor([[0.5, 1e-9], [1e-10, 9e-10], [0.1, 0.8]])
-    assert owner_links(weights_TS, source_S, target_T, are_words) == [(0, 0), (1, 2)]
+    assert owner_links(weights_TS, source_S, target_T, are_words, LEAST) == [(0, 0), (1, 2)]
     # "am": nothing translates it surely.
     weights_TS = torch.tensor([[9e-10, 1e-10], [1e-10, 9e-10], [0.1, 0.8]])
-    assert owner_links(weights_TS, source_S, target_T, are_words) == [(0, 0), (1, 2)]
+    assert owner_links(weights_TS, source_S, target_T, are_words, LEAST) == [(0, 0), (1, 2)]
 
 
 def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
