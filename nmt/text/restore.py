@@ -158,18 +158,6 @@ def wordless_pairs(text: str) -> list[Edit]:
     return found
 
 
-@dataclass(frozen=True)
-class Unit:
-    """What is removed with an item: `text[cut:end]`, of which `text[start:stop]` always stays with it."""
-
-    cut: int
-    start: int
-    stop: int
-    end: int
-    follows: bool
-    loose: bool = False
-
-
 def widen(text: str, start: int, stop: int, least: int) -> tuple[int, int]:
     """The range of an item with the brackets, quotes and joints that touch it; not before `least`."""
     signs = Counter(text[start:stop])  # kept up to date: counting anew at each step would take quadratic time
@@ -195,9 +183,16 @@ def lacks(signs: Counter[str], sign: str, other: str) -> bool:
     return signs[other] % 2 == 1 if sign == other else signs[other] > signs[sign]
 
 
-def find_unit(text: str, start: int, stop: int, least: int) -> Unit:
-    """What is removed with the item `text[start:stop]`; nothing before `least`."""
+def find_unit(flat: Flat, start: int, stop: int, least: int) -> tuple[Node, int, int]:
+    """The node of the item `flat.text[start:stop]`, and the range that is removed with it; nothing before `least`."""
+    text = flat.text
     start, stop = widen(text, start, stop, least)
+
+    def unit(cut: int, end: int, *, follows: bool, loose: bool = False) -> tuple[Node, int, int]:
+        before, core, after = flat.raw(cut, start), flat.raw(start, stop), flat.raw(stop, end)
+        node = Node(core, before=before, after=after, follows=follows, place=flat.places[start], loose=loose)
+        return node, cut, end
+
     left = len(text[least:start].rstrip(BLANKS)) + least
     right = BLANK.match(text, stop).end()  # type: ignore[union-attr]
     before, after = text[left - 1 : left] if left else "", text[right : right + 1]
@@ -205,23 +200,24 @@ def find_unit(text: str, start: int, stop: int, least: int) -> Unit:
     at_end = after in ("", CLOSES)
     if before in ("", OPENS) or sentence_start:
         if at_end:
-            return Unit(start, start, stop, stop, follows=False, loose=True)
+            return unit(start, stop, follows=False, loose=True)
         sign = AFTER.match(text, stop)
         end = BLANK.match(text, sign.end() if sign else stop).end()  # type: ignore[union-attr]
         if text[end : end + 1] in ("", CLOSES):
-            return Unit(start, start, end, end, follows=False, loose=True)
+            stop = end  # with the signs after it
+            return unit(start, stop, follows=False, loose=True)
         first = FIRST.match(text, stop)[1]  # type: ignore[index]
-        return Unit(start, start, stop, end, follows=False, loose=end == stop and not is_spaced(first))
+        return unit(start, end, follows=False, loose=end == stop and not is_spaced(first))
     if at_end or (right == stop and after in CLOSING):
         cut = left - 1 if before in ",:;–—" and left > least else left
         cut = len(text[least:cut].rstrip(BLANKS)) + least
-        return Unit(cut, start, stop, stop, follows=True, loose=cut == start and not is_spaced(before))
+        return unit(cut, stop, follows=True, loose=cut == start and not is_spaced(before))
     if left < start:
         between_blanks = right > stop
-        return Unit(left if between_blanks else start, start, stop, stop, follows=between_blanks)
+        return unit(left if between_blanks else start, stop, follows=between_blanks)
     if before in OPENING:
-        return Unit(start, start, stop, right, follows=False)
-    return Unit(start, start, stop, stop, follows=True, loose=not (is_spaced(before) and is_spaced(after)))
+        return unit(start, right, follows=False)
+    return unit(start, stop, follows=True, loose=not (is_spaced(before) and is_spaced(after)))
 
 
 class Lifting:
@@ -239,7 +235,14 @@ class Lifting:
         position = 0
         for match in re.finditer(f"[{OPENS}{CLOSES}]|{GROUP.pattern}", self.text):
             if match[0][0] == SINGLE:
-                position = self.add_item(find_unit(self.text, *match.span(), position), position)
+                node, cut, end = find_unit(self.flat, *match.span(), position)
+                self.copy(position, cut)
+                self.add(node)
+                position = end
+                touching = self.text[cut - 1 : cut], self.text[end : end + 1]
+                if self.chunks and all(map(is_spaced, touching)) and not self.flat.rendered:
+                    self.chunks.append(" ")
+                    self.origins.append(cut)
                 continue
             self.copy(position, match.start())
             position = match.end()
@@ -278,18 +281,6 @@ class Lifting:
         if node.closing == "":
             node.end = sys.maxsize  # until its closing tag is met
             self.around.append(len(self.nodes) - 1)
-
-    def add_item(self, unit: Unit, position: int) -> int:
-        """Add a node for an item. Returns where the text goes on."""
-        self.copy(position, unit.cut)
-        before, core = self.flat.raw(unit.cut, unit.start), self.flat.raw(unit.start, unit.stop)
-        after, place = self.flat.raw(unit.stop, unit.end), self.flat.places[unit.start]
-        self.add(Node(core, before=before, after=after, follows=unit.follows, place=place, loose=unit.loose))
-        touching = self.text[unit.cut - 1 : unit.cut], self.text[unit.end : unit.end + 1]
-        if self.chunks and all(map(is_spaced, touching)) and not self.flat.rendered:
-            self.chunks.append(" ")
-            self.origins.append(unit.start)
-        return unit.end
 
 
 def restore(

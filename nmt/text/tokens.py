@@ -1,11 +1,11 @@
 """Tokens: the smallest parts of a text between which an item or a tag may stand; and where these go in a translation.
 
-A pair of tags goes around the target tokens that agree best with the alignment: as many as possible that are linked to
-the tokens between the tags in the source, and as few others. It stays in the pair around it, and beside the pairs next
-to it. A single mark goes after the translation of the token before it, or before that of the token after it.
+A pair of tags goes around as many target tokens as possible that are linked to the tokens between the tags in the
+source, and as few others. It stays in the pair around it, and beside the pairs next to it. A single mark goes after the
+translation of the token before it, or before that of the token after it.
 
 A token is an item (an address, a placeholder …), a word, a character of a script without spaces with the marks on it,
-or a sign. Signs are tokens of their own, so that a tag can end between a word and a comma.
+or a sign.
 """
 
 import re
@@ -124,7 +124,6 @@ class Placing:
         self.linked_sources = [-1, *(i for i, found in enumerate(self.targets) if found), self.n_source]
 
     def ranges(self) -> list[Range]:
-        """The range of each node."""
         children: dict[int, list[int]] = {-1: []}
         for n, node in enumerate(self.nodes):
             children[node.parent].append(n)
@@ -157,17 +156,10 @@ class Placing:
         places = [j for j in sorted(linked) if is_free(j, taken)]
         if not places:
             return around[0], around[0]
-        # A pair that goes on outside of the text has a fixed end.
-        if not node.closing:
-            return self.best_end(places[::-1], around[1]), around[1]
-        if not node.core:
-            return around[0], self.best_end(places, around[0]) + 1
-        return self.with_first_words(node, self.best_run(places, taken), around, taken)
-
-    def best_end(self, places: list[int], border: int) -> int:
-        """The end of the range from a border with the most of these places, and the fewest other linked tokens."""
-        inside = [self.linked[max(border, j + 1)] - self.linked[min(border, j)] for j in places]
-        return places[max(range(len(places)), key=lambda n: 2 * n - inside[n])]
+        start, end = self.best_run(places, taken)
+        if self.is_open(node):  # it goes on outside of the text
+            return (start if node.core else around[0]), (end if node.closing else around[1])
+        return self.with_first_words(node, (start, end), around, taken)
 
     def best_run(self, places: list[int], taken: list[Range]) -> Range:
         """The range with the most of these places and the fewest other linked tokens; the longest of equal ones."""
