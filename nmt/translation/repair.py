@@ -3,13 +3,10 @@
 Texts are cut into lines (`nmt.reading`). A plan says how a line is read (its steps) and searched; what it leaves to
 search, of all lines, is searched in batches (`nmt.translation.span_search`).
 
-The first plan is usual. Where a translation looks wrong, the other plans follow in their order, and the translation
-that looks least wrong stays: sentence by sentence and clause by clause, if some were lost or joined; without items
-(addresses, tags …) if some were lost, put back by the alignment; in small letters, if the line is in capitals and the
-model has no list of words; a copy, if the line has no letters; with all marks and quotes in place, if constraints are
-broken; beam search without repeated n-grams; the same with shorter spans. What still looks wrong is flagged. The flag
-"unsure" alone doesn't cause the last two retries, because their translations are even less probable; nor do "numbers"
-and "items", since another search seldom brings these back: a good translation would become a worse one.
+The first plan is usual. Where a translation looks wrong, the retries of `Call.retry_wrong` follow, and the translation
+that looks least wrong stays. What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two
+retries, because their translations are even less probable; nor do "numbers" and "items", since another search seldom
+brings these back: a good translation would become a worse one.
 
 A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
 was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
@@ -125,7 +122,6 @@ class Call:
         return lists
 
     def retry_wrong(self, lines: "list[Line]") -> None:
-        """The retries of the lines of a call."""
         search = self.context.search
 
         def retry(name: str, steps: Steps, chosen: list["Line"], search: SearchConfig = search) -> None:
@@ -184,12 +180,11 @@ class Call:
         return lists
 
     def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> Lists:
-        """The n-best lists of what is left to search."""
         spans = [Span(leaf.ids or (), leaf.constraints) for leaf in leaves]
         starts = [n for n, leaf in enumerate(leaves) if leaf.number == 0]
         groups = [spans[start:end] for start, end in zip(starts, [*starts[1:], len(spans)], strict=True)]
-        placed, known = self.spans.place_terms(groups, search, self.stop)
-        found = self.spans.find((span for span in placed if span.ids), search, self.stop, known)
+        placed = self.spans.place_terms(groups, search, self.stop)
+        found = self.spans.find((span for span in placed if span.ids), search, self.stop)
         pairs = zip(leaves, placed, strict=True)
         lists = [self.written(leaf, span, found[span]) if span.ids else [BLANK] for leaf, span in pairs]
         aligned = [n for n, leaf in enumerate(leaves) if leaf.aligned]
@@ -225,7 +220,6 @@ class Line:
         self.translations = [*map(self.flagged, n_best)]
 
     def flagged(self, translation: Translation) -> Translation:
-        """A translation with its flags."""
         line, facts, tokenizer = self.reading, self.call.facts, self.call.context.tokenizer
         seen = shown(line, translation.text)
         # Samples are less probable than what beam search finds: nearly all would be unsure.
@@ -263,13 +257,11 @@ class Line:
 
     def consider(self, translations: list[Translation], name: str) -> None:
         """Take those of these translations that look less wrong; `name`: the retry that made them."""
-        ranked = self.call.ranked
-        if ranked:
-            translations = translations[:1]
-        elif len(translations) == 1:  # a line of items alone leaves nothing to sample
-            translations = translations * len(self.translations)
-        retried = [replace(self.flagged(translation), fallback=name) for translation in translations]
-        if not ranked:
+        judged = translations[: 1 if self.call.ranked else None]
+        retried = [replace(self.flagged(translation), fallback=name) for translation in judged]
+        if not self.call.ranked:
+            if len(retried) == 1:  # a line of items alone leaves nothing to sample
+                retried *= len(self.translations)
             pairs = zip(self.translations, retried, strict=True)
             self.translations = [min(pair, key=lambda translation: gravity(translation.flags)) for pair in pairs]
             return

@@ -2,10 +2,9 @@
 
 Terms that a translation lacks are put into it. A term stands where the model finds its first piece most probable. What
 is before the last term stays; what follows is searched again. If the model then makes a term a part of a longer word,
-or loses another one, nothing is searched again, and the terms stand between the words of the translation as it was. All
-sentences share these steps. On captions this takes a fifth of the time of constrained search
-(`nmt.decode.rules.Phrases`), and the model finds the result more probable. Where a term can't be put in so, as one that
-its neighbours change, constrained search must do it.
+or loses another one, the terms stand between the words of the translation as it was. On captions this takes a fifth of
+the time of constrained search (`nmt.decode.rules.Phrases`), and the model finds the result more probable. Where a term
+can't be put in so, as one that its neighbours change, constrained search must do it.
 
 Shapes: P phrases, T target pieces.
 """
@@ -127,27 +126,23 @@ class SpanSearch:
     def __init__(self, engine: Engine, compiler: ConstraintCompiler) -> None:
         self.engine, self.compiler = engine, compiler
 
-    def find(
-        self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None = None, known: Found | None = None
-    ) -> Found:
+    def find(self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None = None) -> Found:
         """Hypotheses of each span, at most `search.n_best`, best first; samples in their own order.
 
         If no hypothesis meets the constraints of a span, it is searched again without the terms that it must contain,
         then without any constraint, so every span has a hypothesis. ValueError if constraints can never be met;
         Stopped as `stop` says. If its time is up, hypotheses may lack terms, and others are UNSEARCHED.
-
-        `known`: hypotheses of spans without constraints, which need no search.
         """
-        results = self.find_once(spans, search, stop, known or {})
+        results = self.find_once(spans, search, stop)
         for loosen in (lambda old: replace(old, must=()), lambda _: NO_CONSTRAINTS):
             failed = [span for span, hypotheses in results.items() if not hypotheses]
             if failed:
                 loosened = {span: replace(span, constraints=loosen(span.constraints)) for span in failed}
-                retried = self.find_once(loosened.values(), search, stop, {})
+                retried = self.find_once(loosened.values(), search, stop)
                 results |= {span: retried[loosened[span]] for span in failed}
         return results
 
-    def find_once(self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None, known: Found) -> Found:
+    def find_once(self, spans: Iterable[Span], search: SearchConfig, stop: Stop | None) -> Found:
         """As `find`, but with an empty list if no hypothesis meets the constraints.
 
         The best translation without phrases is the best with them if it has what they ask for. So they are left out at
@@ -166,11 +161,7 @@ class SpanSearch:
         for s in many:
             if s.constraints.must_not:
                 free[s] = self.compiler.compile(replace(s.constraints, must=()), len(s.ids), search)
-        results: Found = {}
-        if single:
-            bare = (s for s in distinct if not s.constraints.prefix and not free.get(s, FREE).phrases)
-            results |= {s: known[Span(s.ids)] for s in bare if Span(s.ids) in known}
-        results |= self.search_each([s for s in distinct if s not in results], free, search, stop)
+        results = self.search_each(distinct, free, search, stop)
         drafts = {s: [Draft(s.ids, c, c.phrases, h) for h in results[s]] for s, c in phrased.items() if c.phrases}
         self.insert_terms([*chain(*drafts.values())], replace(search, n_best=1), stop)
         results |= {span: merged(of_span) for span, of_span in drafts.items()}
@@ -265,13 +256,13 @@ class SpanSearch:
         )
         return dict(found)
 
-    def place_terms(self, lines: list[list[Span]], search: SearchConfig, stop: Stop | None) -> tuple[list[Span], Found]:
-        """The spans of all lines, and hypotheses of some spans without constraints. Each term without a source moves
-        from the first span of its line to the one whose translation has it, else to where it is most probable."""
+    def place_terms(self, lines: list[list[Span]], search: SearchConfig, stop: Stop | None) -> list[Span]:
+        """The spans of all lines. Each term without a source moves from the first span of its line to the one whose
+        translation has it, else to where it is most probable."""
         several = {n: spans for n, spans in enumerate(lines) if len(spans) > 1}
         asked = [n for n, spans in several.items() if any(not t.source for t in spans[0].constraints.must)]
         if not asked:
-            return list(chain(*lines)), {}
+            return list(chain(*lines))
         search, drafts = replace(search, n_best=1, mbr="none"), dict[int, list[Draft]]()
         found = self.search_each(dict.fromkeys(Span(span.ids) for n in asked for span in lines[n]), {}, search, stop)
         for n in asked:
@@ -290,7 +281,7 @@ class SpanSearch:
                 replace(span, constraints=replace(span.constraints, must=tuple(terms)))
                 for span, terms in zip(lines[n], must, strict=True)
             ]
-        return list(chain(*placed)), found
+        return list(chain(*placed))
 
 
 def merged(drafts: Sequence[Draft]) -> list[Hypothesis]:
