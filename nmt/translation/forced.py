@@ -45,13 +45,10 @@ class ForcedScorer:
         self, pairs: Sequence[tuple[str | Request, str]], stop: Stop | None = None, known: Known | None = None
     ) -> Scored:
         """The translation of each pair, with its scores; None if a side is too long, or the time of `stop` was up.
-        Raises Stopped as `stop` says.
-
-        `known`: scores that need not be computed.
-        """
+        Raises Stopped as `stop` says. `known`: scores that need not be computed."""
         call, found = replace(self, stop=stop, known=known or {}), list[Translation | None]()
-        size = self.context.search.batch_size if stop else len(pairs)
-        for first in range(0, len(pairs), size or 1):
+        size = self.context.search.batch_size if stop else max(1, len(pairs))
+        for first in range(0, len(pairs), size):
             portion = pairs[first : first + size]
             try:
                 if stop:
@@ -62,9 +59,8 @@ class ForcedScorer:
         return found
 
     def score_portion(self, pairs: Sequence[tuple[str | Request, str]]) -> list[Translation | None]:
-        requests = [source if isinstance(source, Request) else Request(source) for source, _ in pairs]
-        targets = texts_of((target for _, target in pairs), "pairs")
-        given = [(Reading.of(request), target) for request, target in zip(requests, targets, strict=True)]
+        readings = [Reading.of(source if isinstance(source, Request) else Request(source)) for source, _ in pairs]
+        given = list(zip(readings, texts_of((target for _, target in pairs), "pairs"), strict=True))
         found = self.with_lost(force(given, (mark_up, cut_text), self.context, self.score_lines), given)
         for n, (reading, target) in enumerate(given):
             # A text without letters outside of its items is its own translation, which needs no model.

@@ -18,13 +18,12 @@ from nmt.decode.parallel import map_items
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.sampling import Samples, continuations, sample_parts
 from nmt.decode.stop import Stop
-from nmt.extras import typed
 from nmt.fields import read_value, require, texts_of
 from nmt.model.decoder_only import DecoderOnly
 from nmt.model.device import choose_device, describe, keep_freed_memory
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
-from nmt.translation.model_folder import load_model
+from nmt.translation.model_folder import load_model, require_objective
 from nmt.translation.span_search import bounded, make_batches
 from nmt.vocabulary import EOS, SPACE
 
@@ -129,9 +128,7 @@ class LanguageModel:
         keep_freed_memory()
         precision = read_value(precision, DecodingPrecision, "precision")
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
-        problem = f"the model in {folder} is no language model: it was trained with training.objective {info.objective}"
-        hint = f"; translate with {typed('translate')}" if info.objective == "translation" else ""
-        require(info.objective == "lm", problem + hint)
+        require_objective(info, folder, "lm")
         assert isinstance(model, DecoderOnly)
         stored = replace(info.search, samples=max(1, info.search.samples), n_best=1)
         return cls(model, tokenizer, search or stored, precision)
@@ -145,7 +142,6 @@ class LanguageModel:
         return describe(self.engine.precision, self.device)
 
     def settings(self, search: SearchConfig | None, stop: Stop | None) -> SearchConfig:
-        """The settings of a call; TypeError for what can't be its arguments."""
         search = search or self.search
         if not isinstance(search, SearchConfig) or not isinstance(stop, Stop | None):
             raise TypeError("search must be a SearchConfig (of nmt.config), and the end a Stop (of nmt.decode.stop)")
@@ -171,8 +167,7 @@ class LanguageModel:
 
         Args:
             prompts: texts, which may be parts of words or sentences. A blank at the end is not doubled.
-            search: the settings of this call (temperature, top_k, top_p, min_p, seed, samples, min_length, max_length,
-                batch_size); by default the model's own. With samples 0, the most probable piece is taken at each step.
+            search: by default the model's own. With samples 0, the most probable piece is taken at each step.
             stop: a continuation ends before the first of these strings.
             until: ends the call before it is done: by the exception Stopped, or if its time is up with what it has.
         """

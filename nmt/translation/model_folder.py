@@ -44,9 +44,8 @@ class Facts:
     sentences are poor (see `nmt.training.delivery.unsure_below`); in models of older versions 1 in 200 of all are."""
 
     usual_sentences: Size = 1
-    """Lines with more sentences are translated sentence by sentence: at least 1 in 100 training sources has so many.
-    It is 1 for models of older versions, which didn't measure it: most were trained on single sentences, and a lost
-    sentence is worse than a sentence without the context of the others."""
+    """Lines with more sentences are translated sentence by sentence: at least 1 in 100 training sources has so many. 1
+    for models of older versions: a lost sentence is worse than one without the context of the others."""
 
     final_mark: str = ""
     """The mark at the end of nearly all training sources, such as a full stop: lines without one get it. Empty if many
@@ -57,12 +56,10 @@ class Facts:
     "unknown": in 1 of 200 validation sentences."""
 
     length_ratio: Annotated[float, Range(0, open="least")] = 1.0
-    """The characters of translations for one of their sources, in the validation text: Cherokee has half as many as
-    English. It is 1 for models of older versions."""
+    """The characters of translations for one of their sources, in the validation text; 1 for older versions."""
 
     least_known: Probability = 0.0
-    """A line is flagged "unknown" if training had a smaller share of its words: in 1 of 200 validation sentences. So is
-    text in another language."""
+    """A line is flagged "unknown" if training had a smaller share of its words: in 1 of 200 validation sentences."""
 
     def __post_init__(self) -> None:
         check_bounds("facts", self)
@@ -105,7 +102,6 @@ def save_model(
     card: str,
     shortlist: Shortlist | None = None,
 ) -> None:
-    """Write a model folder, whole or not at all."""
     sizes = {"src_vocab_size": tokenizer.src_vocab_size, "tgt_vocab_size": tokenizer.tgt_vocab_size}
     config = json.dumps({"format": FORMAT, **asdict(info), **sizes}, indent=2, ensure_ascii=False)
     with whole_folder(folder) as draft:
@@ -125,8 +121,8 @@ def load_model(folder: Path, device: str | torch.device = "cpu") -> tuple[Model,
 
 
 def open_model(folder: Path) -> tuple[Model, Tokenizer, ModelInfo, Callable[[Model], None]]:
-    """As `load_model`, with an empty model (on the device "meta"), and what gives such a model its weights. Until then
-    they stay in the file, which is open: if another one takes its place, nothing changes."""
+    """As `load_model`, with an empty model (on the device "meta"), and what gives such a model its weights: their file
+    is open until then."""
     folder = require_model(folder)
     check_sums(folder, "config.json", "model.safetensors")
     tokenizer = Tokenizer.load(folder)
@@ -226,7 +222,9 @@ def load_shortlist(folder: Path, tokenizer: Tokenizer) -> Shortlist | None:
     return Shortlist(ids)
 
 
-USES = {  # of a model that is no translator
+KINDS = {"translation": "translator", "lm": "language model", "pair": "pair scorer"}
+USES = {
+    "translation": f"translate with {typed('translate')}",
     "lm": "continue text with nmt.generate, or start a decoder-only translator from it (training.start_from)",
     "mlm": "start other models from its encoder (training.start_from)",
     "denoise": "start a translator from it (training.start_from)",
@@ -234,7 +232,7 @@ USES = {  # of a model that is no translator
 }
 
 
-def require_objective(info: ModelInfo, folder: Path) -> None:
-    """Raise ValueError if a model was trained for something else than translation."""
-    problem = f"the model in {folder} is no translator: it was trained with training.objective {info.objective}"
-    require(info.objective == "translation", f"{problem}; {USES.get(info.objective)}")
+def require_objective(info: ModelInfo, folder: Path | str, objective: ObjectiveName = "translation") -> None:
+    """Raise ValueError if a model was trained for something else."""
+    problem = f"the model in {folder} is no {KINDS[objective]}: it was trained with training.objective {info.objective}"
+    require(info.objective == objective, f"{problem}; {USES[info.objective]}")

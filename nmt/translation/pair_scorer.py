@@ -29,7 +29,7 @@ from nmt.text.languages import same_language
 from nmt.text.markup import Mode, mode_of, visible
 from nmt.text.normalise import tidy
 from nmt.translation.forced import MAX_SCORED
-from nmt.translation.model_folder import load_model
+from nmt.translation.model_folder import load_model, require_objective
 from nmt.translation.span_search import make_batches
 from nmt.translation.translator import find_model
 
@@ -55,8 +55,7 @@ class PairScorer:
         """Load a model folder. ValueError if it is no pair scorer, or if its languages are others than `languages`
         (source and target; None: any)."""
         model, tokenizer, info = load_model(Path(folder), choose_device(str(device)))
-        problem = f"the model in {folder} is no pair scorer: it was trained with training.objective {info.objective}"
-        require(info.objective == "pair", f"{problem}; train one with objective pair and model.family encoder-only")
+        require_objective(info, folder, "pair")
         pair = info.source, info.target
         known = f"the pair scorer in {folder} knows {pair[0]} as source and {pair[1]} as target"
         require(all(map(same_language, languages or pair, pair)), f"{known}, not {' and '.join(languages or ())}")
