@@ -4,7 +4,6 @@ Version 5 of transformers deleted it. Text flows in; dictionaries flow out, with
 written from the documentation of `TranslationPipeline` in transformers 4.
 """
 
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -20,7 +19,6 @@ from nmt.fields import annotations, read_value, require
 from nmt.translation.translator import Translator, find_model
 from nmt.vocabulary import BOS, EOS
 
-LOG = logging.getLogger("nmt")
 Result = list[dict[str, Any]]
 """The translations of a text, each as a dictionary."""
 
@@ -41,7 +39,6 @@ SAMPLING = ("temperature", "top_k", "top_p", "min_p")
 NO_SAMPLING = {"num_beams": 1, "no_repeat_ngram_size": 0, "repetition_penalty": 1}  # and values that change nothing
 KNOWN = sorted((*RENAMED, *SAME, "do_sample", "early_stopping"))
 TASK = re.compile(r"translation(?:_(?P<source>[\w-]+?)_to_(?P<target>[\w-]+))?")
-NEAR = 0.9  # of the longest translation: sources with more pieces get a warning
 
 
 def pipeline(
@@ -87,14 +84,13 @@ class TranslationPipeline:
         Args:
             inputs: a string, a list of strings, or a generator or `torch.utils.data.Dataset` of strings.
             src_lang, tgt_lang: languages of the model.
-            settings: return_tensors (ids instead of text); batch_size; the arguments of `generate` in KNOWN; and
-                truncation and num_workers, without effect.
+            settings: return_tensors (ids instead of text), batch_size, and the arguments of `generate` in KNOWN.
 
         Returns:
             For a string, a list of dictionaries, one for each of num_return_sequences; for a list, a list of
             dictionaries, or of such lists if num_return_sequences is above 1; otherwise an iterator over such lists.
-            The key is translation_text or, with return_tensors, translation_token_ids (with <s> and </s>).
-            ValueError for other inputs, and for settings that nmt doesn't have.
+            The key is translation_text or, with return_tensors, translation_token_ids (with <s> and </s>). ValueError
+            for other inputs, and for settings that nmt doesn't have.
         """
         if src_lang or tgt_lang:
             translator = self.translator.between(src_lang or "", tgt_lang or "")
@@ -133,11 +129,6 @@ class TranslationPipeline:
 
     def translate(self, texts: list[str], search: SearchConfig, tensors: bool) -> list[Result]:
         n_best = self.translator.translate_n_best(texts, search)
-        longest = max((len(part.source) for candidates in n_best for part in candidates[0].parts), default=0)
-        if search.max_length and longest > NEAR * search.max_length:
-            LOG.warning(
-                "A text has %d pieces, and a translation at most %d: raise max_new_tokens", longest, search.max_length
-            )
         if not tensors:
             return [[{"translation_text": translation.text} for translation in found] for found in n_best]
         ids = [[[i for part in t.parts for i in part.hypothesis.ids] for t in found] for found in n_best]

@@ -151,13 +151,6 @@ def test_the_task_can_name_the_languages_of_the_model(model_folder: Path, transl
         nmt.pipeline("translation", model=model_folder, tokenizer="elsewhere")
 
 
-def test_a_text_too_long_for_its_translation_warns(pipe: TranslationPipeline, caplog: pytest.LogCaptureFixture) -> None:
-    pipe(TEXTS[0], max_new_tokens=200)
-    assert not caplog.records
-    pipe(TEXTS[0], max_new_tokens=8)
-    assert "raise max_new_tokens" in caplog.text
-
-
 @pytest.mark.slow
 def test_import_of_nmt_needs_no_torch() -> None:
     code = "import nmt, sys; assert 'torch' not in sys.modules and 'pipeline' in nmt.__all__"
