@@ -58,7 +58,6 @@ class Reading:
 
     @property
     def request(self) -> Request:
-        """A request for the text alone."""
         return Request(self.text, self.constraints, self.user_items)
 
     def of_line(self, translation: Translation) -> Translation:
@@ -121,8 +120,7 @@ def same_places(old: str, new: str) -> Places:
 
 
 def piece_places(pieces: Sequence[str], text: str) -> list[list[int]]:
-    """For each piece the places of its characters in the text, without blanks. Text and pieces may differ in a few
-    characters, such as those that the vocabulary lacks."""
+    """For each piece the places of its characters in the text, without blanks. Text and pieces may differ a little."""
     visible = [place for place, character in enumerate(text) if not character.isspace()]
     position, found = 0, list[list[int]]()
     for surface in surfaces(pieces):

@@ -137,7 +137,6 @@ class Translation:
         return all(part.hypothesis.finished for part in self.parts)
 
     def flagged(self, *flags: Flag) -> "Translation":
-        """The translation with more flags."""
         return replace(self, flags=ordered({*self.flags, *flags}))
 
     def edited(self, edits: Sequence[Edit]) -> "Translation":

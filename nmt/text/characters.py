@@ -2,18 +2,8 @@
 
 A character without a piece is spelled in bytes, or is unk, and both mostly ruin the translation of its line. A
 character with a piece stays as it is, and so do items (addresses, tags, placeholders, emoji). Any other character is
-replaced by the nearest form of which every character has a piece; without such a form it stays. The rules, in order:
-
-- joiners (U+200C, U+200D) stay after letters of the scripts that need them, such as Arabic or Devanagari; else they are
-  removed. So are INVISIBLE characters: soft hyphens, zero-width blanks, direction marks, tatweel, variation selectors;
-- a combining mark is removed if nothing stands before it, or a character with a piece;
-- blanks of any width, and no-break spaces, become a space;
-- the first of the forms in SIMILAR that has pieces: quotes, dashes, punctuation, letters with a stroke;
-- digits of any script become ASCII digits;
-- ligatures, full-width and half-width forms and other compatibility characters become what Unicode's form NFKC has for
-  them, unless that has a blank. Superscripts, subscripts and fractions stay after a digit: 10² must not become 102;
-- letters of Latin, Greek and Cyrillic lose their accents;
-- small letters of Cherokee become capitals, and Georgian capitals small letters, as both are usually written.
+replaced by the nearest form of which every character has a piece, by the first of the rules in `replaced`, `in_context`
+and `find_form` that finds one (docs/characters.md); without such a form it stays.
 """
 
 import re
@@ -110,7 +100,7 @@ class Characters:
             bare = before in ("", " ") or (category != "Mc" and before in self.known)
             return "" if bare else character
         if before.isdigit() and unicodedata.decomposition(character).startswith(AFTER_DIGIT):
-            return character
+            return character  # 10² must not become 102
         if character not in self.forms:
             self.forms[character] = self.find_form(character)
         return self.forms[character] or character

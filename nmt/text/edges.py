@@ -2,14 +2,7 @@
 
     > 2) Das Rathaus öffnet morgen … [1]   →   "> 2) ", "Das Rathaus öffnet morgen.", " … [1]"
 
-Corpora seldom have such lines, and there a mark can spoil the whole translation. Taken off are:
-
-- before the text: quotes of replies (>), Markdown headings (#), bullets and check boxes, numbers and letters of lists,
-  [1] and emoji; a number with a full stop only before a sentence of four words, or a word that also exists in lower
-  case ("1. Mai" is a date), or in a script without capitals; 1.2 only before such a word;
-- after the text: [1], emoji and smileys; … and several ! or ?, if the vocabulary has no piece for them: for the model
-  one mark stands there;
-- around the text: quotes and brackets.
+Corpora seldom have such lines, and there a mark can spoil the whole translation. docs/characters.md lists the marks.
 
 A text that ends with a letter, such as a heading, gets a full stop if nearly all training sources end with one: models
 that don't see the end of the sentence write its last words twice. The translation loses its own.
@@ -74,7 +67,6 @@ class Edges:
 
 
 def quotes_of(language: str) -> tuple[str, str]:
-    """The usual opening and closing quote of a language."""
     parts = language_tag(language).lower().split("-")
     codes = ("-".join(parts[:n]) for n in range(len(parts), 0, -1))
     opening, closing = next((QUOTES[code] for code in codes if code in QUOTES), ["“", "”"])
@@ -119,7 +111,8 @@ def take_off(
 
 
 def is_mark(lead: re.Match[str], knows: Knows) -> bool:
-    """Whether this start of a line is a mark: a number with a full stop may be an ordinal, and 2.5 a decimal."""
+    """Whether this start of a line is a mark: 2.5 may be a decimal, and a number with a full stop an ordinal, except
+    before a sentence of four words, a word that also exists in lower case, or a script without capitals."""
     if not lead["number"]:
         return True
     text = lead.string[lead.end() :]

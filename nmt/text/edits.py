@@ -9,7 +9,6 @@ Edit = tuple[int, int, str]
 
 
 def apply(text: str, edits: Sequence[Edit]) -> str:
-    """The text with the replacements."""
     kept, end = list[str](), 0
     for start, stop, new in edits:
         kept += [text[end:start], new]

@@ -137,7 +137,6 @@ def scripts_of(code: str) -> frozenset[str]:
 
 
 def is_from_right(code: str) -> bool:
-    """Whether a language is written from right to left."""
     return bool(scripts_of(code) & FROM_RIGHT)
 
 

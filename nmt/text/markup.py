@@ -1,11 +1,9 @@
 """Mark-up: a text in HTML or XML flows in; its segments flow out, as lines to translate, and go back into the mark-up.
 
-Nothing is written anew: what isn't translated is copied from the source, byte for byte, so that a segment that doesn't
-change gives the same text, also in broken mark-up. Block elements (`BLOCKS`) end segments. Inline tags are
-marks of a segment's line (see `nmt.text.restore`). Comments, declarations, elements such as `<code>`, and those with
-translate="no" or the class notranslate are copied. The tags are copied too, but attributes that readers see, and CDATA,
-are segments of their own (`parse_inner`). Entities are characters of the line; the characters &, < and > of a
-translation are written as entities, so that text never becomes mark-up.
+Nothing is written anew: what isn't translated is copied from the source, byte for byte, also in broken mark-up. Block
+elements (`BLOCKS`) end segments. Inline tags are marks of a segment's line (see `nmt.text.restore`). Attributes that
+readers see, and CDATA, are segments of their own (`parse_inner`). Entities are characters of the line; &, < and > of a
+translation are written as entities, so that text never becomes mark-up. docs/markup.md says all.
 
 Source: the HTML standard, section 13.2.5, in short.
 """
@@ -146,7 +144,6 @@ def read_names(name: str, raw: str) -> frozenset[str]:
 
 
 def values_of(raw: str) -> dict[str, str]:
-    """The attributes of a tag, in small letters."""
     found = ((match["name"], match["value"] or "") for match in ATTRIBUTE.finditer(raw))
     return {name.lower(): value.strip("\"'").lower() for name, value in found}
 

@@ -1,15 +1,8 @@
 """Normalisation of every line that is read, the same in training and in translation.
 
-These rules don't depend on a vocabulary; `nmt.text.characters` has those that do. The rules of `tidy`, in order:
-
-- a carriage return at the end is removed;
-- a byte that isn't UTF-8, or a lone surrogate (which JSON can contain), becomes U+FFFD;
-- soft hyphens, word joiners, byte-order marks and zero-width spaces are removed; but zero-width spaces beside a letter
-  of a South-East Asian script stay, since they separate words there;
-- control characters (Unicode's Cc, such as NUL) are removed, except those that separate words;
-- these become a space: tab, LF, vertical tab, form feed, CR, U+001C to U+001F, U+0085, U+2028, U+2029;
-- text is composed to Unicode's form NFC;
-- blanks at both ends are removed. Blanks between words stay: SentencePiece reads a run of spaces as one.
+These rules don't depend on a vocabulary; `nmt.text.characters` has those that do. First come REPLACEMENTS, then
+Unicode's form NFC; at last, blanks at both ends are removed. Blanks between words stay: SentencePiece reads a run of
+spaces as one.
 """
 
 import re
@@ -19,7 +12,7 @@ INVALID = "invalid UTF-8 made U+FFFD"
 BREAK = re.compile("(\r\n|[\t\n\x0b\x0c\r\x85\u2028\u2029])")  # between lines, and between cells
 
 # Thai, Lao, Tibetan and Burmese; Khmer; Tai Le, New Tai Lue and Khmer symbols; Tai Tham; Balinese; Javanese; more
-# Burmese.
+# Burmese. Zero-width spaces separate words there.
 SOUTH_EAST_ASIAN = r"\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\ua980-\ua9ff\uaa60-\uaa7f"
 INVISIBLE = rf"[\xad\u2060\ufeff]|\u200b(?<![{SOUTH_EAST_ASIAN}]\u200b)(?![{SOUTH_EAST_ASIAN}])"
 ODD = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u2028\u2029\u2060\ud800-\udfff\ufeff]")
@@ -40,7 +33,6 @@ def one_line(text: str) -> str:
 
 
 def require_string(text: object) -> None:
-    """Raise TypeError, for the user, if this is no text."""
     if not isinstance(text, str):
         raise TypeError(f"{str(text)[:40]!r} is of type {type(text).__name__}, but a text must be a string (str)")
 

@@ -20,20 +20,9 @@ from nmt.text.sentences import CLAUSE_MARK, COLON, LABEL, count_ends, split_clau
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 Flag = Literal[
-    "loop",
-    "too_long",
-    "too_short",
-    "copy",
-    "empty",
-    "invented",
-    "unfinished",
-    "items",
-    "sentences",
-    "numbers",
-    "unsure",
-    "unknown",
-    "constraints",
-]
+    "loop", "too_long", "too_short", "copy", "empty", "invented", "unfinished", "items", "sentences", "numbers",
+    "unsure", "unknown", "constraints"
+]  # fmt: skip
 
 LOOP_WORDS, LOOP_CHARACTERS = 8, 20  # longest phrases that are searched for repetitions
 LENGTH_FACTOR, LENGTH_ALLOWANCE = 2.0, 20  # one text may be twice as long, and 20 more: "Ja" / "Yes, that's right"
@@ -68,26 +57,16 @@ def suspicions(
     source: str, translation: str, user_items: UserItems = NO_USER_ITEMS, length_ratio: float = 1.0, *,
     finished: bool = True, sure: bool = True,
 ) -> list[Flag]:  # fmt: skip
-    """What looks wrong with a translation, in the order of `Flag`; empty for a plausible one.
+    """What looks wrong with a translation, in the order of `Flag`; empty for a plausible one. Takes linear time.
 
-    - loop: see `loops`, `repeats_name` and `repeats_word`.
     - too_long, too_short: one text has more than twice the characters of the other, and 20 more; East Asian characters
       count as 2.5, and those of the source `length_ratio` times. An empty translation is not called too short.
-    - copy: see `is_copy`.
     - empty: no letter or digit, though the source has some.
     - invented: letters, though the source has none; a source with digits ("24.12.2023", "§ 5") may get some, if all
       its numbers are there, no others, and nothing else is wrong.
     - unfinished: the search found no end of the translation; unsure: the model was not confident enough.
-    - items: URLs, e-mail addresses, tags, placeholders or emoji are missing or added, pairs of tags are broken or
-      nested in another way, or an item has lost the brackets or quotes right beside it. `user_items`: of the user.
-    - sentences: see `loses_sentences`.
-    - numbers: a number of two or more digits is missing (clock times don't count), or one is written right after a
-      letter, as in "at2"; without letters in both texts, any other numbers.
-    - unknown: outside of its items the source has letters or signs that the vocabulary lacks, also in a similar form,
-      or words that training lacked: one that is spelled strangely, or unusually many, as in text in another language;
-      constraints: not all are met. Both are added by `nmt.translation.repair`.
-
-    Takes linear time: milliseconds for 10,000 characters.
+    - unknown, constraints: added by `nmt.translation.repair`, which knows the vocabulary and the constraints.
+    - the others: see the functions for them.
     """
     length, source_length = width(translation), width(source) * length_ratio
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))

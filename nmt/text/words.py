@@ -1,10 +1,8 @@
 """Words that a model has learned: the sources of its training flow in; lines spelled with known words flow out.
 
-A word that the training text never had is a row of small pieces for a model, and mostly ruins the translation of its
-line. Often it is a known word in another form. `Words.respelled` reads an unknown word as a known one that has accents,
-in a line without any, and in German ä, ö, ü and ß for ae, oe, ue and ss.
-
-`Words.recased` reads lines in CAPITALS, in Title Case and without capitals in the usual case of their words.
+A word that the training text never had mostly ruins the translation of its line. `Words.respelled` reads it as a known
+word that has accents, in a line without any, and in German ä, ö, ü and ß for ae, oe, ue and ss. `Words.recased` reads
+lines in CAPITALS, in Title Case and without capitals in the usual case of their words.
 
 A word in the middle of a sentence shows its usual case, at the beginning it doesn't: the two are counted apart.
 """
@@ -124,7 +122,6 @@ class Words:
 
     @cached_property
     def unspaced_letters(self) -> frozenset[str]:
-        """The letters of scripts without spaces."""
         return frozenset(chain.from_iterable(map(UNSPACED_CHARACTER.findall, self.ranks)))
 
     def knows(self, word: str) -> bool:
@@ -183,7 +180,6 @@ class Words:
         return recased[: start.start()] + self.capital(recased[start.start() :])
 
     def capital(self, text: str) -> str:
-        """The text with a capital at its start."""
         return upper(text[:1], "tr" if self.has_dotless_i else "") + text[1:]
 
     @cached_property

@@ -79,7 +79,6 @@ class ConstraintCompiler:
         return compiled
 
     def spelled(self, phrases: Automaton) -> tuple[tuple[int, ...], ...]:
-        """The pieces of each required phrase, as a tokenizer writes it after a word."""
         surfaces, found = self.automata.surfaces.surfaces, list[tuple[int, ...]]()
         encoded = self.tokenizer.encode_target([phrase.text for phrase in phrases.required])
         for phrase, ids in zip(phrases.required, encoded, strict=True):

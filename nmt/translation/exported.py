@@ -1,7 +1,5 @@
 """Models that CTranslate2 runs: folders that nmt exported for it, and copies of our model folders, in the user's cache,
-for the searches that it does faster; and the format of their files.
-
-The weights keep their values.
+for the searches that it does faster; and the format of their files. The weights keep their values.
 """
 
 import hashlib
@@ -153,7 +151,6 @@ class Writer:
         return np.array(self.weights[name].numpy())
 
     def stack(self, side: str) -> Any:
-        """The encoder or the decoder."""
         config, specs, decodes = self.config, self.specs.transformer_spec, side == "decoder"
         kind = specs.TransformerDecoderSpec if decodes else specs.TransformerEncoderSpec
         stack = getattr(self.model, side)
@@ -195,7 +192,6 @@ class Writer:
         return spec
 
     def block(self, spec: Any, name: str) -> None:
-        """Fill a layer with the weights of a block."""
         self.attention(spec.self_attention, f"{name}.self_attention", ["qkv"])
         self.norm(spec.self_attention.layer_norm, f"{name}.around_self.norm")
         if hasattr(spec, "attention"):

@@ -87,7 +87,6 @@ class Glossary:
         return words
 
     def terms_in(self, text: str) -> tuple[Term, ...]:
-        """The terms of the entries that occur in a line."""
         return tuple(Term(entry.targets, words) for entry, words in self.entries_in(tidied(text)).items())
 
     def add_terms(

@@ -148,10 +148,9 @@ class Translator:
     ) -> "Translator":
         """Load a model folder (or a run folder), or several as an ensemble; by default with the first one's settings.
 
-        `backend`: pytorch; ctranslate2 takes a folder that nmt.export wrote for CTranslate2, which then runs the model;
-        auto is pytorch, with plain searches done by CTranslate2 where it can run the model on a CPU;
-        `adapter`: the adapter folder (or run folder) of an adapter that is added to the weights.
-        ValueError if a folder is not a whole model folder, the device or precision is missing, or tokenizers differ.
+        `backend`: as the option of nmt.translate. `adapter`: the folder (or run folder) of an adapter that is added to
+        the weights. ValueError if a folder is not a whole model folder, the device or precision is missing, or
+        tokenizers differ.
         """
         folders = [model_in(Path(path)) for path in ([folder] if isinstance(folder, Path | str) else folder)]
         require(bool(folders), "the list of model folders is empty")
@@ -168,9 +167,9 @@ class Translator:
         return translator
 
     def with_adapters(self, base: Path, folders: Mapping[str, Path]) -> "dict[str, Translator]":
-        """For each name a translator with the adapter in that folder. It has the weights of this one, which are in
-        memory once; the adapter is computed beside them. `base`: the model folder of this translator, since its weights
-        may be rounded, and adapters are for those in the folder. Raises as `read_adapter`."""
+        """For each name a translator with the adapter in that folder, computed beside the weights of this one, which
+        are in memory once. `base`: the model folder of this translator, whose own weights may be rounded. Raises as
+        `read_adapter`."""
         model, _, _ = load_model(base)
         assert isinstance(self.engine, TorchEngine), "adapters are for models of PyTorch"
         found: dict[str, Translator] = {}
@@ -203,7 +202,6 @@ class Translator:
 
     @property
     def plain_searches(self) -> str:
-        """What does plain searches, and in which precision, if it isn't PyTorch."""
         return f"CTranslate2, {self.plain.precision}" if self.plain else ""
 
     @property
@@ -228,10 +226,8 @@ class Translator:
         markup: Mode = "auto",
         stop: Stop | None = None,
     ) -> list[str]:
-        """The best translation of each line; empty for a blank one. See `translate_n_best`.
-
-        `to`: the code of the target language, if the model knows several; `between` chooses for more than one call.
-        """
+        """The best translation of each line; empty for a blank one. See `translate_n_best`. `to`: the target language,
+        if the model knows several; `between` chooses for more than one call."""
         is_chosen = self.languages_chosen and to == self.language
         translator = self.between(target=to) if to and not is_chosen else self
         if translator is not self:
@@ -275,11 +271,9 @@ class Translator:
     def call(
         self, search: SearchConfig, markup: Mode, rerank: Reranker | None = None, stop: Stop | None = None
     ) -> Call:
-        """What a call needs of this translator."""
         return Call(self.context(search, markup), self.facts, self.spans, rerank, stop)
 
     def context(self, search: SearchConfig, markup: Mode) -> Context:
-        """What the steps of reading know of this translator."""
         if markup not in get_args(Mode):
             read_value(markup, Mode, "markup")  # which says what it may be
         # `search.split_above` replaces what was usual in training.
@@ -289,9 +283,9 @@ class Translator:
         return Context(tokenizer, search, limits, links, self.quotes, self.spellings, mark, markup, self.language)
 
     def align(self, line: str, translation: Translation) -> list[tuple[int, int]]:
-        """Pairs (word of the line, word of its translation) of numbers from 0. Words are what stands between blanks,
-        no-break spaces included; a word that disappears in reading, such as a soft hyphen, has no link. TypeError for a
-        translation that is only a text."""
+        """Pairs (word of the line, word of its translation) of numbers from 0. Words are what stands between blanks;
+        one that disappears in reading, such as a soft hyphen, has no link. TypeError for a translation that is only a
+        text."""
         if not isinstance(translation, Translation):
             raise TypeError("align needs a Translation, as translate_n_best gives it")
         return self.aligner.align(line, translation)
