@@ -71,10 +71,14 @@ def out(
     return Out((inner,), reading, lifted, context, flag, written=written)
 
 
-def lifted_items(reading: Reading, context: Context) -> Out | None:
-    """The line without its items, other than numbers."""
-    lifted = lift(reading.text, reading.user_items)
-    return out(reading, lifted, context, lambda text: lift(text, reading.user_items).text) if lifted.nodes else None
+def lifted_items(reading: Reading, context: Context, *, beside: bool = False) -> Out | None:
+    """The line without its items, other than numbers; `beside`: only those that surely stand beside words."""
+    user_items = reading.user_items
+    flattened = partial(flatten, user_items=user_items, beside=beside)
+    flat = flattened(reading.text)
+    if not flat.has_marks:
+        return None
+    return out(reading, lift(flat, user_items), context, lambda text: lift(flattened(text), user_items).text)
 
 
 def items_beside(reading: Reading, context: Context) -> Out | None:
@@ -82,12 +86,7 @@ def items_beside(reading: Reading, context: Context) -> Out | None:
     alignment knows better than such models where these stand."""
     if not context.tokenizer.has_placeholders or has_items(reading):
         return None
-    user_items = reading.user_items
-    flat = flatten(reading.text, user_items, beside=True)
-    if not flat.has_marks:
-        return None
-    flattened = partial(flatten, user_items=user_items, beside=True)
-    return out(reading, lift(flat, user_items), context, lambda text: lift(flattened(text), user_items).text)
+    return lifted_items(reading, context, beside=True)
 
 
 def tags(reading: Reading, context: Context) -> Out | None:
