@@ -148,5 +148,5 @@ def read(folder: Path, form: str, options: Options) -> Document:
     """The upload; it bounds the memory of this process. ValueError for a zip file that is broken or hostile."""
     data = (folder / "source").read_bytes()
     members = Archive(data, options.zip).members.values() if data.startswith(b"PK") else ()
-    allow_memory(len(data) + sum(member.size for member in members))
+    allow_memory(len(data) + sum(member.file_size for member in members))
     return read_document(data, form, options)
