@@ -6,7 +6,7 @@ most words needs no tag. Whatever tags an answer has, each code of the file come
 """
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape as escape_html
@@ -324,32 +324,19 @@ def content(element: Element) -> list[Piece]:
     """The pieces of an element with inline codes, as in XLIFF and TMX: elements around words are pairs of tags, those
     that hold a code are marks. Two marks that belong together (<bpt> and <ept>, <sc> and <ec> …) are a pair of tags if
     what stands between them nests."""
-    kept = list[Piece]()
-    # Of each tag around: the marks in it that may get a partner (place, name, pairs in it), and how many have a name.
-    around = [(list[tuple[int, str, int]](), Counter[str]())]
+    found, begun = list[Piece](), deque[int](maxlen=DEEPEST)  # where the codes stand that may get a partner
     for piece in pieces_of(element):
-        begun, names = around[-1]
-        if piece.kind == "opens":
-            around.append(([], Counter()))
-        elif piece.kind == "closes":
-            around.pop()
-        elif piece.field == "begin":
-            begun.append((len(kept), piece.text, 0))
-            names[piece.text] += 1
-        elif piece.field == "end" and names[piece.text]:
-            place, name, depth = begun.pop()
-            while name != piece.text:  # it would cross this pair, so it stays a mark
-                names[name] -= 1
-                place, name, inner = begun.pop()
-                depth = max(depth, inner)
-            names[name] -= 1
-            if depth < DEEPEST:
-                kept[place] = Piece("opens", kept[place].spans)
-                piece = Piece("closes", piece.spans)
-            if begun:
-                begun[-1] = (*begun[-1][:2], max(begun[-1][2], depth + 1))
-        kept.append(piece)
-    return kept
+        found.append(piece)
+        if piece.field == "begin":
+            begun.append(len(found) - 1)
+        elif piece.field == "end" and any(found[place].text == piece.text for place in begun):
+            place = begun.pop()
+            while found[place].text != piece.text:  # it would cross this pair, so it stays a mark
+                place = begun.pop()
+            if nests(found[place:]):
+                found[place] = replace(found[place], kind="opens")
+                found[-1] = replace(piece, kind="closes")
+    return found
 
 
 def pieces_of(element: Element) -> Iterator[Piece]:
