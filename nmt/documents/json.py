@@ -10,18 +10,19 @@ translation into the target language get one, which is a copy of the source lang
 import json
 import re
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
-from nmt.documents.base import Answer, Document, Options, Slot, Text, decode, has_words, text_document, text_unit
+from nmt.documents.base import Answer, Document, Options, Slot, decode, has_words, text_document, text_unit
 from nmt.documents.plurals import has_text, new_keys, new_member, with_forms
 from nmt.fields import require
-from nmt.text.edits import Edit, apply
+from nmt.text.edits import Edit
 from nmt.text.languages import short_code
 from nmt.text.normalise import with_blanks
 
 BLANKS = 200  # at most so many of the blanks before a key are written again
-NEWLINE, LONGEST = re.compile("[\r\n]"), 1_000  # characters of a line whose indent is looked for
 TOKEN = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++')
 
 
@@ -109,10 +110,9 @@ def strings(root: Node) -> list[Node]:
 @dataclass(frozen=True)
 class Entry:
     node: Node
-    source: Node | None
-    """Its localization in the source language; None if the key is the text."""
-    values: list[Node]
-    """The texts in that localization."""
+    value: dict[str, Any]
+    model: dict[str, Any]
+    """The localization in the source language, of which the new one is a copy."""
     texts: list[str]
 
 
@@ -127,15 +127,15 @@ def read_xcstrings(data: bytes, options: Options) -> Document:
     require(is_right, wrong)
     entries = list[Entry]()
     for key, node in root.members["strings"].members.items():
-        localizations, wanted = node.members.get("localizations"), node.members.get("shouldTranslate")
-        known = localizations.members if localizations else {}
-        is_object = all(source.text[value.start] == "{" for value in (node, localizations or node))
-        is_off = wanted and source.text[wanted.start : wanted.end] == "false"
-        if is_object and not is_off and (options.target not in known or options.all_entries):
-            original = known.get(language)
-            values = [value for value in strings(original) if value.key == "value"] if original else []
-            texts = [value.text or "" for value in values] or [key]
-            entries += [Entry(node, original if values else None, values, texts)] if any(map(has_words, texts)) else []
+        value = json.loads(source.text[node.start : node.end])
+        known = value.get("localizations", {}) if isinstance(value, dict) else None
+        if not isinstance(known, dict) or value.get("shouldTranslate") is False:
+            continue
+        own = known.get(language)
+        model: Any = own if any(string_units(own)) else {"stringUnit": {"state": "new", "value": key}}
+        texts = [unit["value"] for unit in string_units(model)]
+        if any(map(has_words, texts)) and (options.target not in known or options.all_entries):
+            entries.append(Entry(node, value, model, texts))
     units = [text_unit(text, source.place(entry.node.start)) for entry in entries for text in entry.texts]
     notes = list[str]()
 
@@ -144,50 +144,26 @@ def read_xcstrings(data: bytes, options: Options) -> Document:
         for entry in entries:
             chosen = [next(rest) for _ in entry.texts]
             if [answer.text for answer in chosen] != entry.texts and all(answer.text.strip() for answer in chosen):
-                edits += entry_edits(source, entry, chosen, options.target)
+                edits.append((entry.node.start, entry.node.end, with_localization(entry, chosen, options.target)))
         return source.edited(edits, notes)
 
     return Document(data, units, write, notes)
 
 
-def entry_edits(source: Text, entry: Entry, answers: Sequence[Answer], target: str) -> Iterator[Edit]:
-    """Put the translations beside the localization of the source language, or make it the first one."""
-    localizations = entry.node.members.get("localizations")
-    known = localizations.members.get(target) if localizations else None
-    outer = localizations or entry.node
-    unit = indent(source.text, outer.start) + "  "
-    new = localization(source.text, entry, answers, unit)
-    if known:
-        yield known.start, known.end, new
-        return
-    member_text = f"{unit}{json.dumps(target)} : {new}"
-    if localizations is None:
-        inner = member_text.replace("\n", "\n  ")
-        member_text = f'{unit}"localizations" : {{\n  {inner}\n{unit}}}'
-    inside = source.text[outer.start + 1 : outer.end - 1]
-    comma = "," if inside.strip() else ""
-    yield outer.start + 1, outer.start + 1, f"\n{member_text}{comma}"
-    if not comma:
-        yield outer.end - 1, outer.end - 1, f"\n{indent(source.text, outer.start)}" if "\n" not in inside else ""
+def string_units(localization: Any) -> Iterator[dict[str, Any]]:
+    """The objects with a text in a localization, in order."""
+    if isinstance(localization, dict):
+        if isinstance(localization.get("value"), str):
+            yield localization
+        for part in localization.values():
+            yield from string_units(part)
 
 
-def localization(text: str, entry: Entry, answers: Sequence[Answer], unit: str) -> str:
-    """The translations as an object of JSON, indented by `unit`."""
+def with_localization(entry: Entry, answers: Sequence[Answer], target: str) -> str:
+    """An entry with its translations, as Xcode writes it."""
+    new = deepcopy(entry.model)
     state = "needs_review" if any(answer.flags for answer in answers) else "translated"
-    pairs = zip(entry.texts, answers, strict=True)
-    written = [json.dumps(with_blanks(source, answer.text), ensure_ascii=False) for source, answer in pairs]
-    if not entry.source:
-        lines = ["{", '  "stringUnit" : {', f'    "state" : "{state}",', f'    "value" : {written[0]}', "  }", "}"]
-        return f"\n{unit}".join(lines)
-    states = [node for node in strings(entry.source) if node.key == "state"]
-    edits = [(node.start, node.end, new) for node, new in zip(entry.values, written, strict=True)]
-    edits += [(node.start, node.end, f'"{state}"') for node in states]
-    start = entry.source.start
-    edits = sorted((first - start, last - start, new) for first, last, new in edits)
-    return apply(text[start : entry.source.end], edits)
-
-
-def indent(text: str, place: int) -> str:
-    """The blanks at the start of the line of a place, at most 100."""
-    line = NEWLINE.split(text[max(0, place - LONGEST) : place])[-1]
-    return line[: len(line) - len(line.lstrip(" \t"))][:100]
+    for unit, text, answer in zip(string_units(new), entry.texts, answers, strict=True):
+        unit |= {"state": state, "value": with_blanks(text, answer.text)}
+    value = entry.value | {"localizations": entry.value.get("localizations", {}) | {target: new}}
+    return json.dumps(value, ensure_ascii=False, indent=2, separators=(",", " : ")).replace("\n", "\n    ")
