@@ -4,12 +4,13 @@ However much one owner asks for, others find a part of a `Room`, and one of the 
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import torch
 
@@ -67,55 +68,37 @@ class Room:
 
 
 class Places:
-    """Threads for what would block the event loop, such as reading a file. Owners take turns, and one owner alone never
-    has all threads."""
+    """Threads for what would block the event loop, such as reading a file. Who waits has the next one in turn, and one
+    owner alone neither has nor waits for all threads."""
 
     def __init__(self, n: int, name: str) -> None:
-        self.free, self.held = n, Counter[str]()
-        self.waiting: dict[str, deque[asyncio.Future[None]]] = {}  # by owner; the first one's turn is next
+        self.n, self.free = n, asyncio.Semaphore(n)
+        self.own = WeakValueDictionary[str, asyncio.Semaphore]()  # of each owner, while it has or waits for some
         self.pool = ThreadPoolExecutor(n, name, initializer=torch.set_num_threads, initargs=(1,))
 
     async def run(self, work: Work, function: Callable[..., Result], *args: Any) -> Result:
         """The result of a function. If the call is cancelled, `work.stop` is set, at which long functions must look."""
-        owner, loop = work.owner, asyncio.get_running_loop()
-        turn = loop.create_future()
-        self.waiting.setdefault(owner, deque()).append(turn)
-        self.next_turns()
+        own = self.own.setdefault(work.owner, asyncio.Semaphore(max(1, self.n - 1)))
+        await own.acquire()
         try:
-            await turn
+            await self.free.acquire()
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.leave(owner)
+            own.release()
             raise
-        running = loop.run_in_executor(self.pool, function, *args)
-        running.add_done_callback(lambda _: self.leave(owner))
+        running = asyncio.get_running_loop().run_in_executor(self.pool, function, *args)
+
+        def leave(ended: "asyncio.Future[Result]") -> None:
+            own.release()
+            self.free.release()
+            if not ended.cancelled():
+                ended.exception()  # of a call that was cancelled, nobody else asks for it
+
+        running.add_done_callback(leave)
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody asks for it
             work.stop.set()
             raise
-
-    def leave(self, owner: str) -> None:
-        self.free += 1
-        self.held[owner] -= 1
-        if not self.held[owner]:
-            del self.held[owner]
-        self.next_turns()
-
-    def next_turns(self) -> None:
-        """Let in who may enter."""
-        for owner in [*self.waiting]:
-            turns = self.waiting.pop(owner)
-            while turns and (turns[0].cancelled() or self.free > bool(self.held[owner])):
-                turn = turns.popleft()
-                if not turn.cancelled():
-                    self.free -= 1
-                    self.held[owner] += 1
-                    turn.set_result(None)
-                    break
-            if turns:
-                self.waiting[owner] = turns  # its next turn comes after that of all others
 
     def close(self) -> None:
         """Take nothing more. What runs goes on."""
