@@ -26,28 +26,6 @@ from nmt.version import __version__
 
 SUFFIXES = sorted({suffix for form in FORMATS.values() for suffix in form.suffixes})
 DOWNLOAD = "/download_file/{id}/{token}/{name}"
-FIELDS = {  # of each path, by which /spec describes them
-    "/translate": ["q", "source", "target", "format", "alternatives"],
-    "/translate_file": ["file", "source", "target"],
-    "/detect": ["q"],
-    "/languages": [],
-    "/frontend/settings": [],
-}
-SPEC = {
-    "openapi": "3.1.0",
-    "info": {"title": "LibreTranslate's API, as nmt answers it", "version": __version__},
-    "paths": {
-        path: {
-            ("post" if fields else "get"): {
-                "parameters": [{"name": name, "in": "query"} for name in fields],
-                "responses": {"200": {"description": "The answer."}, "400": {"description": "What is wrong."}},
-            }
-        }
-        for path, fields in FIELDS.items()
-    },
-}
-
-
 KEY_ERRORS = {  # as clients know them
     "no_file": (400, "Invalid request: missing file parameter"),
     "no_key": (400, "Please contact the server operator to get an API key"),
@@ -102,7 +80,19 @@ async def settings(call: Call) -> Response:
 
 
 async def spec(call: Call) -> Response:
-    return JSONResponse(SPEC)
+    responses = {"200": {"description": "The answer."}, "400": {"description": "What is wrong."}}
+    paths = {
+        operation.path: {
+            operation.methods.split()[-1].lower(): {
+                "parameters": [{"name": name, "in": "query"} for name in operation.query],
+                "responses": responses,
+            }
+        }
+        for operation in OPERATIONS
+        if operation.query or operation.auth == "open"
+    }
+    about = {"title": "LibreTranslate's API, as nmt answers it", "version": __version__}
+    return JSONResponse({"openapi": "3.1.0", "info": about, "paths": paths})
 
 
 async def detect(call: Call) -> Response:
@@ -238,10 +228,10 @@ operation = partial(Operation, key_in_body=True)
 OPERATIONS = [
     operation("GET", "/languages", languages, auth="open"),
     operation("GET POST", "/frontend/settings", settings, auth="open"),
-    operation("POST", "/detect", detect),
-    operation("GET POST", "/translate", translate),
+    operation("POST", "/detect", detect, query=("q",)),
+    operation("GET POST", "/translate", translate, query=("q", "source", "target", "format", "alternatives")),
     operation("POST", "/suggest", suggest),
     operation("GET", "/spec", spec, auth="open"),
-    operation("POST", "/translate_file", translate_file, auth="own", body=UPLOAD),
+    operation("POST", "/translate_file", translate_file, auth="own", body=UPLOAD, query=("file", "source", "target")),
     operation("GET", DOWNLOAD, download_file, auth="token"),
 ]
