@@ -48,13 +48,14 @@ def read_json(data: bytes, options: Options) -> Document:
     root = parse(source.text)
     locale = root.members.get("@@locale") if options.target else None  # of ARB
     changes = [(locale.start, locale.end, json.dumps(options.target.replace("-", "_")))] if locale else []
-    found = strings(root)
+    nodes = nodes_of(root)
+    found = sorted((node for node in nodes if node.text is not None), key=lambda node: node.start)
     options.require_keys(node.key for node in found)
     chosen = [node for node in found if options.wants(node.key)]
     texts = [node for node in chosen if has_text(node.text or "")]
     slots = [Slot(node.start, node.end, text_unit(node.text or "", source.place(node.start)), write) for node in texts]
     read = {id(node) for node in texts}
-    for node in nodes_of(root):  # the plural forms that the target language has more, before that for other numbers
+    for node in nodes:  # the plural forms that the target language has more, before that for other numbers
         known = {key: member.text or "" for key, member in node.members.items() if id(member) in read}
         for key, name, form in new_keys(known, node.members, options.target):
             start = node.members[key].key_start
@@ -100,11 +101,6 @@ def nodes_of(root: Node) -> list[Node]:
         found.append(waiting.pop())
         waiting += (member for key, member in found[-1].members.items() if not key.startswith("@"))
     return found
-
-
-def strings(root: Node) -> list[Node]:
-    """The strings, in their order, without those about other texts."""
-    return sorted((node for node in nodes_of(root) if node.text is not None), key=lambda node: node.start)
 
 
 @dataclass(frozen=True)

@@ -82,14 +82,6 @@ def words(text: str) -> set[str]:
     return {*re.findall(r"\w+", text.lower()), *PAIR.findall(text)} or {text}
 
 
-def known_answer(unit: Unit, memory: Memory, threshold: float) -> Answer | None:
-    """What the memory has for a unit, as mark-up if the unit is; None if it has tags, or the memory has nothing."""
-    if not unit.markup:
-        return memory.find(unit.text, threshold)
-    found = memory.find(unescape(unit.text), threshold) if "<" not in unit.text else None
-    return replace(found, text=escape(found.text, quote=False)) if found else None
-
-
 def with_memory(
     translate: Translate,
     memory: Memory,
@@ -98,9 +90,16 @@ def with_memory(
 ) -> Translate:
     """A translator that takes what it can from the memory. `check` may flag what the memory has."""
 
+    def known_answer(unit: Unit) -> Answer | None:
+        if unit.markup and "<" in unit.text:
+            return None
+        found = memory.find(unescape(unit.text) if unit.markup else unit.text, threshold)
+        if found and unit.markup:
+            found = replace(found, text=escape(found.text, quote=False))
+        return found and check(unit, found)
+
     def translate_rest(units: Sequence[Unit]) -> list[Answer]:
-        found = [known_answer(unit, memory, threshold) for unit in units]
-        known = [answer and check(unit, answer) for unit, answer in zip(units, found, strict=True)]
+        known = [known_answer(unit) for unit in units]
         rest = iter(translate([unit for unit, answer in zip(units, known, strict=True) if not answer]))
         return [answer or next(rest) for answer in known]
 
