@@ -6,11 +6,11 @@ at most as many lines as its cue had. Lines that are too long to be read get a n
 
 import html
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, count, pairwise
+from math import ceil
 
 from nmt.documents.base import Document, Options, Slot, Unit, decode, splice, text_document
 from nmt.documents.html import same_tags
@@ -186,15 +186,17 @@ def split(text: str) -> list[str]:
 
 
 def share(words: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
-    """The words for each of some cues, by their lengths; each gets one at least. ValueError if there are too few."""
+    """The words for each of some cues or lines, by their lengths; each gets one at least. ValueError if there are too
+    few."""
     few = f"the translation has fewer words than the sentence has subtitles: {len(words)}"
     require(len(words) >= len(lengths), few)
-    total, wanted = sum(map(len, words)), sum(lengths)
+    sizes = [len(visible(word)) for word in words]
+    total, wanted = sum(sizes), sum(lengths)
     shared, n, done = list[list[str]](), 0, 0
     for n_left, so_far in zip(range(len(lengths) - 1, 0, -1), accumulate(lengths), strict=False):
         first = n
-        while n == first or (n < len(words) - n_left and done + len(words[n]) / 2 <= total * so_far / wanted):
-            done += len(words[n])
+        while n == first or (n < len(words) - n_left and done + sizes[n] / 2 <= total * so_far / wanted):
+            done += sizes[n]
             n += 1
         shared.append([*words[first:n]])
     return [*shared, [*words[n:]]]
@@ -202,20 +204,9 @@ def share(words: Sequence[str], lengths: Sequence[int]) -> list[list[str]]:
 
 def wrap(words: Sequence[str], most: int, width: int) -> list[str]:
     """The words in as few lines of this width as needed, and at most so many, of nearly the same length."""
-    sizes = [len(visible(word)) for word in words]
-    n_lines = min(most, len(fill(words, sizes, width + 1)))
-    widths = range(max(sizes), sum(sizes) + 1)
-    least = bisect_left(widths, True, key=lambda width: len(fill(words, sizes, width)) <= n_lines)
-    return [line.strip() for line in fill(words, sizes, widths[least])]
-
-
-def fill(words: Sequence[str], sizes: Sequence[int], width: int) -> list[str]:
-    """Lines with as many words as go into this width."""
-    lines, length = [list[str]()], 0
-    for word, size in zip(words, sizes, strict=True):
-        if lines[-1] and length + size > width:
-            lines.append([])
-            length = 0
-        lines[-1].append(word)
-        length += size
-    return ["".join(line) for line in lines]
+    lines, least = list[str](), ceil(sum(len(visible(word)) for word in words) / (width + 1))
+    for n_lines in (least, least + 1, most):
+        lines = ["".join(line).strip() for line in share(words, [1] * min(n_lines, most, len(words)))]
+        if all(len(visible(line)) <= width for line in lines):
+            break
+    return lines
