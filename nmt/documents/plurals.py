@@ -91,13 +91,6 @@ class Leaf:
         return answer if "'" in self.source else re.sub("'(?=[{}#])", "’", answer)  # which would begin a quotation
 
 
-@dataclass(frozen=True)
-class Choice:
-    head: str
-    """What stands before the forms: "{count, plural, "."""
-    forms: "Mapping[str, Choice | Leaf]"
-
-
 def leaf(text: str, sample: Sample | None, sign: str) -> Leaf:
     """A form with the number of this sample, if it has the sign once and the number not yet."""
     if not sample or not sign or text.count(sign) != 1 or str(sample.number) in text:
@@ -105,14 +98,16 @@ def leaf(text: str, sample: Sample | None, sign: str) -> Leaf:
     return Leaf(text, text.replace(sign, str(sample.number)), sample, sign)
 
 
-def read_message(text: str, language: str, left: list[int], sample: Sample | None = None) -> Choice | Leaf:
-    """A message with the forms of the target language. Text around a choice goes into each form. `left`: how many forms
-    the message may still have; ValueError if it has more, or is no message."""
+def read_message(text: str, language: str, left: list[int], sample: Sample | None = None) -> Iterator[str | Leaf]:
+    """A message with the forms of the target language, and what stands around them. Text around a choice goes into each
+    form. `left`: how many forms the message may still have; ValueError if it has more, or is no message."""
     head = HEAD.search(text)
     left[0] -= 1
     require(left[0] >= 0, "too many forms")
     if not head:
-        return leaf(text, sample, "#" if "'#" not in text else "")
+        form = leaf(text, sample, "#" if "'#" not in text else "")
+        yield form if has_words(form.text) else text
+        return
     forms, position, ends = dict[str, str](), head.end(), closing_braces(text)
     while key := KEY.match(text, position):
         position = ends.get(key.end() - 1, 0)
@@ -127,24 +122,12 @@ def read_message(text: str, language: str, left: list[int], sample: Sample | Non
     if head[1] != "select":
         known = numbers(language, head[1] == "selectordinal") if language else dict.fromkeys(forms)
         wanted = {**{name: value for name, value in wanted.items() if name[0] == "="}, **known}
-    whole = {name: before + forms.get(name, forms["other"]) + after for name in wanted}
-    return Choice(head[0], {name: read_message(whole[name], language, left, wanted[name]) for name in wanted})
-
-
-def leaves(tree: Choice | Leaf) -> Iterator[Leaf]:
-    if isinstance(tree, Leaf):
-        yield tree
-    else:
-        for form in tree.forms.values():
-            yield from leaves(form)
-
-
-def written(tree: Choice | Leaf, answers: Iterator[Answer | None]) -> str:
-    """The message with these answers, one for each leaf; None for one that stays."""
-    if isinstance(tree, Leaf):
-        answer = next(answers)
-        return tree.write(answer.text) if answer else tree.source
-    return tree.head + " ".join(f"{name} {{{written(form, answers)}}}" for name, form in tree.forms.items()) + "}"
+    beginning = head[0]
+    for name, number in wanted.items():
+        yield f"{beginning}{name} {{"
+        yield from read_message(before + forms.get(name, forms["other"]) + after, language, left, number)
+        beginning = "} "
+    yield "}}"
 
 
 def has_text(text: str) -> bool:
@@ -152,45 +135,42 @@ def has_text(text: str) -> bool:
     return has_words(text) or bool(HEAD.search(text))
 
 
-def message(text: str, language: str) -> Choice | Leaf | None:
-    """The choice in a text, or the text, if it has none; None if the choice can't be translated."""
+def message(text: str, language: str) -> list[str | Leaf]:
+    """The parts of a message, one alone if it has no choice; none if the choice can't be translated."""
     try:
-        return read_message(text, language, [MOST])
+        return [*read_message(text, language, [MOST])]
     except MissingPackageError:
         raise
     except ValueError:
-        return None
+        return []
 
 
 def with_forms(document: Document, options: Options) -> Document:
     """A document whose messages with choices are translated form by form."""
-    trees = [message(unit.text, options.target) for unit in document.units]
+    messages = [message(unit.text, options.target) for unit in document.units]
     units = list[Unit]()
-    for unit, tree in zip(document.units, trees, strict=True):
-        if isinstance(tree, Leaf):
-            units.append(unit)
-        elif tree:
-            units += (replace(unit, text=form.text) for form in leaves(tree) if has_words(form.text))
+    for unit, parts in zip(document.units, messages, strict=True):
+        forms = (part for part in parts if isinstance(part, Leaf))
+        units += [unit] if len(parts) == 1 else [replace(unit, text=form.text) for form in forms]
 
-    def joined(unit: Unit, tree: Choice | Leaf | None, rest: Iterator[Answer]) -> Answer:
-        if isinstance(tree, Leaf):
+    def joined(unit: Unit, parts: list[str | Leaf], rest: Iterator[Answer]) -> Answer:
+        if len(parts) == 1:
             return next(rest)
-        if not tree:
-            document.notes.append(f"{unit.place}: a message of ICU that isn't understood, so it stays as it is")
-            return Answer(unit.text)
-        forms = [*leaves(tree)]
-        answers = [next(rest) if has_words(form.text) else None for form in forms]
-        flags = tuple(dict.fromkeys(flag for answer in answers if answer for flag in answer.flags))
-        changed = any(answer and answer.text != form.text for answer, form in zip(answers, forms, strict=True))
+        forms = [part for part in parts if isinstance(part, Leaf)]
+        answers = [next(rest) for _ in forms]
+        flags = tuple(dict.fromkeys(flag for answer in answers for flag in answer.flags))
+        left, is_changed = iter(answers), [form.text for form in forms] != [answer.text for answer in answers]
         try:
-            return Answer(written(tree, iter(answers)) if changed else unit.text, flags)
+            require(bool(parts), "a message of ICU that isn't understood")
+            written = [part.write(next(left).text) if isinstance(part, Leaf) else part for part in parts]
         except ValueError as error:
             document.notes.append(f"{unit.place}: {error}, so the text stays as it is")
             return Answer(unit.text)
+        return Answer("".join(written) if is_changed else unit.text, flags)
 
     def write(answers: Sequence[Answer]) -> bytes:
         rest = iter(answers)
-        return document.write([joined(*pair, rest) for pair in zip(document.units, trees, strict=True)])
+        return document.write([joined(*pair, rest) for pair in zip(document.units, messages, strict=True)])
 
     return Document(document.data, units, write, document.notes)
 
