@@ -61,21 +61,18 @@ class Piece:
 def make_parser() -> Any:
     """A parser of CommonMark with tables and strikethrough. Raises ValueError if the package is missing."""
     markdown_it = package("markdown_it", "documents")
-    rules = package("markdown_it.rules_inline", "documents")
     parser = markdown_it.MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parser.disable(["text_join", "fragments_join"])
     parser.block.ruler.before("code", "box", box, ENDS)
     parser.block.ruler.before("code", "defines", defines, ENDS)
     links = package("markdown_it.rules_block", "documents").reference
     parser.block.ruler.at("reference", partial(reference, links))
-    located = {name: getattr(rules, name) for name in ("newline", "escape", "entity", "html_inline", "autolink")}
-    for name, rule in (located | {"backticks": rules.backtick}).items():
-        parser.inline.ruler.at(name, partial(locate, rule, note_mark))
-    parser.inline.ruler.at("image", partial(locate, rules.image, note_image))
-    parser.inline.ruler.at("link", partial(locate, rules.link, note_link))
-    parser.inline.ruler.before("escape", "math", partial(locate, formula, note_mark))
-    for name in ("emphasis", "strikethrough"):
-        parser.inline.ruler.at(name, partial(locate, getattr(rules, name).tokenize, note_delimiters))
+    inline = parser.inline.ruler
+    inline.before("escape", "math", formula)
+    notes = {"image": note_image, "link": note_link, "emphasis": note_delimiters, "strikethrough": note_delimiters}
+    for name, rule in zip(inline.get_active_rules(), inline.getRules(""), strict=True):
+        if name != "text":
+            inline.at(name, partial(locate, rule, notes.get(name, note_mark)))
     return parser
 
 
