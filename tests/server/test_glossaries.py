@@ -22,7 +22,7 @@ def test_glossaries_are_found_again_by_another_process(tmp_path: Path) -> None:
     assert other.get("me", made.id) == other.named("me", made.name) == made
     assert other.get("you", made.id) is other.named("you", made.name) is None
     assert list(tmp_path.iterdir()) == [tmp_path / "new"]
-    changed = other.store(made.with_dictionary(Dictionary("en", "de", {"dog": "Hund"})))
+    changed = other.change(lambda: made.with_dictionary(Dictionary("en", "de", {"dog": "Hund"})))
     assert store.get("me", made.id) == changed
     assert changed.find(("en", "de")) != changed.find(("de", "en")) == TERMS
     (tmp_path / "new" / "broken.json").write_text("{")

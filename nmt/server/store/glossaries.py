@@ -115,13 +115,15 @@ class Glossaries:
         return self.change(lambda: new(owner, name, dictionaries))
 
     def change(self, make: Callable[[], Stored]) -> Stored:
-        """Store the glossary that `make` gives; nobody else stores one in the meantime. ValueError if it can't be used,
-        or if its owner has too many."""
+        """Store the glossary that `make` gives, in place of the one with its id; nobody else stores one in the
+        meantime. ValueError if it can't be used, or if its owner has too many."""
         with self.writing, locked(self.folder, wait=True):  # other threads, and other processes
-            return self.store(make())
+            glossary = make()
+            self.check(glossary)
+            write_json(self.path(glossary.id), asdict(glossary))
+            return glossary
 
-    def store(self, glossary: Stored) -> Stored:
-        """Write a glossary in place of the one with its id; only `change` may."""
+    def check(self, glossary: Stored) -> None:
         name, others = glossary.name, [other for other in self.all(glossary.owner) if other.id != glossary.id]
         require(bool(name.strip()), "the glossary has no name: give it one")
         require(len(name) <= MAX_NAME, f"the name has {len(name)} characters: at most {MAX_NAME} are allowed")
@@ -134,20 +136,10 @@ class Glossaries:
         require(n <= MAX_TOTAL, f"all glossaries together have {n:,} entries: at most {MAX_TOTAL:,} are allowed")
         n = sum(len(a) + len(b) for dictionary in dictionaries for a, b in dictionary.entries.items())
         require(n <= MAX_LETTERS, f"all glossaries together have {n:,} characters: at most {MAX_LETTERS:,} are allowed")
-        write_json(self.path(glossary.id), asdict(glossary))
-        return glossary
 
-    def delete(self, glossary: Stored, direction: Direction | None = None) -> None:
-        """Delete a glossary; with a direction, only its dictionary for that, unless it has no other one."""
-        path = self.path(glossary.id)
+    def delete(self, glossary: Stored) -> None:
         with self.writing, locked(self.folder, wait=True):  # a change that is under way would bring it back
-            now = self.load(path)
-            rest = now.without(direction) if now and direction else None
-            if rest and rest.dictionaries:
-                self.store(rest)
-            else:
-                path.unlink(missing_ok=True)
-                self.known.pop(path, None)
+            self.path(glossary.id).unlink(missing_ok=True)
 
 
 def new(owner: str, name: str, dictionaries: Sequence[Dictionary]) -> Stored:

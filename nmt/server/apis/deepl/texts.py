@@ -52,11 +52,10 @@ async def translate(call: Call) -> Response:
         call.refuse_other_sites()
     tags = choice(call.fields, "tag_handling", ("xml", "html"))
     ignored = {name for name in names_in(call.fields, "ignore_tags") if TAG.fullmatch(name)} if tags else set()
-    sources = await sources_of(call, texts)
-    target, found = target_of(call), [*texts]  # what is in the target language already stays
-    given_in = dict.fromkeys(source for source in sources if source != target)
-    asked = {source: await ask(call, source) for source in given_in}
-    for source, wanted in asked.items():
+    target = target_of(call)
+    sources, found = await sources_of(call, texts, target), [*texts]
+    asked = {source: await ask(call, source, target) for source in dict.fromkeys(sources) if source != target}
+    for source, wanted in asked.items():  # what is in the target language already stays
         places = [n for n, other in enumerate(sources) if other == source]
         given = [fold(texts[n], call.fields) for n in places]
         if ignored:
@@ -74,10 +73,9 @@ async def translate(call: Call) -> Response:
     return JSONResponse({"translations": answers})
 
 
-async def sources_of(call: Call, texts: Sequence[str]) -> list[str]:
+async def sources_of(call: Call, texts: Sequence[str], target: str) -> list[str]:
     """The source language of each text: the one that is given, else the one that it seems to have. It may be the
     target language."""
-    target = target_of(call)
     known = [source for source, targets in call.service.models.languages.items() if find_code(target, targets)]
     if given := call.fields.text("source_lang"):
         source = find_code(given, [*known, target])
@@ -101,13 +99,13 @@ def target_of(call: Call) -> str:
     return target
 
 
-async def ask(call: Call, source: str) -> Asked:
+async def ask(call: Call, source: str, target: str) -> Asked:
     """Check what texts and documents have in common."""
     choice(call.fields, "formality", FORMALITIES)
     for name in NOT_HERE:
         if call.fields.get(name):
             raise Refused(f"Parameter '{name}' is not supported by this service: leave it out.")
-    if source == (target := target_of(call)):
+    if source == target:
         raise Refused("Source and target language are equal.")
     direction = find_direction(call.service.models, source, target)
     glossary = await glossary_of(call, direction)
@@ -168,11 +166,11 @@ async def usage(call: Call) -> Response:
 
 async def upload(call: Call) -> Response:
     upload = upload_of(call)
-    name = call.fields.text("filename") or upload.name
+    name, target = call.fields.text("filename") or upload.name, target_of(call)
 
     async def by_text(beginning: str) -> Asked:
-        [source] = await sources_of(call, [beginning])
-        return await ask(call, source)
+        [source] = await sources_of(call, [beginning], target)
+        return await ask(call, source, target)
 
     asked, guess = await by_text(""), None if call.fields.text("source_lang") else by_text
     try:

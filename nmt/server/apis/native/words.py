@@ -6,8 +6,10 @@ Shapes: B candidates, T pieces of the target, V vocabulary.
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import torch
 
@@ -66,16 +68,14 @@ def narrow(
     source: str, target: str, place: int, start: int, split: Callable[[str], Sequence[str]]
 ) -> tuple[str, int, int]:
     """The part of both texts in which a place is, as the source and where the target's begins and ends; both of them
-    whole if they have different numbers of parts. `start`: where the target begins. `split` cuts a text into parts,
-    with what separates them between them."""
+    whole if they have different numbers of parts. `start`: where the target begins. `split` cuts a text into parts and
+    what separates them."""
     parts, target_parts = split(source), split(target)
-    position = start
-    for n in range(0, len(target_parts) if len(parts) == len(target_parts) else 0, 2):
-        end = position + len(target_parts[n])
-        if place < end:
-            return parts[n], position, end
-        position = end + len("".join(target_parts[n + 1 : n + 2]))
-    return source, start, start + len(target)
+    if len(parts) != len(target_parts):
+        return source, start, start + len(target)
+    ends = [*accumulate(map(len, target_parts), initial=start)]
+    n = bisect_right(ends, place) - 1
+    return parts[n], ends[n], ends[n + 1]
 
 
 def read(translator: Translator, source: str, kept: str) -> tuple[Tree, Reading] | None:
