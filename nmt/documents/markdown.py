@@ -39,8 +39,7 @@ PREFIX = re.compile(rf"(?:&(?:nbsp|e[nm]sp);[ \t]*)+|\[[ xX]\][ \t]+|(?:{DEFINES
 IMPORTS = re.compile(r"""(?:import[ \t](?:[^\n]*[ \t]from[ \t]+)?(["'])[^\n"']+\1;?[ \t]*(?:\n|\Z))+""")
 SPECIAL = re.compile(r"[\\`*_\[\]<>~&!#|$]|\A[-+=:?]")
 NUMBER = re.compile(r"\A(\d+)(?=[.)])")  # with which a list would begin
-LINK = re.compile(r'<a id="(\d+)" title="([^"]*)">')
-IMAGE = re.compile(r'<img id="(\d+)" alt="([^"]*)" ?/>')
+TITLE = re.compile(r' title="([^"]*)"')
 PREFORMATTED = re.compile(r"\s*<(?:pre|textarea)\b", re.IGNORECASE)
 BREAK = re.compile(r'<br id="(\d+)')
 HTML_TAGS = {"*": "em", "_": "em", "**": "strong", "__": "strong", "~~": "del"}
@@ -203,19 +202,13 @@ def numbers_of(pieces: Sequence[Piece]) -> Iterator[int]:
 
 
 def unit_text(pieces: Sequence[Piece]) -> str:
-    """The pieces as mark-up. A break is <br>, which ends a segment; a link with a title has it."""
-    parts, links = list[str](), set[int]()
+    """The pieces as mark-up. A break is <br>, which ends a segment; a link with a title, or an image, has it."""
+    parts = list[str]()
     for piece, n in zip(pieces, numbers_of(pieces), strict=True):
-        if piece.kind == "mark" and piece.title:
-            parts.append(f'<img id="{n}" alt="{escape(piece.title)}"/>')
-        elif piece.kind == "opens" and piece.title:
-            links.add(n)
-            parts.append(f'<a id="{n}" title="{escape(piece.title)}">')
-        else:
-            closing = "</a>" if n in links else f"</{n}>"
-            tags = {"opens": f"<{n}>", "closes": closing, "mark": f"<{n}/>", "break": f'<br id="{n}">'}
-            tags |= {"html": piece.text, "words": escape(piece.text, quote=False)}
-            parts.append(tags[piece.kind])
+        title = f' title="{escape(piece.title)}"' if piece.title else ""
+        tags = {"opens": f"<{n}{title}>", "closes": f"</{n}>", "mark": f"<{n}{title}/>", "break": f'<br id="{n}">'}
+        tags |= {"html": piece.text, "words": escape(piece.text, quote=False)}
+        parts.append(tags[piece.kind])
     return "".join(parts)
 
 
@@ -223,23 +216,23 @@ def answer_pieces(answer: str, pieces: Sequence[Piece]) -> Iterator[Piece]:
     """The pieces of an answer that has the tags of its unit."""
     numbered = [*zip(pieces, numbers_of(pieces), strict=True)]
     marks = {(str(n), piece.kind == "closes"): piece for piece, n in numbered if piece.kind not in ("words", "html")}
-    position, links = 0, list[re.Match[str] | None]()
+    position, titles = 0, dict[str, str]()
     for tag in read_tags(answer):
         if tag.start > position:
             yield Piece("words", unescape(answer[position : tag.start]))
         position = tag.end
         raw = answer[tag.start : tag.end]
-        found, image = BREAK.match(raw), IMAGE.fullmatch(raw)
-        name, title = found[1] if found else tag.name, ""
-        if tag.name == "a":
-            link = (links.pop() if links else None) if tag.closes else LINK.fullmatch(raw)
-            links += [] if tag.closes else [link]
-            name, title = (link[1], link[2]) if link else (name, "")
-        mark = marks.get((image[1] if image else name, tag.closes), Piece("html", raw))
-        if image and mark.kind == "mark":
-            text = re.sub(r"[\\\[\]*_`&<>!~]", r"\\\g<0>", unescape(image[2]))
+        found, title = BREAK.match(raw), TITLE.search(raw)
+        name = found[1] if found else tag.name
+        mark, new = marks.get((name, tag.closes), Piece("html", raw)), unescape(title[1]) if title else ""
+        if mark.kind == "opens":
+            titles[name] = new
+        elif mark.kind == "mark" and mark.title:
+            text = re.sub(r"[\\\[\]*_`&<>!~]", r"\\\g<0>", new)
             mark = replace(mark, text=f"![{text}{mark.text[2 + len(mark.title) :]}")
-        yield titled(mark, unescape(title)) if tag.closes and title else mark
+        elif mark.kind == "closes" and titles.get(name):
+            mark = titled(mark, titles[name])
+        yield mark
     if position < len(answer):
         yield Piece("words", unescape(answer[position:]))
 

@@ -123,7 +123,7 @@ def inner_segments(text: str, user_items: UserItems) -> Iterator[Segment]:
         raw = text[tag.start : tag.end]
         if raw.startswith(CDATA) and raw.endswith(CDATA_END):
             yield from cdata_segments(text, tag.start + len(CDATA), tag.end - len(CDATA_END), user_items)
-        elif tag.name in ELEMENTS and not tag.closes and not is_protected(raw):
+        elif (tag.name in ELEMENTS or tag.name.isdecimal()) and not tag.closes and not is_protected(raw):
             names = read_names(tag.name, raw)
             for match in ATTRIBUTE.finditer(text, tag.start + 1 + len(tag.name), tag.end):
                 (start, end), quote = match.span("value"), (match["value"] or "?")[0]

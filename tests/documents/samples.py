@@ -177,7 +177,7 @@ SAMPLES: dict[str, Sample] = {
         [
             "Nein",
             "Der <1>Hund</1>",
-            'Ein <1>kleiner</1> Hund läuft auf der <a id="2" title="Titel">Wiese</a>, <3/>.<br id="4">'
+            'Ein <1>kleiner</1> Hund läuft auf der <2 title="Titel">Wiese</2>, <3/>.<br id="4">'
             "Neue Zeile &amp; <kbd>F1</kbd>, <5>Hilfe</5>.",
             "Zitat über zwei Zeilen",
             "Aufgabe",

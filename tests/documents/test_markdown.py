@@ -5,6 +5,7 @@ import re
 import pytest
 
 from nmt.documents.base import Answer
+from nmt.text.markup import parse_inner
 from tests.documents import samples
 from tests.documents.samples import read, texts
 
@@ -18,6 +19,12 @@ def translated(text: str, *answers: str) -> tuple[str, list[str]]:
 def check(text: str, found: list[str], answers: list[str], expected: str) -> None:
     """A file has these texts, and is this one with these answers."""
     assert samples.translated(text, "md", *answers) == (found, expected)
+
+
+def test_titles_of_links_and_texts_of_images_are_read_with_their_text() -> None:
+    [unit] = read('Der [Hund](u "Ein Tier") auf ![Bild](a.png)\n', "md").units
+    assert unit.text == 'Der <1 title="Ein Tier">Hund</1> auf <2 title="Bild"/>'
+    assert [segment.raw for segment in parse_inner(unit.text)] == ["Ein Tier", "Bild"]
 
 
 @pytest.mark.parametrize(
@@ -35,19 +42,19 @@ def check(text: str, found: list[str], answers: list[str], expected: str) -> Non
         ("Da[^1]\n\n[^1]: https://a.de\n", "There<1/>", "There[^1]\n\n[^1]: https://a.de\n"),
         ("[^1]: Wort\n", "Word", "[^1]: Word\n"),
         ("*[Anm.]: Ein **Hund** da.*\n", "<1>[Note]: a <2>dog</2>.</1>", "*\\[Note\\]: a **dog**.*\n"),
-        ('[Hund](u "Ein Tier")\n', '<a id="1" title="An &quot;animal&quot;">Dog</a>', '[Dog](u "An \\"animal\\"")\n'),
-        ("Ein [Hund](u '*Tier*').\n", 'A <a id="1" title="dog&#x27;s">dog</a>.', "A [dog](u 'dog\\'s').\n"),
+        ('[Hund](u "Ein Tier")\n', '<1 title="An &quot;animal&quot;">Dog</1>', '[Dog](u "An \\"animal\\"")\n'),
+        ("Ein [Hund](u '*Tier*').\n", 'A <1 title="dog&#x27;s">dog</1>.', "A [dog](u 'dog\\'s').\n"),
         (
             '[a <a href="#">b</a>](u (c)) d\n',
-            '<a id="1" title="(x)">A <a href="#">B</a></a> D',
+            '<1 title="(x)">A <a href="#">B</a></1> D',
             '[A <a href="#">B</a>](u (\\(x\\))) D\n',
         ),
         ("Es ist $a_1*b*\\{$ für $5\n", "It is <1/> for $5", "It is $a_1*b*\\{$ for $5\n"),
         ("$5 oder ${A}/${B}\n\n$$\nx = y\n$$\n", "$5 or ${A}/${B}", "$5 or ${A}/${B}\n\n$$\nx = y\n$$\n"),
         ("Ein Hund\n", "a $x$ dog", "a \\$x\\$ dog\n"),
         ("a <kbd>F1</kbd>\n", "press <kbd>F1</kbd>", "press <kbd>F1</kbd>\n"),
-        ("![Hund](a.png)", '<img id="1" alt="Dog [1]"/>', r"![Dog \[1\]](a.png)"),
-        ("Der ![Hund]\n\n[Hund]: a.png", 'The <img id="1" alt="dog"/>', "The ![dog][Hund]\n\n[Hund]: a.png"),
+        ("![Hund](a.png)", '<1 title="Dog [1]"/>', r"![Dog \[1\]](a.png)"),
+        ("Der ![Hund]\n\n[Hund]: a.png", 'The <1 title="dog"/>', "The ![dog][Hund]\n\n[Hund]: a.png"),
         ("Der ![*Hund*](a.png)", "The <1/>", "The ![*Hund*](a.png)"),
         (
             "- Ein [blauer\n  Hund][] da\n\n[blauer hund]: x\n",
