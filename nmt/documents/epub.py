@@ -14,7 +14,7 @@ from xml.parsers import expat
 from nmt.documents import html
 from nmt.documents.archive import Archive
 from nmt.documents.base import Document, Options, Slot, decode, text_document
-from nmt.documents.office import archive_document, xml_document
+from nmt.documents.office import archive_document, still_xml, xml_document
 from nmt.documents.paragraphs import Paragraph, content
 from nmt.documents.xml_splice import INVALID, Edit, Xml, escape
 from nmt.fields import require
@@ -74,7 +74,8 @@ def chapter(data: bytes, name: str, options: Options) -> Document:
         raise ValueError(f"{name}: {error}") from None
     has_type = "<!DOCTYPE" in source.text
     slots = [replace(slot, write=partial(write, slot, has_type)) for slot in html.slots(source.text)]
-    return text_document(source, slots, html.language_edits(source.text, options.target))
+    document = text_document(source, slots, html.language_edits(source.text, options.target))
+    return replace(document, write=lambda answers: still_xml(data, document.write(answers), name))
 
 
 def write(slot: Slot, has_type: bool, text: str) -> str:

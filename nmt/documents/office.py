@@ -74,7 +74,7 @@ def archive_document(archive: Archive, parts: Mapping[str, Document]) -> Documen
         rest, replaced = iter(answers), dict[str, bytes]()
         for name, part in parts.items():
             part.notes.clear()
-            replaced[name] = still_xml(part.data, part.write([next(rest) for _ in part.units]), name)
+            replaced[name] = part.write([next(rest) for _ in part.units])
             notes.extend(f"{PurePath(name).name}, {note}" for note in part.notes)
         return archive.result(replaced)
 

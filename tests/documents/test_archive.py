@@ -57,6 +57,19 @@ def with_entry(field: int, value: int, size: str = "H") -> bytes:
     return bytes(data)
 
 
+def test_a_name_in_the_old_encoding_is_written_in_utf_8() -> None:
+    data = bytearray(PLAIN)
+    for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        name = data.index("ä.txt".encode(), data.index(mark))
+        data[data.rindex(mark, 0, name) + flags + 1] = 0
+    archive = Archive(bytes(data), Limits())
+    assert list(archive.members)[2] == "ä.txt".encode().decode("cp437")
+    with zipfile.ZipFile(io.BytesIO(archive.result({"last": b"new"}))) as opened:
+        assert opened.testzip() is None
+        assert opened.namelist() == list(archive.members)
+        assert opened.read("last") == b"new"
+
+
 def link() -> bytes:
     info = zipfile.ZipInfo("a")
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
