@@ -95,7 +95,7 @@ def values_of(events: Iterator[yaml.Event], around: yaml.CollectionStartEvent, k
 
 
 def slots_of(source: str, values: Sequence[Value], options: Options) -> list[Slot]:
-    slots, mappings, translated = list[Slot](), dict[int, dict[str, Value]](), set[int]()
+    slots, mappings, texts = list[Slot](), dict[int, dict[str, Value]](), dict[int, dict[str, str]]()
     for value in values:
         event, text = value.event, text_of(value.event)
         if has_words(text) and options.wants(value.key):
@@ -104,13 +104,11 @@ def slots_of(source: str, values: Sequence[Value], options: Options) -> list[Slo
             start = match.end() if match else start
             unit = text_unit(text, f"line {event.start_mark.line + 1}")
             slots.append(Slot(start, end, unit, partial(written, value, source[start:end])))
-            translated.add(event.start_mark.index)
+            texts.setdefault(id(value.around), {})[value.key] = text.rstrip("\n")
         if value.key_event and isinstance(event, yaml.ScalarEvent):
             mappings.setdefault(id(value.around), {})[value.key] = value
-    for siblings in mappings.values():  # the plural forms that the target language has more, before that for others
-        read = {key: value.event for key, value in siblings.items() if value.event.start_mark.index in translated}
-        texts = {key: paired(event.value.rstrip("\n")) for key, event in read.items()}
-        for key, name, form in new_keys(texts, siblings, options.target):
+    for mapping, siblings in mappings.items():  # the plural forms that the target language has more, before others
+        for key, name, form in new_keys(texts.get(mapping, {}), siblings, options.target):
             value, mark = siblings[key], siblings[key].key_event.start_mark
             near = source[max(0, mark.index - DEEPEST) : mark.index + DEEPEST]
             is_alone = value.around.flow_style and mark.index == value.around.start_mark.index
