@@ -1,14 +1,12 @@
 """The phrasebook is the same everywhere, and keeps its splits apart.
 
-These tests look at the corpus as a whole: its sizes, its splits, the shape of its sentences.
+These tests look at the corpus as a whole: its sentences, its sizes, its splits. Its German and English are those of the
+corpus that was read and found correct: each word of it is in a hash.
 """
 
 import hashlib
 import inspect
-import os
 import re
-import subprocess
-import sys
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +19,10 @@ from nmt.data.phrasebook.actions import frames
 from nmt.data.phrasebook.lemmas import adjective_forms, content_words, verb_forms
 from nmt.data.phrasebook.lexicon import ADJECTIVES, LISTS, NOUNS, VERBS, adjectives, nouns, verb
 from nmt.data.phrasebook.patterns import CHOICE, PATTERNS, Pattern, Sentence
-from nmt.data.phrasebook.splits import WordPair, choose_pairs, sayable, two_splits, word_pairs, words_of
+from nmt.data.phrasebook.splits import WordPair, word_pairs, words_of
+
+SAVED = Path(__file__).parents[2] / "saved" / "phrasebook.tsv"
+HASH = "bf1491cdc965697a83a91d25b181447a201a34914b1ff9ead51fc122d841dbd2"
 
 
 @dataclass(frozen=True)
@@ -58,24 +59,21 @@ def test_the_default_corpus_has_forty_thousand_pairs_to_train_on_and_a_thousand_
     assert len({sentence.german for sentence in everything}) == 42_000
 
 
-def test_the_pairs_are_german_and_english_in_this_order(book: Drawn) -> None:
-    assert any(" nicht " in sentence.german for sentence in book.train)
-    assert not any(" nicht " in sentence.english for sentence in book.train)
+def test_the_corpus_is_the_one_whose_sentences_were_read_and_whose_figures_are_published(
+    book: Drawn, tmp_path: Path
+) -> None:
+    """Whatever the order of hashes. `saved/phrasebook.tsv` has a sentence of each pattern: if one changes on purpose,
+    read what changed, keep the new file in its place, and the new hash of the whole corpus."""
+    said = [pattern.make(Random(number)) for number, pattern in enumerate(PATTERNS)]
+    new = tmp_path / "phrasebook.tsv"
+    new.write_text("".join(f"{sentence.german}\t{sentence.english}\n" for sentence in said), "utf8")
+    assert new.read_text("utf8") == SAVED.read_text("utf8"), f"the new one is {new}"
+    splits = [[(sentence.german, sentence.english) for sentence in s] for s in (book.train, book.val, book.test)]
+    assert hashlib.sha256(repr(splits).encode()).hexdigest() == HASH
 
 
 def test_another_seed_gives_another_corpus() -> None:
     assert phrasebook(7, 300, 20) != phrasebook(8, 300, 20)
-
-
-@pytest.mark.parametrize("hash_seed", ["0", "4242"])
-def test_the_same_seed_gives_the_same_corpus_whatever_the_order_of_hashes(hash_seed: str) -> None:
-    code = (
-        "import hashlib; from nmt.data.phrasebook import phrasebook; "
-        "print(hashlib.sha256(repr(phrasebook(3, 600, 30)).encode()).hexdigest())"
-    )
-    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == hashlib.sha256(repr(phrasebook(3, 600, 30)).encode()).hexdigest()
 
 
 def test_no_sentence_of_either_language_stands_in_two_splits(book: Drawn) -> None:
@@ -85,15 +83,6 @@ def test_no_sentence_of_either_language_stands_in_two_splits(book: Drawn) -> Non
         assert not train & val
         assert not train & test
         assert not val & test
-
-
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.german[:40])
-def test_every_pattern_makes_sentences_without_gaps(pattern: Pattern) -> None:
-    rng = Random(5)
-    for _ in range(20):
-        sentence = pattern.make(rng)
-        assert not re.search(r"[{}|()]", sentence.german + sentence.english), sentence
-        assert len(set(sentence.words)) == len(sentence.words)
 
 
 def test_the_choices_of_both_sides_of_a_pattern_go_together() -> None:
@@ -171,23 +160,6 @@ TITLE = rf"\bFrau (?={'|'.join(name for name, _ in LISTS['surname'])})"
 KNOWN_VERBS = frozenset(form for name in VERBS for form in verb_forms(verb(name).verb))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "words"),
-    [
-        ("Die weiße Hose kostet zwölf Euro.", {"weiß", "Hose", "zwölf", "Euro"}),
-        ("Die Hose ist weiß.", {"Hose", "weiß"}),
-        ("Sie ist gegangen, ohne die Teller zu spülen.", {"gehen", "Teller", "spülen"}),
-        ("Spülst du die Teller?", {"spülen", "Teller"}),
-        ("Er räumt die Küche auf.", {"räumen", "Küche"}),
-        ("Um früh aufzustehen, geht Frau Weber ins Bett.", {"stehen", "gehen", "Weber", "Bett"}),
-        ("Spielen Sie Klavier?", {"spielen", "Klavier"}),
-        ("Sie ist die klügste Ärztin.", {"klug", "Ärztin"}),
-    ],
-)
-def test_sentences_are_taken_apart_into_dictionary_forms(sentence: str, words: set[str]) -> None:
-    assert set(content_words(sentence)) == words
-
-
 def test_a_held_out_pair_is_held_out_though_both_its_words_are_trained_on(book: Drawn) -> None:
     trained = {word for sentence in book.train for word in sentence.words}
     said = {pair for sentence in book.test for pair in book.held_out & word_pairs(sentence)}
@@ -199,30 +171,6 @@ def test_every_word_form_of_the_held_out_splits_occurs_in_training(book: Drawn) 
     for side in ("german", "english"):
         trained = {word for sentence in book.train for word in words_of(getattr(sentence, side))}
         assert all(trained.issuperset(words_of(getattr(sentence, side))) for sentence in book.val + book.test)
-
-
-def test_held_out_sentences_are_left_out_for_an_unknown_word_or_a_known_english_side() -> None:
-    train = [Sentence("Er trinkt Tee.", "He drinks tea."), Sentence("Sie mag Milch.", "She likes milk.")]
-    new = Sentence("Er mag Milch.", "He likes milk.")
-    unknown_german = Sentence("Er liebt Milch.", "He likes milk.")
-    unknown_english = Sentence("Sie mag Tee.", "She loves tea.")
-    known_english = Sentence("Sie mag Tee.", "She likes milk.")
-    assert sayable([new, unknown_german, unknown_english, known_english], train) == [new]
-
-
-def test_validation_and_test_share_no_english_sentence() -> None:
-    sentences = [Sentence(f"Hast du {n}?", f"Do you have {n // 2}?") for n in range(40)]
-    val, test = two_splits(sentences, 10)
-    assert (len(val), len(test)) == (10, 10)
-    assert not {sentence.english for sentence in val} & {sentence.english for sentence in test}
-
-
-def test_a_pair_is_held_out_only_if_both_words_meet_others_too() -> None:
-    lonely = [Sentence("", "", ("kauen", "Kaugummi"))]
-    sociable = [Sentence("", "", (verb, thing)) for verb in "abcdefghijklmnop" for thing in "ABCDEFGHIJKLMNOP"]
-    held_out = choose_pairs(Random(1), lonely + sociable, 100)
-    assert held_out
-    assert frozenset({"kauen", "Kaugummi"}) not in held_out
 
 
 def test_a_mistake_in_a_table_is_an_error_that_names_it() -> None:
@@ -257,19 +205,8 @@ def test_sentences_are_one_clean_line_with_a_capital_and_a_final_mark(everything
         assert re.fullmatch(r"[^\s](?:[^\s]| (?! ))*[.!?]", text), text
         assert text[0].isupper(), text
         assert not re.search(r" [,.?!]", text), text
-        assert ",," not in text
-
-
-def test_both_sides_end_in_the_same_mark(everything: list[Sentence]) -> None:
+        assert not re.search(r",,|[{}|()]", text), text
     assert all(sentence.german[-1] == sentence.english[-1] for sentence in everything)
-
-
-def test_sentences_are_mostly_short_and_all_patterns_speak(book: Drawn) -> None:
-    lengths = sorted(len(sentence.german.split()) for sentence in book.train)
-    assert lengths[len(lengths) // 10] >= 4
-    assert lengths[len(lengths) * 9 // 10] <= 14
-    assert lengths[-1] <= 24
-    assert len(PATTERNS) >= 70
 
 
 def test_a_noun_has_one_meaning_in_the_whole_lexicon() -> None:
