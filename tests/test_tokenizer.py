@@ -79,15 +79,6 @@ def test_lines_in_are_lines_out_and_give_the_tidied_text_back(ids: list[str]) ->
     assert run("encode", "runs/whole", *ids, text=INPUT) == encoded, "a run folder will do"
 
 
-def test_a_byte_order_mark_is_no_piece_and_utf16_is_refused(stderr_of: Stderr) -> None:
-    Path("marked").write_bytes(b"\xef\xbb\xbf" + INPUT)
-    for name in ("input", "marked"):
-        assert main(["encode", "mine", name, "--output", f"{name}.pieces"]) == 0
-    assert Path("marked.pieces").read_bytes() == Path("input.pieces").read_bytes()
-    Path("wide").write_text("Hund\n", "utf-16")
-    assert "wide is UTF-16: convert it with iconv -f UTF-16 -t UTF-8" in stderr_of(main, ["encode", "mine", "wide"])
-
-
 def test_several_files_are_read_in_turn_and_the_output_is_written_whole(stderr_of: Stderr) -> None:
     assert main(["encode", "mine", "input", "text.de", "--ids", "--output", "out.ids"]) == 0
     assert main(["decode", "mine", "--ids", "--output", "out", "out.ids"]) == 0

@@ -21,7 +21,7 @@ from nmt.commands.options import Parser, make_run_parser, run_command
 from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types, short_help
-from nmt.config.recipes import dump_config, load_config, make_config
+from nmt.config.recipes import load_config, make_config
 from nmt.config.yaml12 import read_yaml, write_yaml
 from nmt.convert import make_convert_parser
 from nmt.doctor import make_doctor_parser
@@ -186,13 +186,6 @@ LIKE_NUMBERS = st.from_regex(r"[-+.0-9eExo_:~nN]{0,9}", fullmatch=True) | st.sam
 def test_what_is_written_as_yaml_is_read_again(value: Any, flow: bool) -> None:
     assert read_yaml(write_yaml(value, flow=flow)) == value
     assert yaml.safe_load(write_yaml(value, flow=flow)) == value, "other programs read YAML 1.1"
-
-
-def test_saved_settings_load_as_they_were(tmp_path: Path) -> None:
-    symbols = """--tokenizer.user_defined_symbols=["<br>", "{name}"]"""
-    config = settings(symbols, "--model.n_kv_heads=2", "--training.learning_rate=1e-3", "--data.corpus=hub:a/b:c")
-    (tmp_path / "config.yaml").write_text(dump_config(config))
-    assert load_config(tmp_path / "config.yaml") == config
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)

@@ -3,7 +3,6 @@
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -210,30 +209,6 @@ def test_the_validation_loss_is_read_once(data: TrainingData, tmp_path: Path, mo
     with Waits(trainer.model, monkeypatch) as waits:
         trainer.validator.measure_loss()
     assert len(waits.found) <= 4, "its sums"
-
-
-WAITS = [
-    lambda x: bool((x > 0).any()),
-    lambda x: int(x.argmax()),
-    lambda x: x.nonzero(),
-    lambda x: x[x > 0],
-    lambda x: x.tolist(),
-    lambda x: (2 * x).cpu(),
-    lambda x: x.sum().item(),
-    lambda x: x.repeat_interleave(x.long()),
-]
-
-
-@pytest.mark.parametrize("read", WAITS)
-def test_each_way_to_wait_for_a_number_is_counted(
-    read: Callable[[Tensor], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    linear, batch = nn.Linear(3, 3), torch.ones(3)
-    with Waits(linear, monkeypatch) as waits:
-        read(batch)
-        assert waits.found == [], "of the batch on the CPU"
-        read(linear(batch).detach().abs() + 1)
-    assert len(waits.found) == 1
 
 
 @pytest.mark.parametrize("family", ["encoder-decoder", "encoder-only"])

@@ -1,6 +1,5 @@
 """Utilities in minimum Bayes risk decoding are sacreBLEU's chrF; what most candidates are like has the highest."""
 
-import math
 from collections.abc import Sequence
 
 import pytest
@@ -97,14 +96,6 @@ def test_log_probabilities_far_below_zero_still_count() -> None:
     candidates = [*LIKE, OUTLIER]
     near = expected_utilities(candidates, [-1.0, -2.0, -3.0, -4.0, -5.0])
     assert expected_utilities(candidates, [-9001.0, -9002.0, -9003.0, -9004.0, -9005.0]) == near
-
-
-def test_duplicates_count_as_often_as_they_occur() -> None:
-    once = expected_utilities([LIKE[0], OUTLIER, LIKE[1]], [0.0, math.log(3), 0.0])
-    often = expected_utilities([LIKE[0], OUTLIER, OUTLIER, LIKE[1], OUTLIER])
-    assert often == pytest.approx([once[0], once[1], once[1], once[2], once[1]])
-    assert best([LIKE[0], OUTLIER, LIKE[1]]) != 1
-    assert best([LIKE[0], OUTLIER, OUTLIER, LIKE[1], OUTLIER]) == 1
 
 
 def test_empty_candidates_are_worth_nothing_and_break_nothing() -> None:

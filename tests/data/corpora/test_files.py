@@ -396,15 +396,6 @@ def test_invalid_utf8_drops_a_training_pair_and_is_repaired_elsewhere(folder: Pa
     assert corpus.ledgers["val"].repaired == {"invalid UTF-8 made U+FFFD": 1}
 
 
-def test_blank_sides_are_dropped_and_counted_in_every_split(folder: Path) -> None:
-    pairs = [("eins", "one"), ("", "two"), ("drei", "\u3000")]
-    write_corpus(folder, train=pairs, val=pairs, test=pairs)
-    corpus = load(folder)
-    assert corpus.train == corpus.val == corpus.tests["test"] == [("eins", "one")]
-    for split in ("train", "val", "test"):
-        assert corpus.ledgers[split].dropped == {"a side is blank": 2}
-
-
 def test_malformed_rows_are_counted_by_cause_with_their_first_line(folder: Path) -> None:
     with_train_in(folder, "train.tsv", "eins\tone\nzwei\n\ndrei\tthree\nvier\tist zu viel\tfour\n")
     for path in folder.glob("val.*"):
