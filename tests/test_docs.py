@@ -309,13 +309,10 @@ def options_of(*parsers: ArgumentParser) -> set[str]:
     return {name.replace("-", "_") for full in names for name in (full, full.rpartition(".")[2])}
 
 
-def known_options() -> set[str]:
-    foreign = {name.replace("-", "_") for names in FOREIGN.values() for name in names}
-    return options_of(make_run_parser("nmt.train", ""), *(make() for make in PARSERS.values())) | foreign | {"resume"}
-
-
 def test_options_and_settings_exist() -> None:
-    options, settings = known_options(), setting_types()
+    settings = setting_types()
+    options = options_of(make_run_parser("nmt.train", ""), *(make() for make in PARSERS.values())) | {"resume"}
+    options |= {name.replace("-", "_") for names in FOREIGN.values() for name in names}
     for page, text in TEXTS.items():
         for option in re.findall(r"(?<![\w-])--([a-z][\w.-]*\w)", text):
             assert option.replace("-", "_") in options, f"{page}: --{option}"

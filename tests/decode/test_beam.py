@@ -142,7 +142,12 @@ def test_rules_change_the_choice_but_not_what_the_model_gives(seed: int, rules: 
     model, sources = random_model(seed), random_sources(seed, n=3)
     options = SearchConfig(beam_size=4, n_best=2, **rules)
     for found, source in zip(find(model, sources, options), sources, strict=True):
-        assert_forced_scores(model, source, found)
+        tgt_BT, tgt_mask_BT = batch([h.ids for h in found])
+        src_BS, src_mask_BS = (x.expand(len(found), -1) for x in batch([source]))
+        forced_BT = force_score(model, src_BS, src_mask_BS, tgt_BT, tgt_mask_BT)
+        for h, forced_T in zip(found, forced_BT.tolist(), strict=True):
+            assert h.token_log_probs == pytest.approx(forced_T[: len(h.ids) + 1], abs=1e-4)
+            assert h.log_prob == pytest.approx(sum(forced_T), abs=1e-4)
 
 
 @many
@@ -156,15 +161,6 @@ def test_neighbours_in_the_batch_change_nothing(seed: int, beam_size: int, order
         for i, apart in zip(part, find(model, [sources[i] for i in part], options), strict=True):
             assert [h.ids for h in apart] == [h.ids for h in together[i]]
             assert [h.score for h in apart] == pytest.approx([h.score for h in together[i]], abs=1e-4)
-
-
-def assert_forced_scores(model: GenerativeModel, source: list[int], found: list[Hypothesis]) -> None:
-    tgt_BT, tgt_mask_BT = batch([h.ids for h in found])
-    src_BS, src_mask_BS = (x.expand(len(found), -1) for x in batch([source]))
-    forced_BT = force_score(model, src_BS, src_mask_BS, tgt_BT, tgt_mask_BT)
-    for h, forced_T in zip(found, forced_BT.tolist(), strict=True):
-        assert h.token_log_probs == pytest.approx(forced_T[: len(h.ids) + 1], abs=1e-4)
-        assert h.log_prob == pytest.approx(sum(forced_T), abs=1e-4)
 
 
 @many

@@ -11,8 +11,6 @@ from nmt.decode.pytorch import Begun, TorchEngine
 from nmt.vocabulary import BOS
 from tests.model.settings import config, make, sentences
 
-STARTS = [([7], [8]), ([9, 7], []), ([], [8, 10]), ([5], [6, 8])]
-
 
 def begin(ids_BS: Tensor, mask_BS: Tensor, first: list[int]) -> tuple[Tensor, Tensor]:
     """The ids with these pieces before each sequence."""
@@ -20,7 +18,7 @@ def begin(ids_BS: Tensor, mask_BS: Tensor, first: list[int]) -> tuple[Tensor, Te
     return torch.cat([first_BX, ids_BS], 1), pad(mask_BS, (len(first), 0), value=True)
 
 
-@pytest.mark.parametrize(("source", "target"), STARTS)
+@pytest.mark.parametrize(("source", "target"), [([7], [8]), ([9, 7], []), ([], [8, 10]), ([5], [6, 8])])
 @pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only"])
 @pytest.mark.parametrize("separate", [False, True])
 def test_logits_are_those_after_the_pieces(source: list[int], target: list[int], family: Any, separate: bool) -> None:

@@ -71,12 +71,6 @@ def record(function: "partial[None]", _: Any) -> Callable[[], None]:
     return replayed
 
 
-def recorded_model(model: EncoderDecoder) -> RecordedModel:
-    recorded = RecordedModel(model)
-    recorded.record = recorded.record or record
-    return recorded
-
-
 @torch.inference_mode()
 def searched(
     kind: type[Beams], model: Decoder, src_BS: Tensor, src_mask_BS: Tensor, options: SearchConfig
@@ -170,7 +164,8 @@ def test_an_engine_with_other_models_records_these(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("chosen", SETTINGS)
 def test_a_step_is_recorded_once_for_each_shape_and_replayed(chosen: dict[str, Any], kind: type[Beams]) -> None:
     model, options = a_model(1, **chosen), SearchConfig(beam_size=3, max_length=20)
-    recorded, generator = recorded_model(model), torch.Generator().manual_seed(1)
+    recorded, generator = RecordedModel(model), torch.Generator().manual_seed(1)
+    recorded.record = recorded.record or record
     first, smaller = batch(generator, 5, 9), batch(generator, 2, 4)
     assert_same(searched(kind, recorded, *first, options), search(model, *first, options))
     steps = dict(recorded.buffers[3].steps)
@@ -216,9 +211,6 @@ def test_at_its_deadline_a_recorded_search_ends_as_a_plain_one_does() -> None:
         assert max(len(best[0].ids) for best in expected) == looks
 
 
-HYPOTHESES = Beams.hypotheses
-
-
 def recording_engine() -> TorchEngine:
     model = a_model(1)
     return replace(TorchEngine.make([model]), recorded=(RecordedModel(model),))
@@ -236,7 +228,7 @@ def test_threads_search_one_after_another(monkeypatch: pytest.MonkeyPatch) -> No
 
     def slow(self: RecordedBeams) -> list[list[Hypothesis]]:
         time.sleep(0.01)
-        return HYPOTHESES(self)
+        return Beams.hypotheses(self)
 
     monkeypatch.setattr(RecordedBeams, "hypotheses", slow)
     sources = [[[4 + n, 5 + n, 6], [7, 8 + n]] for n in range(12)]

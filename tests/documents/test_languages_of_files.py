@@ -4,8 +4,6 @@ import pytest
 
 from nmt.documents.base import Answer, Document, Options, read_document
 
-TO_NORWEGIAN = Options(source="de", target="no")
-
 
 def shouted(data: bytes, form: str, options: Options) -> tuple[str, Document]:
     document = read_document(data, form, options)
@@ -36,7 +34,7 @@ def shouted(data: bytes, form: str, options: Options) -> tuple[str, Document]:
     ],
 )  # fmt: skip
 def test_the_language_and_what_is_seen_elsewhere(form: str, before: str, after: str) -> None:
-    assert shouted(before.encode(), form, TO_NORWEGIAN)[0] == after
+    assert shouted(before.encode(), form, Options(source="de", target="no"))[0] == after
     if "<html" in before or "de" in before[:8]:
         assert shouted(before.encode(), form, Options())[0].replace("HU", "Hu") != after
 

@@ -149,9 +149,6 @@ def sockeye(folder: Path, **changes: Any) -> Path:
     return folder
 
 
-WRITERS: list[Callable[..., Path]] = [eole, opennmt, joeynmt, sockeye]
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a SentencePiece model."""
@@ -161,7 +158,7 @@ def folder(tmp_path: Path) -> Path:
     return theirs
 
 
-@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("write", [eole, opennmt, joeynmt, sockeye])
 def test_a_checkpoint_becomes_a_model_that_translates(folder: Path, write: Callable[..., Path]) -> None:
     said = " ".join(convert(write(folder), folder.with_name("ours"), "a test", ("de", "en")))
     assert "It translates from de to en." in said

@@ -131,33 +131,28 @@ def test_all_settings_that_do_not_fit_are_named(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_weights_that_nobody_reads_are_an_error(tmp_path: Path) -> None:
-    model = marian(tmp_path / "marian")
-    more = {**model.state_dict(), "model.encoder.adapter.weight": torch.zeros(3)}
-    (tmp_path / "marian" / "model.safetensors").unlink()
-    torch.save(more, tmp_path / "marian" / "pytorch_model.bin")
-    with pytest.raises(ValueError, match=r"weights that such a model doesn't have: model\.encoder\.adapter\.weight"):
-        convert(tmp_path / "marian", tmp_path / "out", "marian")
-
-
-@pytest.mark.parametrize("large", [torch.ones(1).expand(48, 32), torch.empty(48, 32, device="meta")])
-def test_a_small_file_cannot_stand_for_large_weights(tmp_path: Path, large: torch.Tensor) -> None:
-    model = marian(tmp_path / "marian")
-    name = "model.encoder.layers.0.fc1.weight"
-    (tmp_path / "marian" / "model.safetensors").unlink()
-    torch.save(model.state_dict() | {name: large}, tmp_path / "marian" / "pytorch_model.bin")
-    with pytest.raises(ValueError, match=r"bin can't be read: a tensor in it is larger than what is stored"):
-        convert(tmp_path / "marian", tmp_path / "out", "marian")
-
-
-def test_lists_that_hold_each_other_many_times_are_read_at_once(tmp_path: Path) -> None:
-    marian(tmp_path / "marian")
-    (tmp_path / "marian" / "model.safetensors").unlink()
+def lists_in_lists() -> list[Any]:
+    """60 lists, each of which holds the one before twice."""
     lists: list[Any] = [torch.ones(1)]
     for _ in range(60):
         lists = [lists, lists]
-    torch.save({"lists": lists}, tmp_path / "marian" / "pytorch_model.bin")
-    with pytest.raises(ValueError, match=r"bin holds more than named tensors"):
+    return lists
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("adapter.weight", torch.zeros(3), r"weights that such a model doesn't have: adapter\.weight"),
+        ("model.encoder.layers.0.fc1.weight", torch.ones(1).expand(48, 32), "a tensor in it is larger than what is st"),
+        ("model.encoder.layers.0.fc1.weight", torch.empty(48, 32, device="meta"), "bin can't be read: a tensor in it"),
+        ("lists", lists_in_lists(), "bin holds more than named tensors"),
+    ],
+)
+def test_what_is_no_weight_of_the_model_is_an_error(tmp_path: Path, name: str, value: Any, problem: str) -> None:
+    model = marian(tmp_path / "marian")
+    (tmp_path / "marian" / "model.safetensors").unlink()
+    torch.save(model.state_dict() | {name: value}, tmp_path / "marian" / "pytorch_model.bin")
+    with pytest.raises(ValueError, match=problem):
         convert(tmp_path / "marian", tmp_path / "out", "marian")
 
 

@@ -99,26 +99,21 @@ def test_the_user_s_way_to_allocate_memory_stays(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.fixture
-def exact_products() -> Iterator[None]:
+def usual_kernels() -> Iterator[None]:
     yield
     torch.set_float32_matmul_precision("highest")
+    torch.backends.cuda.enable_flash_sdp(True)
+    torch.backends.cuda.enable_cudnn_sdp(True)
 
 
-@pytest.mark.usefixtures("exact_products")
+@pytest.mark.usefixtures("usual_kernels")
 def test_only_a_gpu_multiplies_in_tf32() -> None:
     for device, precision in (("cpu", "highest"), ("cuda:1", "high")):
         allow_tf32(torch.device(device))
         assert torch.get_float32_matmul_precision() == precision
 
 
-@pytest.fixture
-def usual_attention() -> Iterator[None]:
-    yield
-    torch.backends.cuda.enable_flash_sdp(True)
-    torch.backends.cuda.enable_cudnn_sdp(True)
-
-
-@pytest.mark.usefixtures("usual_attention")
+@pytest.mark.usefixtures("usual_kernels")
 def test_attention_on_a_gpu_suits_short_sentences_of_many_lengths() -> None:
     choose_device("cpu")
     assert not torch.backends.cuda.cudnn_sdp_enabled()

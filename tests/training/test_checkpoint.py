@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -164,24 +164,14 @@ def test_a_run_whose_output_layer_was_muon_s_goes_on(data: TrainingData, tmp_pat
     assert resumed.optimizer.state[resumed.model.output.weight].keys() == {"step", "exp_avg", "exp_avg_sq"}
 
 
-def empty_state(checkpoint: Path) -> None:
-    (checkpoint / "state.json").write_text("{")
-
-
-def empty_sums_and_state(checkpoint: Path) -> None:
-    """As a file system that lost its last writes leaves them."""
-    for name in ("SHA256SUMS", "state.json"):
-        (checkpoint / name).write_text("")
-
-
-@pytest.mark.parametrize("damage", [empty_state, empty_sums_and_state])
-def test_a_run_with_nothing_but_damage_says_so(
-    data: TrainingData, tmp_path: Path, damage: Callable[[Path], None]
-) -> None:
+# The second as a file system that lost its last writes leaves them.
+@pytest.mark.parametrize("damage", [{"state.json": "{"}, {"SHA256SUMS": "", "state.json": ""}])
+def test_a_run_with_nothing_but_damage_says_so(data: TrainingData, tmp_path: Path, damage: dict[str, str]) -> None:
     """It doesn't begin anew, which would throw away its records."""
     trainer = run(new_trainer(data, tmp_path, keep_checkpoints=1))
     for checkpoint in list_checkpoints(trainer.checkpoints):
-        damage(checkpoint)
+        for name, text in damage.items():
+            (checkpoint / name).write_text(text)
     for _ in range(2):
         with pytest.raises(ValueError, match=r"no checkpoint in .* is undamaged: copy one there, or delete"):
             new_trainer(data, tmp_path)

@@ -94,15 +94,6 @@ PLANS = {
 }
 
 
-def numbered_pairs() -> Pairs:
-    """500 pairs of random lengths, whose pieces tell the number of the pair."""
-    generator = torch.Generator().manual_seed(5)
-    lengths = [torch.randint(1, 30, (500,), generator=generator) for _ in range(2)]
-    portion_N = torch.randint(3, (500,), generator=generator)
-    sides = (Sequences.of([[n] * (size - 1) for n, size in enumerate(side.tolist())]) for side in lengths)
-    return Pairs(*sides, portion_N=portion_N)
-
-
 def stored(pairs: Pairs, folder: Path) -> Pairs | StoredPairs:
     """The pairs in a store of seven files."""
     for n, index in enumerate(torch.arange(len(pairs)).chunk(7)):
@@ -116,7 +107,12 @@ def stored(pairs: Pairs, folder: Path) -> Pairs | StoredPairs:
 
 
 def feed_of(kind: str, in_store: bool, folder: Path, *, in_threads: bool = False) -> tuple[Feed, Any]:
-    pairs = numbered_pairs()
+    """Of 500 pairs of random lengths, whose pieces tell the number of the pair."""
+    generator = torch.Generator().manual_seed(5)
+    lengths = [torch.randint(1, 30, (500,), generator=generator) for _ in range(2)]
+    portion_N = torch.randint(3, (500,), generator=generator)
+    sides = (Sequences.of([[n] * (size - 1) for n, size in enumerate(side.tolist())]) for side in lengths)
+    pairs = Pairs(*sides, portion_N=portion_N)
     train = stored(pairs, folder) if in_store else pairs
     mixture = None if kind == "plain" else mixture_of(train, PORTIONS, 2.0)
     data: Any = TrainingData(None, train, pairs, [], None, mixture=mixture, stored=in_store)  # type: ignore[arg-type]

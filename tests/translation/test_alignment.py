@@ -15,13 +15,6 @@ from nmt.translation.alignment import LEAST, Aligner, numbers, owner_links
 from nmt.translation.translator import Translator
 
 
-def aligner_of(weights_TS: torch.Tensor, source: list[str], target: list[str]) -> Aligner:
-    """An aligner with this attention, of these pieces."""
-    aligner = Aligner(None, None)  # type: ignore[arg-type]
-    aligner.weighted_attention = lambda part: (weights_TS, source, target)  # type: ignore[method-assign]
-    return aligner
-
-
 def test_words_are_linked_by_the_attention_of_their_pieces() -> None:
     source, target = ["▁Der", "▁Hu", "nd", "▁", "▁bellt", "."], ["▁The", "▁do", "g", "▁barks", "."]
     weights_TS = torch.zeros(5, 6)
@@ -30,7 +23,9 @@ def test_words_are_linked_by_the_attention_of_their_pieces() -> None:
     line, text = "> Der\u00a0Hund bellt.", "The dog barks."
     part = Part((), None, line[2:], text, range(2, len(line)), range(len(text)))  # type: ignore[arg-type]
     translation = Translation(f"> {text}", 0.0, (replace(part, target_places=range(2, len(text) + 2)),))
-    assert aligner_of(weights_TS, source, target).align(line, translation) == [(1, 1), (2, 2), (3, 3)]
+    aligner = Aligner(None, None)  # type: ignore[arg-type]
+    aligner.weighted_attention = lambda part: (weights_TS, source, target)  # type: ignore[method-assign]
+    assert aligner.align(line, translation) == [(1, 1), (2, 2), (3, 3)]
 
 
 def test_pieces_belong_to_the_token_of_their_first_letter_whatever_pieces_and_text_differ_in() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -247,12 +248,8 @@ def test_the_copy_in_the_cache_is_made_once_and_the_model_folder_stays(
         Translator.load(model_folder, "cpu", precision="int8")
     monkeypatch.delenv("NMT_CACHE")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
     assert "CTranslate2" not in Translator.load(model_folder, "cpu").describe()
-
-
-def no_home() -> Path:
-    raise RuntimeError("Could not determine home directory.")
 
 
 def test_lines_that_are_read_in_shares_keep_their_order(model_folder: Path, own: Translator) -> None:

@@ -32,9 +32,6 @@ from tests.tiny import PAIRS, SHORT, TINY, build_generative_model
 few = settings(max_examples=15, deadline=None, derandomize=True)
 
 
-any_text = st.text(st.characters(exclude_categories=()), max_size=30)
-
-
 class Syllables(Tokenizer):
     """Two letters a piece, without SentencePiece: so that exact output depends on nothing but the model."""
 
@@ -77,7 +74,7 @@ def frozen_model(positions: str) -> GenerativeModel:
 
 
 @few
-@given(lines=st.lists(any_text, max_size=6))
+@given(lines=st.lists(st.text(st.characters(exclude_categories=()), max_size=30), max_size=6))
 def test_any_text_is_answered_line_by_line_without_another_line_break(translator: Translator, lines: list[str]) -> None:
     answers = translator.translate(lines)
     assert len(answers) == len(lines)

@@ -415,11 +415,10 @@ def test_malformed_rows_are_counted_by_cause_with_their_first_line(folder: Path)
 
 
 odd_bytes = [b"a\tb", b"\n", b"\r", b"\xff", b"\xc3\xa4", b'{"de": "\\ud800", "en": "x"}', b"\x00", b"\xef\xbb\xbf"]
-any_bytes = st.binary(max_size=200) | st.lists(st.sampled_from(odd_bytes), max_size=20).map(b"".join)
 
 
 @given(
-    content=any_bytes,
+    content=st.binary(max_size=200) | st.lists(st.sampled_from(odd_bytes), max_size=20).map(b"".join),
     name=st.sampled_from(["train.tsv", "train.jsonl", "train.de"]),
     text=st.sampled_from(["pairs", "source", "target", "both"]),
 )

@@ -238,14 +238,12 @@ def project(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return project
 
 
-IN_PROJECT = ["--runs", "..", "--name", "proj", "--tokenizer.vocab_size", "320"]
-
-
 @pytest.mark.parametrize("corpus", ["data", "../proj/data/train", "link", "hub:data", "."])
 def test_a_corpus_where_the_run_will_be_is_refused_and_stays(project: Path, stderr_of: Stderr, corpus: str) -> None:
     (project / "link").symlink_to(project / "data")
     before = tree(project)
-    assert "data.corpus is" in stderr_of(main, ["--data.corpus", corpus, *IN_PROJECT])
+    given = ["--data.corpus", corpus, "--runs", "..", "--name", "proj", "--tokenizer.vocab_size", "320"]
+    assert "data.corpus is" in stderr_of(main, given)
     assert tree(project) == before
 
 
