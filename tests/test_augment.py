@@ -339,9 +339,7 @@ def test_what_is_unusable_or_known_is_dropped_and_counted_by_cause() -> None:
     assert ledger.dropped == {"no translation": 1, "flagged: loop": 1, "known already": 2}
 
 
-def test_text_in_one_language_is_read_as_training_text_is(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_monolingual_text_is_read_as_pairs_are(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Compressed or not; what is invalid, too long, or known from val or test is dropped and counted."""
     more = tmp_path / "more.en.gz"
     lines = ["\ufeffA cat sleeps.", "A bird sings.", "", "A cow \udcff.", "A very long line, or so.", "A dog barks."]

@@ -81,9 +81,7 @@ def test_greedy_takes_the_most_probable_pieces(
     assert lines_of(capfd.readouterr().out) == expected
 
 
-def test_a_stop_string_ends_a_prompt_s_continuation(
-    folder: Path, lm: LanguageModel, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stop_string_ends_a_continuation(folder: Path, lm: LanguageModel, capfd: pytest.CaptureFixture[str]) -> None:
     [[whole]] = lm.generate(["The"], replace(lm.search, seed=2))
     stop = whole.text[2:4]
     assert run(folder, "--prompt", "The", "--seed", "2", "--stop", "never", "--stop", stop) == 0

@@ -54,9 +54,7 @@ def faulty(tmp_path: Path) -> list[str]:
     return [*recipe, "--runs", str(tmp_path), "--name", "run", "--explain"]
 
 
-def test_rows_that_reading_dropped_are_shown_with_their_lines(
-    faulty: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_that_reading_dropped_are_shown_with_lines(faulty: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*faulty, "20"]) == 0
     shown = capsys.readouterr().out
     causes = dict(part.split("\n", 1) for part in shown.split("\nDropped: ")[1:])

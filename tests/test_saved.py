@@ -48,9 +48,7 @@ def test_a_model_folder_of_an_older_format_translates_as_it_did(number: int) -> 
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_a_run_of_an_older_format_goes_on_as_it_would_have(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_of_an_old_format_goes_on_as_before(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if number < 3:  # those versions sorted pairs by the target, then by the source
         monkeypatch.setattr("nmt.data.batches.sort_key", lambda lengths, _: (lengths[-1] << 32) + lengths[0])
     monkeypatch.chdir(tmp_path)

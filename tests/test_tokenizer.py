@@ -98,9 +98,7 @@ def test_several_files_are_read_in_turn_and_the_output_is_written_whole(stderr_o
         ("▁☃".encode(), False, "has '▁☃', which is not a piece of the tokenizer"),
     ],
 )
-def test_a_word_that_is_no_id_or_piece_is_named_with_its_line(
-    line: bytes, ids: bool, message: str, stderr_of: Stderr
-) -> None:
+def test_what_is_no_id_or_piece_is_named_with_its_line(line: bytes, ids: bool, message: str, stderr_of: Stderr) -> None:
     Path("bad").write_bytes(b"\n\n" + line + b"\n")
     error = stderr_of(main, ["decode", "mine", "bad", *["--ids"] * ids])
     assert error.startswith("nmt.tokenizer: bad, line 3 has ")

@@ -73,9 +73,7 @@ def start(corpus: Path, *more: str) -> "subprocess.Popen[str]":
     return forks.start(main, arguments(corpus, *more), stderr=subprocess.PIPE, text=True)
 
 
-def test_a_corpus_becomes_a_measured_translator(
-    corpus: Path, stderr_of: Stderr, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_corpus_becomes_a_measured_model(corpus: Path, stderr_of: Stderr, monkeypatch: pytest.MonkeyPatch) -> None:
     val = corpus / "val.en"
     val.write_text("".join(f"{line} {line}\n" for line in val.read_text().splitlines()))  # twice as long
     said = stderr_of(train, corpus, status=0)
@@ -125,9 +123,7 @@ def test_a_corpus_becomes_a_measured_translator(
     assert "test_a.en was changed" in said
 
 
-def test_a_trained_run_that_was_not_measured_is_not_made_longer(
-    finished: Path, stderr_of: Stderr, tmp_path: Path
-) -> None:
+def test_a_trained_run_without_figures_is_not_made_longer(finished: Path, stderr_of: Stderr, tmp_path: Path) -> None:
     run = tmp_path / "runs" / "de-en-houses"
     shutil.copytree(finished, run)
     (run / "report.json").unlink()
@@ -254,9 +250,7 @@ def test_a_run_without_a_step_begins_anew(corpus: Path, stderr_of: Stderr) -> No
     assert train(corpus, "--name", "other") == 0
 
 
-def test_a_rank_that_torchrun_did_not_set_silences_nothing(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
-) -> None:
+def test_a_foreign_rank_silences_nothing(corpus: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr) -> None:
     monkeypatch.setenv("RANK", "x")
     importlib.reload(messages)
     assert "BLEU" in stderr_of(train, corpus, "--training.max_steps", "0", status=0)
@@ -440,9 +434,7 @@ def test_make_tells_languages_from_regions(tmp_path: Path, pair: str, languages:
     ("objective", "family", "name"),
     [("lm", "decoder-only", "en-houses-lm"), ("pair", "encoder-only", "de-en-houses-pair")],
 )
-def test_other_objectives_train_to_a_report(
-    corpus: Path, objective: str, family: str, name: str, stderr_of: Stderr
-) -> None:
+def test_other_objectives_are_reported(corpus: Path, objective: str, family: str, name: str, stderr_of: Stderr) -> None:
     command = [corpus, "--training.objective", objective, "--model.family", family]
     said = stderr_of(train, *command, status=0)
     run = corpus.parent / "runs" / name

@@ -106,9 +106,7 @@ def test_n_best_and_scores_have_their_formats(translator: Translator) -> None:
     assert best[3][1] == ""
 
 
-def test_files_are_translated_one_after_the_other_into_a_file(
-    model_folder: Path, translator: Translator, tmp_path: Path
-) -> None:
+def test_files_are_translated_in_turn_into_a_file(model_folder: Path, translator: Translator, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"Hund\n\nKaffee")
     (tmp_path / "b").write_bytes("Männer\r\n".encode())
     names = [str(tmp_path / "a"), "--input", str(tmp_path / "b"), "--output", str(tmp_path / "out")]
@@ -166,9 +164,7 @@ def test_an_output_that_is_also_an_input_is_refused(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_file_that_is_replaced_keeps_its_mode_and_its_links(
-    model_folder: Path, translator: Translator, tmp_path: Path
-) -> None:
+def test_a_replaced_file_keeps_its_mode_and_links(model_folder: Path, translator: Translator, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("Hund\n")
     (tmp_path / "out").write_text("old\nand longer than the new text, which replaces it\n" * 9)
     (tmp_path / "out").chmod(0o640)
@@ -181,9 +177,7 @@ def test_a_file_that_is_replaced_keeps_its_mode_and_its_links(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "sub"]
 
 
-def test_a_pipe_and_a_device_are_written_to_directly(
-    model_folder: Path, translator: Translator, tmp_path: Path
-) -> None:
+def test_pipes_and_devices_are_written_to_directly(model_folder: Path, translator: Translator, tmp_path: Path) -> None:
     (tmp_path / "in").write_text("Hund\n")
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
@@ -386,9 +380,7 @@ def test_what_is_closed_is_named_if_it_is_needed(model_folder: Path, number: int
     assert "Traceback" not in errors
 
 
-def test_translating_loads_no_compiler_and_leaves_what_it_has_loaded_out_of_garbage_collection(
-    model_folder: Path,
-) -> None:
+def test_translating_loads_no_compiler_and_leaves_what_it_loaded_out_of_garbage_collection(model_folder: Path) -> None:
     """torch._dynamo takes a second, a third of the command's start."""
     code = f"""
 import gc, sys

@@ -157,9 +157,7 @@ def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
     assert config.training.best_metric == ("bleu" if objective == "translation" else "nll")
 
 
-def test_a_corpus_is_read_again_if_its_recipe_asks_for_other_text(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_corpus_is_read_again_if_its_recipe_wants_other_text(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "load_corpus", lambda config: Corpus("mine", Texts.of([("a", "b")]), [], {}, {}))
     (corpus.parent / "recipes" / "mine.yaml").write_text("data: {text: target}\n")
     assert resolved().corpus is None

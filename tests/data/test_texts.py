@@ -18,9 +18,7 @@ ROWS = [Row(f"Satz {n}", f"sentence {n}", n % 3, n + 1, n * 2**50, n % 5 == 0) f
 
 
 @pytest.mark.parametrize("chunk", [1000, 40, 23, 10, 1])
-def test_rows_are_those_that_were_appended_in_memory_or_in_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
-) -> None:
+def test_rows_are_as_appended_in_memory_or_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
     monkeypatch.setattr(module, "CHUNK", chunk)
     texts = Texts(ROWS)
     assert len(texts.newest) < chunk, "the rest is in files"

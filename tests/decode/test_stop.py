@@ -170,9 +170,7 @@ class Timed:
 
 
 @pytest.mark.parametrize("seconds", [0.001, 0.02, 0.3])
-def test_calls_of_ctranslate2_that_may_be_stopped_take_half_a_second(
-    seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_of_ctranslate2_that_may_stop_take_half_a_second(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces, clock, stop = [str(n) for n in range(20)], [0.0], Stop(1000)
     monkeypatch.setattr("nmt.decode.ctranslate2.perf_counter", lambda: clock[0])
     library = Timed(clock, seconds, stop, last=10**9)

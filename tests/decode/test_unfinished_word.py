@@ -61,9 +61,7 @@ def test_every_translation_begins_with_the_text_of_its_prefix(
 
 @few
 @given(seed=seeds, n_models=st.integers(1, 2), precision=st.sampled_from(["fp32", "bf16"]))
-def test_the_greedy_translation_continues_each_of_its_beginnings(
-    seed: int, n_models: int, precision: DecodingPrecision
-) -> None:
+def test_greedy_translations_continue_their_beginnings(seed: int, n_models: int, precision: DecodingPrecision) -> None:
     models = [with_precision(random_model(seed + n), precision)[0] for n in range(n_models)]
     model, options = models[0] if n_models == 1 else Ensemble(models), SearchConfig(beam_size=1)
     source = batch([[5, 6, 7]])
@@ -80,9 +78,7 @@ def test_the_greedy_translation_continues_each_of_its_beginnings(
 
 @few
 @given(seed=seeds, last=words, must=words, must_not=words, beam_size=st.integers(1, 4))
-def test_the_unfinished_word_and_phrases_are_met_together(
-    seed: int, last: str, must: str, must_not: str, beam_size: int
-) -> None:
+def test_the_word_and_phrases_are_met_together(seed: int, last: str, must: str, must_not: str, beam_size: int) -> None:
     if must.startswith(must_not) or must_not in (must, last):
         return
     compiled = constraints(["b"], last, Automaton(SURFACES, [[must]], [must_not]))

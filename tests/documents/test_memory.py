@@ -67,9 +67,7 @@ def test_a_side_of_a_memory_is_no_translation_of_itself(tmp_path: Path) -> None:
         Memory.load([tmp_path / "a.tmx"], "en", "en-GB")
 
 
-def test_the_command_takes_translations_from_memories(
-    model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_takes_from_memories(model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from nmt.translate import main
 
     (tmp_path / "a.tmx").write_text(TMX.replace("Gut", "Alles ist gut."), encoding="utf-8")

@@ -24,9 +24,7 @@ def test_a_sentence_is_split_at_words_by_the_lengths_of_its_cues() -> None:
 
 
 @pytest.mark.parametrize(("gap", "n_cues", "n_units"), [(1.5, 2, 1), (1.6, 2, 2), (0.0, 4, 1), (0.0, 5, 2)])
-def test_a_sentence_has_at_most_four_cues_with_at_most_one_and_a_half_seconds_between(
-    gap: float, n_cues: int, n_units: int
-) -> None:
+def test_a_sentence_has_at_most_four_cues_with_up_to_1_5_seconds_between(gap: float, n_cues: int, n_units: int) -> None:
     starts = [n * (1 + gap) for n in range(n_cues)]
     times = [f"00:{start:06.3f} --> 00:{start + 1:06.3f}" for start in starts]
     cues = [f"{time}\nWort{'.' * (n == n_cues)}\n\n" for n, time in enumerate(times, 1)]

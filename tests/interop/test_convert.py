@@ -25,9 +25,7 @@ FURTHER = (
 )
 
 
-def test_a_converted_model_is_trained_further_saved_and_loaded(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_converted_model_is_trained_further_and_loaded(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     m2m(folder / "m2m")
     (folder / "m2m" / "README.md").write_text("---\nlicense: mit\n---\n# M2M\n")
     assert convert.main(["m2m", "ours", "--source", "de", "--target", "zu"]) == 0

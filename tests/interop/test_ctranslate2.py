@@ -50,9 +50,7 @@ def test_each_setting_gives_the_same_log_probabilities_translations_and_attentio
 
 @needs_vnni
 @pytest.mark.parametrize("quantization", form.QUANTIZATIONS[1:])
-def test_quantisation_is_measured_and_leaves_the_model_alone(
-    quantization: str, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_quantisation_is_measured_and_alters_no_model(quantization: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
     model = make_model(tokenizer).eval()
     before = {name: weight.clone() for name, weight in model.named_parameters()}
     task = Export(model, tokenizer, info_of(TINY), quantization)

@@ -126,9 +126,7 @@ def test_wrong_options(
     assert not any(tmp_path.iterdir())
 
 
-def test_lines_to_check_come_from_the_file_or_the_run_or_the_phrasebook(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_to_check_are_of_a_file_a_run_or_the_phrasebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
     folder, file = tmp_path / "model", tmp_path / "mine.txt"
     with pytest.raises(ValueError, match="none in fi beside the model: give --check FILE"):
@@ -215,9 +213,7 @@ def test_the_card_of_an_export_has_no_commands_for_the_model_folder(tokenizer: T
     assert "nmt runs this folder with --backend ctranslate2." in made
 
 
-def test_a_file_that_cannot_be_written_is_refused_before_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_can_t_be_written_is_refused_before_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any) -> Any:
         pytest.fail("the model was exported")
 
@@ -232,9 +228,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_lines_of_a_zip_file_stay_lines_of_a_size_that_memory_has(
-    tokenizer: Tokenizer, lines: Path, tmp_path: Path
-) -> None:
+def test_lines_of_a_zip_file_stay_lines_that_fit_into_memory(tokenizer: Tokenizer, lines: Path, tmp_path: Path) -> None:
     """The model spells line breaks in bytes, and has no limit of its own. A short line isn't allowed as many pieces as
     a long one of another batch."""
     model: Any = make_model(tokenizer, config=replace(TINY, positions="rotary", output_bias=True))

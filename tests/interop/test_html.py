@@ -65,9 +65,7 @@ def mixtures(n: int) -> list[ModelConfig]:
 
 @NODE
 @pytest.mark.parametrize("mixture", range(6))
-def test_all_settings_give_the_same_log_probabilities_and_translations(
-    mixture: int, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_all_settings_give_the_same_scores_and_translations(mixture: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
     export = export_of(tokenizer, replace(mixtures(6)[mixture], max_positions=450))
     page, model = written(export, tmp_path), cast(GenerativeModel, export.model)
     for (source, target), found in zip(IDS, form.run(page, "score", IDS), strict=True):
@@ -146,9 +144,7 @@ def test_sentences_end_where_nmt_ends_them(tokenizer: Tokenizer, tmp_path: Path)
 
 
 @NODE
-def test_the_command_writes_one_checked_page_with_card_and_licence(
-    model_folder: Path, lines: Path, tmp_path: Path
-) -> None:
+def test_a_command_writes_a_checked_page_with_card_and_licence(model_folder: Path, lines: Path, tmp_path: Path) -> None:
     sizes = []
     for quantization in form.QUANTIZATIONS:
         file = tmp_path / f"{quantization}.html"

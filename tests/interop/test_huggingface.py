@@ -102,9 +102,7 @@ def test_every_class_gives_the_same_and_loads_without_a_word(
 
 
 @pytest.mark.parametrize("base", [TINY, PRE, PLAIN], ids=["post", "pre", "modern"])
-def test_each_other_value_of_a_setting_is_refused_or_gives_the_same(
-    tmp_path: Path, tokenizer: Tokenizer, base: ModelConfig
-) -> None:
+def test_other_values_are_refused_or_give_the_same(tmp_path: Path, tokenizer: Tokenizer, base: ModelConfig) -> None:
     changes = [with_needs({name: value}) for name, values in OPTIONS.items() for value in values]
     configs = {replace(base, **change) for change in changes if valid(base, change)} - {base}
     infos = [ModelInfo("de", "en", "three pairs", config, SearchConfig()) for config in configs]
@@ -203,9 +201,7 @@ def test_wrong_and_missing_weights_are_noticed(
 
 
 @pytest.mark.parametrize("quantization", ["float16", "bfloat16"])
-def test_smaller_weights_are_stored_and_their_difference_is_told(
-    tmp_path: Path, tokenizer: Tokenizer, quantization: str
-) -> None:
+def test_smaller_weights_are_stored_and_compared(tmp_path: Path, tokenizer: Tokenizer, quantization: str) -> None:
     out = exported(tmp_path, save(tmp_path, TINY, tokenizer), quantization=quantization)
     foreign = transformers.AutoModelForSeq2SeqLM.from_pretrained(out)
     assert foreign.dtype == getattr(torch, quantization)
@@ -215,9 +211,7 @@ def test_smaller_weights_are_stored_and_their_difference_is_told(
     assert settings.suppress_tokens == [UNK, BOS, PAD]
 
 
-def test_generate_follows_the_search_settings_and_the_card_says_what_it_lacks(
-    tmp_path: Path, tokenizer: Tokenizer
-) -> None:
+def test_generate_follows_search_settings_and_the_card_says_what_it_lacks(tmp_path: Path, tokenizer: Tokenizer) -> None:
     search = replace(BEAMS, min_length=3, max_length=5, repetition_penalty=1.5, length_norm="gnmt")
     out = exported(tmp_path, save(tmp_path, replace(TINY, output_bias=True), tokenizer, search=search))
     foreign = transformers.AutoModelForSeq2SeqLM.from_pretrained(out)
@@ -282,9 +276,7 @@ def test_only_bpe_comes_as_tokenizer_model(tmp_path: Path, kind: Any) -> None:
     assert (out / "tokenizer.model").exists() == (kind == "bpe")
 
 
-def test_without_transformers_the_extra_is_named(
-    tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_extra_is_named(tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     model = save(tmp_path, TINY, tokenizer)
 
     def missing(name: str, extra: str) -> None:

@@ -56,9 +56,7 @@ def test_languages_are_chosen_and_change_the_translation(tmp_path: Path) -> None
         pair.ours.between(source="deu")
 
 
-def test_nllb_needs_languages_and_its_licence_is_told_and_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nllb_needs_languages_and_its_licence_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     theirs = nllb(tmp_path / "nllb")
     said = " ".join(convert(tmp_path / "nllb", tmp_path / "ours", "NLLB"))
     assert "cc-by-nc-4.0, which forbids commercial use" in said

@@ -93,9 +93,7 @@ def test_steps_of_any_length_give_the_logits_of_the_whole_in_a_batch(model: Gene
         start += n
 
 
-def test_eight_bits_are_smaller_and_near(
-    model: GenerativeModel, folder: Path, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_int8_is_smaller_and_near(model: GenerativeModel, folder: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
     small = tmp_path / "small"
     copytree(folder, small)
     (small / f"{form.DECODER}.data").write_bytes(b"as large graphs have it")

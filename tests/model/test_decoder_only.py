@@ -41,9 +41,7 @@ def test_a_source_piece_sees_later_source_pieces_only_if_attention_is_bidirectio
 
 
 @given(combinations(), st.integers(1, 3), st.booleans())
-def test_a_text_without_a_source_and_a_prompt_are_read_as_they_are(
-    settings: ModelConfig, width: int, separate: bool
-) -> None:
+def test_a_text_without_source_and_a_prompt_stay_as_they_are(settings: ModelConfig, width: int, separate: bool) -> None:
     model = one_stack(settings, 1)
     nothing = torch.zeros(2, 0, dtype=torch.int64), torch.zeros(2, 0, dtype=torch.bool)
     ids, _ = sentences(1, [7, 7])

@@ -60,9 +60,7 @@ def assert_steps_give_the_logits_of_the_whole_prefix(
 
 
 @given(combinations(), seeds, st.lists(st.sets(st.integers(0, 3)), max_size=3))
-def test_separate_rows_stay_as_they_are_while_other_sentences_leave(
-    config: ModelConfig, seed: int, leaving: list[set[int]]
-) -> None:
+def test_separate_rows_stay_while_others_leave(config: ModelConfig, seed: int, leaving: list[set[int]]) -> None:
     model, width, left = make(config, seed), 2, [0, 1, 2, 3]
     src, src_mask = sentences(seed, [6, 3, 4, 1])
     tgt, _ = sentences(seed + 1, [4] * 4 * width)
@@ -192,9 +190,7 @@ def test_embeddings_and_parameters_by_piece_are_named(config: ModelConfig) -> No
     ("family", "source_attention", "layers"),
     [("encoder-decoder", "bidirectional", 2), ("decoder-only", "bidirectional", 0), ("decoder-only", "causal", 0)],
 )
-def test_attention_to_the_source_is_given_on_request_and_changes_nothing(
-    family: str, source_attention: str, layers: int
-) -> None:
+def test_attention_is_given_on_request_and_changes_nothing(family: str, source_attention: str, layers: int) -> None:
     model = make(config(family=family, source_attention=source_attention, encoder_layers=layers, decoder_layers=3), 1)
     source, (tgt, _) = sentences(1, [6, 2]), sentences(2, [5, 4])
     maps: list[Tensor] = []

@@ -133,8 +133,6 @@ def test_in_bfloat16_an_adapter_is_added_before_the_weight_is_rounded() -> None:
         ({}, {"rank": 0, "parts": "attention"}, "it is used only with lora.rank above 0"),
     ],
 )
-def test_settings_that_dont_go_together_are_refused(
-    training: dict[str, Any], lora: dict[str, Any], message: str
-) -> None:
+def test_settings_that_exclude_others_are_refused(training: dict[str, Any], lora: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Config(lora=LoraConfig(**{"rank": 2, **lora}), training=TrainingConfig(**{"start_from": "base", **training}))

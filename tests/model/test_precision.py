@@ -24,9 +24,7 @@ def model(settings: ModelConfig = WIDE) -> GenerativeModel:
 
 @pytest.mark.parametrize(("name", "largest"), [("fp32", 1e-5), ("bf16", 0.1)])
 @pytest.mark.parametrize("changes", [{}, {"positions": "rotary", "qk_norm": True}])
-def test_logits_in_fewer_bits_are_near_those_in_32(
-    changes: dict[str, Any], name: DecodingPrecision, largest: float
-) -> None:
+def test_logits_in_fewer_bits_are_near_fp32(changes: dict[str, Any], name: DecodingPrecision, largest: float) -> None:
     plain, ids = model(replace(WIDE, **changes)), torch.randint(4, 600, (6, 9))
     chosen, kept = with_precision(plain, name)
     assert kept == name
@@ -40,9 +38,7 @@ def test_logits_in_fewer_bits_are_near_those_in_32(
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 64), (3, 7, 64), (2, 64, 64), (5, 61, 64), (0, 4, 64)])
-def test_products_in_bf16_have_few_shapes_and_the_same_results(
-    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bf16_products_have_few_shapes_and_stay_equal(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(1)
     layer, x, shapes = layers.Linear(64, 24), torch.randn(shape, dtype=torch.bfloat16), list[int]()
 

@@ -174,9 +174,7 @@ def test_text_in_another_language_is_flagged(translator: Translator) -> None:
         (["나는 집에 간다"], "나는 학교에 간다", 2 / 3),
     ],
 )
-def test_of_scripts_without_spaces_the_letters_count(
-    tokenizer: Tokenizer, trained: list[str], line: str, share: float
-) -> None:
+def test_without_spaces_the_letters_count(tokenizer: Tokenizer, trained: list[str], line: str, share: float) -> None:
     assert tokenizer.with_words(Words.learn(trained)).familiar(line, "")[1] == pytest.approx(share)
 
 

@@ -153,9 +153,7 @@ def test_the_process_ends_on_time_whatever_runs(model_folder: Path, tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it needs SIGTERM")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_the_process_leaves_no_files(
-    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_no_files_are_left(model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     (tmp_path / "t").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, the service would ignore it too

@@ -28,9 +28,7 @@ def official(url: str) -> deepl.DeepLClient:
     return deepl.DeepLClient("any key", server_url=url)
 
 
-def test_the_official_client_gets_the_translations_of_the_model(
-    official: deepl.DeepLClient, translator: Translator
-) -> None:
+def test_the_official_client_gets_the_model_s_translations(official: deepl.DeepLClient, translator: Translator) -> None:
     expected = translator.translate(GERMAN)
     found = official.translate_text(GERMAN, target_lang="EN-US")
     assert [one.text for one in found] == expected
@@ -101,9 +99,7 @@ def test_a_glossary_of_version_3_may_come_as_a_form(client: TestClient) -> None:
     client.delete(f"/v3/glossaries/{made['glossary_id']}")
 
 
-def test_a_document_of_the_official_client_comes_back_translated(
-    official: deepl.DeepLClient, translator: Translator
-) -> None:
+def test_a_document_of_the_official_client_is_translated(official: deepl.DeepLClient, translator: Translator) -> None:
     text = f"{GERMAN[0]}\n\n{GERMAN[1]}\n"
     handle = official.translate_document_upload(text.encode(), target_lang="EN-US", filename="brief.txt")
     # The client's own way of waiting sleeps for 5 seconds.
@@ -263,9 +259,7 @@ RIGHT: dict[str, dict[str, Any]] = {
         ("/v3/glossaries", {"dictionaries": [DICTIONARY, DICTIONARY | {"entries": "c\td"}]}, 400, "two"),
     ],
 )
-def test_errors_are_told_as_deepl_does(
-    client: TestClient, path: str, fields: dict[str, Any], status: int, words: str
-) -> None:
+def test_errors_are_deepl_s(client: TestClient, path: str, fields: dict[str, Any], status: int, words: str) -> None:
     answer = client.post(path, json=RIGHT[path] | fields)
     assert answer.status_code == status
     assert set(answer.json()) == {"message"}

@@ -80,9 +80,7 @@ def test_what_programs_send_is_answered(name: str, client: TestClient) -> None:
 
 @pytest.mark.parametrize("sent", ANY_FORM)
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_any_form_of_a_request_has_the_same_answer(
-    method: str, sent: Sent, client: TestClient, translator: Translator
-) -> None:
+def test_any_form_has_the_same_answer(method: str, sent: Sent, client: TestClient, translator: Translator) -> None:
     response = client.request(method, "/translate", **sent)
     assert response.json() == {"translatedText": translator.translate(GERMAN[:1])[0]}
 

@@ -85,9 +85,7 @@ async def test_requests_are_refused_until_a_model_is_loaded(folder: Path) -> Non
     await models.wait_for(DIRECTION)
 
 
-async def test_a_replaced_folder_is_loaded_and_the_old_translator_stays_usable(
-    folder: Path, tokenizer: Tokenizer
-) -> None:
+async def test_a_replaced_folder_is_loaded_and_the_old_translator_works_on(folder: Path, tokenizer: Tokenizer) -> None:
     models = Models([folder], load, lazy=True)
     old = await models.wait_for(DIRECTION)
     before = old.translate(["Der kleine Hund"])
@@ -122,9 +120,7 @@ async def test_a_folder_that_now_has_other_languages_does_not_take_the_place_of_
     ("error", "problem"),
     [(ValueError("it is damaged"), "it is damaged"), (RuntimeError("out of memory"), "RuntimeError: out of memory")],
 )
-async def test_why_a_model_can_t_be_loaded_is_told_and_it_is_not_tried_again(
-    folder: Path, error: Exception, problem: str
-) -> None:
+async def test_why_a_model_can_t_load_is_told_and_is_not_retried(folder: Path, error: Exception, problem: str) -> None:
     loads: list[Path] = []
 
     def fail(path: Path) -> Translator:

@@ -86,9 +86,7 @@ def test_requests_choose_an_adapter_by_its_name(model_folder: Path, adapter_fold
     assert len(weights[1] - weights[0]) == 2 * len(adapted)
 
 
-def test_an_adapter_that_was_replaced_is_loaded_anew(
-    model_folder: Path, adapter_folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_replaced_adapters_are_reloaded(model_folder: Path, adapter_folders: dict[str, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(adapter_folders["law"], tmp_path / "adapter"))
     service = make_service(model_folder, {"mine": folder})
     with TestClient(make_app(service)) as client:

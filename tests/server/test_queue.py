@@ -114,9 +114,7 @@ async def test_a_recent_line_is_not_translated_again(engine: Engine, ask: Ask, s
     assert slow.batches[-1] == ["one"]
 
 
-async def test_a_new_model_has_translations_of_its_own_and_the_old_one_is_freed(
-    engine: Engine, translator: Translator
-) -> None:
+async def test_a_new_model_has_own_translations_and_the_old_is_freed(engine: Engine, translator: Translator) -> None:
     """Also if its last batch ends after the new one was loaded."""
     for _ in range(2):
         model = Slow(translator)
@@ -149,9 +147,7 @@ def test_the_cache_counts_the_pieces_of_both_sides(translator: Translator) -> No
         assert cache.size > n * kept - 1
 
 
-async def test_a_short_burst_waits_and_a_long_wait_is_refused(
-    engine: Engine, ask: Ask, first: First, slow: Slow
-) -> None:
+async def test_a_burst_waits_and_a_long_wait_is_refused(engine: Engine, ask: Ask, first: First, slow: Slow) -> None:
     engine.speed = 1.0  # pieces a second
     waiting = await begin(ask("two", "three", "four " * 9))
     with pytest.raises(Busy) as busy:
@@ -163,9 +159,7 @@ async def test_a_short_burst_waits_and_a_long_wait_is_refused(
     assert [*await asyncio.gather(first, waiting, later)] == [["ONE"], ["TWO", "THREE", "FOUR " * 9], ["FIVE"]]
 
 
-async def test_a_slow_first_line_does_not_make_the_service_refuse_a_burst(
-    engine: Engine, ask: Ask, first: First, slow: Slow
-) -> None:
+async def test_after_a_slow_first_line_a_burst_is_served(engine: Engine, ask: Ask, first: First, slow: Slow) -> None:
     await asyncio.sleep(0.02)
     slow.gate.set()
     await first
@@ -229,9 +223,7 @@ async def test_lines_that_may_take_long_leave_a_worker_free(slow: Slow) -> None:
     engine.close()
 
 
-async def test_a_search_ends_when_nobody_waits_for_it(
-    engine: Engine, slow: Slow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_search_ends_when_nobody_waits(engine: Engine, slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
     def search(lines: Any, *_: Any, stop: Stop, **__: Any) -> Any:

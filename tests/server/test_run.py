@@ -210,9 +210,7 @@ async def test_a_slow_body_is_given_up(model_folder: Path, slow: Slow) -> None:
 
 
 @pytest.mark.parametrize("ask", [ASK[:-20], HEALTH[:-2] + b"Content-Length: 99\r\n\r\n", HEALTH])
-async def test_what_comes_slowly_after_an_answer_keeps_no_connection(
-    model_folder: Path, slow: Slow, ask: bytes
-) -> None:
+async def test_what_comes_slowly_after_answers_keeps_no_connection(model_folder: Path, slow: Slow, ask: bytes) -> None:
     async with serving(model_folder, slow, body_seconds=0.1) as (server, port):
         streams = await send(port, ask)
         await status(streams)

@@ -39,9 +39,7 @@ async def test_searches_end_when_the_client_hangs_up(tokenizer: Tokenizer) -> No
 
 
 @pytest.mark.parametrize(("room", "told"), [(2, b"event: done"), (0, b"too much waits")])
-async def test_sentences_that_find_no_room_wait_for_others_of_the_request(
-    tokenizer: Tokenizer, room: int, told: bytes
-) -> None:
+async def test_sentences_without_room_wait_for_others(tokenizer: Tokenizer, room: int, told: bytes) -> None:
     """Where the model is slow, the sentences that wait already would take too long for one more."""
     running = 0
 

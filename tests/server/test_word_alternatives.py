@@ -27,9 +27,7 @@ TEXT, TRANSLATION = "Wo ist er? Er ist dort.\n\nZwei Männer.", "Where is he? It
         ("Where is he, there?\n\nTwo.", 3, Focus(TEXT.partition("\n")[0], "", "Where is he, ", "\n\nTwo.")),
     ],
 )
-def test_a_word_is_seen_in_its_sentence_or_where_sides_differ_in_the_whole(
-    translation: str, word: int, expected: Focus
-) -> None:
+def test_a_word_is_seen_in_its_sentence_or_in_all_if_sides_differ(translation: str, word: int, expected: Focus) -> None:
     assert focus(TEXT, translation, word) == expected
 
 

@@ -255,9 +255,7 @@ def test_long_and_repetitive_text_takes_milliseconds(text: str) -> None:
         ("2023年12月24日に来た", "He came on December 2, 2023.", True),
     ],
 )
-def test_east_asian_numbers_and_dates_may_be_written_with_other_figures(
-    source: str, translation: str, flagged: bool
-) -> None:
+def test_east_asian_numbers_and_dates_may_have_other_figures(source: str, translation: str, flagged: bool) -> None:
     assert ("numbers" in suspicions(source, translation)) == flagged
 
 

@@ -49,9 +49,7 @@ def rewrite_state(checkpoint: Path, **changes: object) -> None:
     file.write_text(json.dumps({name: value for name, value in state.items() if value is not None}))
 
 
-def test_training_goes_on_while_a_checkpoint_is_written(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_goes_on_while_saving(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is written is the state of the step at which it was saved."""
     plain = run(new_trainer(data, tmp_path / "plain", validations=[1.0] * 3))
     trainer = new_trainer(data, tmp_path / "slow", validations=[1.0] * 3)
@@ -87,9 +85,7 @@ def test_a_checkpoint_that_cannot_be_written_ends_training_at_a_later_step(
     assert list(trainer.checkpoints.iterdir()) == [], "it is whole or absent"
 
 
-def test_a_process_killed_while_it_writes_leaves_the_checkpoint_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_while_writing_leaves_the_checkpoint_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"model": {"w": torch.ones(3)}, "optimizer": {"w:m": torch.ones(3)}}
     write_checkpoint(tmp_path, files, Progress(step=1))
 
@@ -193,9 +189,7 @@ def test_a_checkpoint_that_can_t_be_read_now_is_not_called_damaged(
     assert list_checkpoints(trainer.checkpoints) == before
 
 
-def test_the_checkpoint_before_a_damaged_one_serves(
-    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_undamaged_checkpoint_serves(data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = run(new_trainer(data, tmp_path / "whole"))
     run(new_trainer(data, tmp_path / "parts"))
     newest = step_folder(tmp_path / "parts" / "checkpoints", 12)

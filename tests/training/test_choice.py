@@ -203,9 +203,7 @@ def test_what_the_user_gives_is_not_chosen(corpus: Path) -> None:
     assert (config.training.warmup_steps, config.training.validate_every) == (0, 1), "they follow the steps"
 
 
-def test_noised_text_is_restored_first_if_both_languages_have_one_vocabulary(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_noised_text_is_restored_first_with_one_vocabulary(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The settings of a tokenizer that is taken don't say how many it has."""
     monkeypatch.setattr("nmt.config.choice.LEAST_DENOISED", 20)
     base, more = corpus.parent / "runs" / "base", ["--data.placeholders=0", "--model.tied_embeddings=decoder"]

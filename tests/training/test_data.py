@@ -52,9 +52,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
         ([THREE], 3),
     ],
 )
-def test_as_many_sentences_are_usual_as_one_source_in_a_hundred_has(
-    known: Tokenizer, train: list[Pair], usual: int
-) -> None:
+def test_as_many_sentences_are_usual_as_1_source_in_100_has(known: Tokenizer, train: list[Pair], usual: int) -> None:
     data = TrainingData.encode(known, train, PAIRS)
     longest = max(len(ids) for ids in known.encode_source([source for source, _ in train]))
     assert data.facts == Facts(longest_source=longest, usual_sentences=usual, final_mark=".")
@@ -275,9 +273,7 @@ def test_the_steps_of_an_epoch_are_those_of_its_own_text(data: TrainingData, tmp
 
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("rank", [0, 1, 2, 3])
-def test_each_process_makes_its_own_batches_a_step_ahead(
-    data: TrainingData, tmp_path: Path, made: Made, rank: int
-) -> None:
+def test_each_process_makes_its_batches_a_step_ahead(data: TrainingData, tmp_path: Path, made: Made, rank: int) -> None:
     """Also if each has one batch a step."""
     trainer = new_trainer(data, tmp_path, accumulate=4, batch_tokens=60)
     feed = trainer.feed

@@ -57,9 +57,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_training_goes_on_after_a_kill_and_learns_the_same_in_two_processes(
-    corpus: Path, kind: str
-) -> None:
+def test_every_training_goes_on_after_a_kill_and_learns_the_same_in_two_processes(corpus: Path, kind: str) -> None:
     """With validation, a moving average, and a model folder at the end."""
     steps = "--training.validate_every 2 --training.max_steps 6"
     more = shlex.split(f"{KINDS[kind]} {steps}")

@@ -305,9 +305,7 @@ def test_sentences_without_a_position_are_told_before_the_first_step(
         new_trainer(data, tmp_path, few)
 
 
-def test_of_several_batches_the_one_to_blame_is_named(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_batch_to_blame_is_named(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = new_trainer(data, tmp_path, accumulate=3)
     third = list(islice(trainer.feed.planned, 3))[2]
     trainer.feed.go_to((0, 0))
@@ -364,9 +362,7 @@ def test_a_batch_without_room_in_memory_is_split_not_dropped(
         )
 
 
-def test_a_pair_without_room_in_memory_is_named(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pair_beyond_memory_is_named(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = new_trainer(data, tmp_path)
     out_of_memory_above(trainer, 0, monkeypatch)
     with pytest.raises(ValueError, match=r"memory ran out over a single pair, in batch 1 of epoch 1 \(pairs \d+ of"):

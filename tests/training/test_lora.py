@@ -103,9 +103,7 @@ def test_the_adapter_on_the_base_is_the_delivered_model(data: TrainingData, base
         ("alpha_pattern", {"(.*)*(.*)*x": 1}),
     ],
 )
-def test_other_adapters_of_peft_are_refused(
-    data: TrainingData, base: Path, tmp_path: Path, key: str, value: object
-) -> None:
+def test_odd_peft_adapters_are_refused(data: TrainingData, base: Path, tmp_path: Path, key: str, value: object) -> None:
     config = settings(base, max_steps=0)
     deliver(make_trainer(config, data, tmp_path), config, tmp_path)
     file = tmp_path / "adapter" / "adapter_config.json"

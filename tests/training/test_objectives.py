@@ -85,9 +85,7 @@ def test_a_language_model_reads_no_source() -> None:
 
 
 @given(st.lists(ids | st.just([]), min_size=1, max_size=6), st.none() | st.floats(0.01, 0.99), seeds)
-def test_masked_pieces_are_predicted_and_nothing_else_changes(
-    rows: list[list[int]], share: float | None, seed: int
-) -> None:
+def test_masked_pieces_are_predicted_and_others_stay(rows: list[list[int]], share: float | None, seed: int) -> None:
     noise = NoiseConfig(share=share)
     batch = everything(MaskedPieces(noise, VOCAB), texts([([], text) for text in rows]), seed)
     for text, read, real, whole, hidden in zip(

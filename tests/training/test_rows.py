@@ -89,9 +89,7 @@ def test_a_run_on_packed_batches_learns_and_resumes(data: TrainingData, tmp_path
     ("changes", "model"),
     [({"batch_tokens": 100}, TINY), ({}, replace(TINY, source_end=False)), ({}, replace(TINY, family="decoder-only"))],
 )
-def test_what_does_not_fit_into_rows_is_padded(
-    data: TrainingData, tmp_path: Path, changes: dict[str, Any], model: Any
-) -> None:
+def test_what_fits_no_row_is_padded(data: TrainingData, tmp_path: Path, changes: dict[str, Any], model: Any) -> None:
     trainer = new_trainer(data, tmp_path, model, **{"batch_tokens": 300, **changes})
     assert trainer.rows is None
     trainer.step(Window())

@@ -66,9 +66,7 @@ def test_an_interrupted_run_goes_on_bit_for_bit(data: TrainingData, teachers: li
     assert not any("teacher" in name for name, _ in whole.learner.named_parameters()), "no checkpoint has the teacher"
 
 
-def test_the_teacher_has_no_dropout_and_takes_no_random_number(
-    data: TrainingData, teachers: list[str], tmp_path: Path
-) -> None:
+def test_a_teacher_has_no_dropout_and_draws_no_number(data: TrainingData, teachers: list[str], tmp_path: Path) -> None:
     """So a student with a teacher of no weight would see the dropout that it sees without a teacher."""
     trainer = make_trainer(settings(teachers[0]), data, tmp_path)
     teacher = load_teacher(settings(teachers[0]), data, trainer.numerics)

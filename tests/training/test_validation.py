@@ -18,9 +18,7 @@ from nmt.training.validation import Validator
 from tests.training.reversal import SHORT, TINY, new_trainer, run, without_speed
 
 
-def test_losses_are_means_over_all_target_tokens_and_scores_those_of_the_translations(
-    data: TrainingData, tmp_path: Path
-) -> None:
+def test_losses_are_means_of_tokens_and_scores_those_of_the_translations(data: TrainingData, tmp_path: Path) -> None:
     trainer = new_trainer(data, tmp_path, validation_sentences=5)
     figures, translations = trainer.validator.measure()
     batch = make_batch(data.validation, torch.arange(20))

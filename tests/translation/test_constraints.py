@@ -117,9 +117,7 @@ def test_only_the_last_word_of_a_prefix_that_ends_with_a_letter_may_have_other_p
         assert fixed(prefix) == prefix
 
 
-def test_after_a_blank_at_the_end_of_a_prefix_another_word_begins_or_the_translation_ends(
-    translator: Translator,
-) -> None:
+def test_after_a_blank_that_ends_a_prefix_another_word_begins_or_the_translation_ends(translator: Translator) -> None:
     search = replace(SHORT, beam_size=4, n_best=4, batch_size=64)
     prefixes = ["The little do ", "A", "A ", "a young man ", "- ", "The (b) ", "A, "]
     lists = translator.translate_n_best([Request("Hund", Constraints(prefix)) for prefix in prefixes], search)

@@ -82,9 +82,7 @@ def translators(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.mark.parametrize("looks", [0, 4, 20, 10**9])
 @pytest.mark.parametrize(("backend", "name"), CASES)
-def test_a_search_ends_with_what_it_has(
-    backend: Backend, name: str, looks: int, translators: dict[Backend, Translator]
-) -> None:
+def test_a_search_is_cut_short(backend: Backend, name: str, looks: int, translators: dict[Backend, Translator]) -> None:
     translator, (search, lines) = translators[backend], SETTINGS[name]
     texts = [line.text if isinstance(line, Request) else line for line in lines]
     stop = Looks(looks)
@@ -128,9 +126,7 @@ def test_given_translations_that_are_not_scored_in_time_have_no_score(
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_call_ends_in_time_however_many_lines_it_has(
-    backend: Backend, translators: dict[Backend, Translator]
-) -> None:
+def test_a_call_of_many_lines_ends_in_time(backend: Backend, translators: dict[Backend, Translator]) -> None:
     lines, started = [f"{n} {line}" for n in range(2000) for line in LINES], time.monotonic()
     found = translators[backend].translate_n_best(lines, replace(BEAM, batch_size=16), stop=Stop(0.5))
     assert time.monotonic() - started < 10, "all lines take minutes"

@@ -263,9 +263,7 @@ def test_lines_that_are_read_in_shares_keep_their_order(model_folder: Path, own:
         torch.set_num_threads(1)
 
 
-def test_log_probabilities_are_exact_where_the_score_of_the_library_is_not(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_log_probabilities_are_exact_where_the_library_s_score_is_not(tokenizer: Tokenizer, tmp_path: Path) -> None:
     """A model that would often write <unk>: the library's scores are of all other pieces alone."""
     model = make_model(tokenizer, seed=3)
     with torch.no_grad():
@@ -313,9 +311,7 @@ def test_weights_of_pytorch_are_read_when_a_search_needs_them(tokenizer: Tokeniz
     assert not any(weight.is_inference() for weight in translator.model.parameters())
 
 
-def test_the_library_searches_as_long_as_its_translations_need_and_leaves_threads_and_adapters_alone(
-    model_folder: Path,
-) -> None:
+def test_the_library_searches_as_long_as_needed_and_leaves_threads_and_adapters_alone(model_folder: Path) -> None:
     """With the patience of 1 that it has by default, 8 of 100 lines would differ (val of Multi30k, beam 5)."""
     torch.set_num_threads(3)
     try:

@@ -81,9 +81,7 @@ def test_terms_are_put_in_and_the_score_is_that_of_the_text(without_phrases: Tra
 
 
 @pytest.mark.parametrize("term", [".NET", "C++", "(R) dog", '"dog"', "'dog", "-dog!"])
-def test_a_term_that_begins_or_ends_with_a_sign_needs_no_constrained_search(
-    without_phrases: Translator, term: str
-) -> None:
+def test_a_term_with_a_sign_at_an_end_needs_no_constrained_search(without_phrases: Translator, term: str) -> None:
     for translation in without_phrases.translate(requests((term,))):
         assert term in translation
 
@@ -95,9 +93,7 @@ def test_what_is_put_in_after_a_blank(written: str, follows: bool) -> None:
     assert follows_blank(Phrase.parse(written)) is follows
 
 
-def test_a_list_with_terms_begins_with_what_is_found_alone_or_what_is_more_probable(
-    without_phrases: Translator,
-) -> None:
+def test_a_list_with_terms_begins_with_what_is_found_alone_or_is_more_probable(without_phrases: Translator) -> None:
     asked = requests(("dog", "cat"), ("coffee",))
     alone = [best for best, *_ in without_phrases.translate_n_best(asked, replace(SHORT, beam_size=4))]
     lists = without_phrases.translate_n_best(asked, replace(SHORT, beam_size=4, n_best=3))
@@ -165,9 +161,7 @@ def test_a_target_of_several_terms_is_put_in_once(translator: Translator, more: 
         assert best.text.count("umbrella") == 1
 
 
-def test_a_term_without_source_is_for_the_sentence_that_has_it_or_where_it_is_most_probable(
-    translator: Translator,
-) -> None:
+def test_a_term_without_source_is_for_the_sentence_with_it_or_where_it_is_most_probable(translator: Translator) -> None:
     line, tokenizer = "Der Hund läuft über die Wiese. Zwei Männer sitzen am Tisch.", translator.tokenizer
     ((plain,),) = translator.translate_n_best([line])
     assert len(plain.parts) == 2

@@ -52,9 +52,7 @@ def forced(model: GenerativeModel, ids: list[int]) -> list[float]:
 
 
 @given(st.permutations(range(5)), st.integers(1, 5), st.sampled_from([0, 1, 3]), st.sampled_from([0, 5]))
-def test_batches_change_no_continuation(
-    lm: LanguageModel, order: Sequence[int], size: int, samples: int, top_k: int
-) -> None:
+def test_batches_change_nothing(lm: LanguageModel, order: Sequence[int], size: int, samples: int, top_k: int) -> None:
     search = replace(ONE, samples=samples, top_k=top_k)
     together = lm.generate(PROMPTS, search)
     assert [len(found) for found in together] == [max(1, samples)] * 5

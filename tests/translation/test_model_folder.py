@@ -194,9 +194,7 @@ def test_hashes_must_be_there(folder: Path) -> None:
             load_model(folder)
 
 
-def test_a_folder_that_is_not_there_is_answered_with_what_was_meant(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_folder_is_answered_with_what_was_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "runs" / "fi-sv").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     for wrong, advice in (
@@ -212,9 +210,7 @@ def test_a_folder_that_is_not_there_is_answered_with_what_was_meant(
         require_model(Path("runs/fi-sv"))
 
 
-def test_what_is_beside_a_folder_that_is_not_there_may_be_unreadable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_beside_a_missing_folder_may_be_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def iterdir(path: Path) -> list[Path]:
         raise PermissionError(f"{path} may not be listed")
 

@@ -30,9 +30,7 @@ def translated(text: str) -> dict[str, str]:
     return {"translation_text": text}
 
 
-def test_a_string_and_a_list_give_a_flat_list_of_dictionaries(
-    pipe: TranslationPipeline, translator: Translator
-) -> None:
+def test_a_string_and_a_list_give_flat_lists_of_dictionaries(pipe: TranslationPipeline, translator: Translator) -> None:
     assert pipe(TEXTS) == [translated(text) for text in translator.translate(TEXTS)]
     assert pipe(TEXTS[0]) == pipe(TEXTS[:1])
     assert pipe([]) == []

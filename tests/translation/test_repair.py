@@ -277,9 +277,7 @@ def test_a_line_without_letters_stays_if_a_model_makes_something_else_of_it(tran
 
 
 @pytest.mark.parametrize(("ratio", "flags"), [(1.0, ("too_long",)), (3.0, ())])
-def test_lengths_are_judged_by_the_ratio_of_the_languages(
-    translator: Translator, ratio: float, flags: tuple[Flag, ...]
-) -> None:
+def test_lengths_are_judged_by_the_usual_ratio(translator: Translator, ratio: float, flags: tuple[Flag, ...]) -> None:
     long = "A dog is running over the wide green meadow by the river, today."
     scripted = Scripted(translator, *[[long]] * 9, facts=Facts(length_ratio=ratio))
     ((best,),) = scripted("Ein Hund läuft.")

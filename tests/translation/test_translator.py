@@ -287,9 +287,7 @@ def test_any_reranker_can_order_the_hypotheses(translator: Translator) -> None:
 @pytest.mark.parametrize(
     ("values", "problem"), [([1.0], "1 values for . translations"), ([math.nan] * 3, "not finite")]
 )
-def test_a_reranker_gives_a_finite_number_for_each_hypothesis(
-    translator: Translator, values: list[float], problem: str
-) -> None:
+def test_a_reranker_gives_each_hypothesis_a_number(translator: Translator, values: list[float], problem: str) -> None:
     search = SearchConfig(beam_size=3, n_best=3, guard=False)
     with pytest.raises(ValueError, match=f"rerank gives .*{problem}"):
         translator.translate_n_best(["Hund"], search, rerank=lambda source, found: values[: len(found)])
@@ -375,9 +373,7 @@ def test_each_search_may_stop(translator: Translator, search: SearchConfig, monk
 
 
 @given(st.lists(st.text("ab ", max_size=30), max_size=60), st.integers(1, 8), st.integers(1, 4), st.booleans())
-def test_each_line_is_in_one_portion_and_no_portion_is_long(
-    texts: list[str], batch_size: int, workers: int, ordered: bool
-) -> None:
+def test_each_line_is_in_one_short_portion(texts: list[str], batch_size: int, workers: int, ordered: bool) -> None:
     numbers = portions([Request(text) for text in texts], batch_size, workers, ordered=ordered)
     read = [number for portion in numbers for number in portion]
     assert sorted(read) == [*range(len(texts))]

@@ -60,9 +60,7 @@ def test_a_script_or_region_counts_only_if_both_codes_have_one() -> None:
         ("de-DE *", "en de", ["*", "de-DE"]),
     ],
 )
-def test_the_nearest_code_is_taken_and_no_text_becomes_both_sides(
-    codes: str, languages: str, texts: list[str | None]
-) -> None:
+def test_the_nearest_code_counts_and_no_text_is_both_sides(codes: str, languages: str, texts: list[str | None]) -> None:
     assert in_languages([(code, code) for code in codes.split()], languages.split()) == texts
 
 

@@ -364,9 +364,7 @@ def test_lines_end_at_lf_only(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("split", ["train", "val", "test"])
-def test_lines_that_end_with_carriage_returns_alone_are_refused_with_the_command_that_converts_them(
-    folder: Path, split: str
-) -> None:
+def test_lines_of_carriage_returns_alone_are_refused_with_the_command_to_convert_them(folder: Path, split: str) -> None:
     (folder / f"{split}.de").write_bytes(b"eins\rzwei\rdrei\rvier\r")
     (folder / f"{split}.en").write_bytes(b"one\rtwo\rthree\rfour\r")
     with pytest.raises(ValueError, match=r"returns \(CR\) alone: convert it with tr") as error:
@@ -423,9 +421,7 @@ odd_bytes = [b"a\tb", b"\n", b"\r", b"\xff", b"\xc3\xa4", b'{"de": "\\ud800", "e
     text=st.sampled_from(["pairs", "source", "target", "both"]),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_no_bytes_crash_reading_and_every_line_is_accounted_for(
-    tmp_path: Path, content: bytes, name: str, text: Text
-) -> None:
+def test_no_bytes_crash_reading_and_each_line_is_counted(tmp_path: Path, content: bytes, name: str, text: Text) -> None:
     """A file with any content yields its usable pairs, or a ValueError that says why there are none."""
     with_train_in(write_corpus(tmp_path, val=pairs_of("val"), test=pairs_of("test")), name, content)
     if name == "train.de":

@@ -171,9 +171,7 @@ def load_in_a_new_process(home: Path, endpoint: str, *corpora: str) -> list[Read
     return [json.loads(line.removeprefix("READ ")) for line in done.stdout.splitlines() if line.startswith("READ ")]
 
 
-def test_auto_and_revisions_are_read_from_the_hub_and_then_from_the_own_copy(
-    server: ThreadingHTTPServer, tmp_path: Path
-) -> None:
+def test_auto_and_revisions_are_read_from_the_hub_then_from_a_copy(server: ThreadingHTTPServer, tmp_path: Path) -> None:
     endpoint, named = f"http://127.0.0.1:{server.server_port}", f"hub:{hub.MULTI30K}"
     pairs = [list(pair) for pair in pairs_of("train")]
     expected: Read = ["multi30k", pairs, ["test_2016_flickr"], [], {hub.MULTI30K: StandIn.commit}]

@@ -59,9 +59,7 @@ def test_the_name_of_text_in_one_language_has_no_ending(corpus: str) -> None:
     assert corpus_name(DataConfig(corpus=corpus, text="target")) == "news"
 
 
-def test_the_place_of_a_corpus_in_files_is_known_without_loading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_place_of_a_corpus_in_files_needs_no_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "talks").mkdir()

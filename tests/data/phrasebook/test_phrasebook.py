@@ -59,9 +59,7 @@ def test_the_default_corpus_has_forty_thousand_pairs_to_train_on_and_a_thousand_
     assert len({sentence.german for sentence in everything}) == 42_000
 
 
-def test_the_corpus_is_the_one_whose_sentences_were_read_and_whose_figures_are_published(
-    book: Drawn, tmp_path: Path
-) -> None:
+def test_the_corpus_is_the_one_that_was_read_and_whose_figures_are_published(book: Drawn, tmp_path: Path) -> None:
     """Whatever the order of hashes. `saved/phrasebook.tsv` has a sentence of each pattern: if one changes on purpose,
     read what changed, keep the new file in its place, and the new hash of the whole corpus."""
     said = [pattern.make(Random(number)) for number, pattern in enumerate(PATTERNS)]

@@ -36,9 +36,7 @@ def die(file: Path, n: int) -> None:
 
 
 @pytest.mark.slow
-def test_any_number_of_workers_makes_the_same_bytes(
-    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_workers_make_the_same_bytes(tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes are forks of this one, which are cheap; test_a_killed_worker_is_told has new ones."""
     monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
     first = prepare(None, settings, tmp_path / "one", engine=ONE)
@@ -138,9 +136,7 @@ def note_id(file: Path, n: int) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_processes_stay_for_the_next_tasks_and_end_with_the_engine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_stay_for_next_tasks_and_end_with_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
     with Engine(workers=2) as engine:
         for _ in range(3):
@@ -243,9 +239,7 @@ def test_an_interrupted_preparation_does_only_what_is_missing(
     assert tree(run) == tree(tmp_path / "one")
 
 
-def test_what_another_corpus_left_is_not_taken(
-    tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_of_other_corpora_is_not_taken(tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Draft, "encode", interrupt)
         with pytest.raises(KeyboardInterrupt):

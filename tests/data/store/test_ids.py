@@ -52,9 +52,7 @@ def batches(pairs: Pairs) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("size", [1 << 17, 16])
-def test_training_reads_what_encoding_the_text_would_give(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
+def test_training_reads_what_encoding_would_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(shards, "SHARD", size)
     prepared = prepare(corpus(), config(tmp_path), tmp_path / "run", engine=Engine(workers=1))
     assert len(prepared.store) == (1 if size > 99 else 8)

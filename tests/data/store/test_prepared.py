@@ -306,9 +306,7 @@ def test_a_folder_in_which_a_run_has_only_begun_is_its_own(tmp_path: Path, names
     ("setting", "said"),
     [({"max_characters": 3}, ".*65 longer than 3 characters"), ({"max_pieces": 1}, ".* longer than 1 pieces")],
 )
-def test_a_corpus_of_which_nothing_is_left_says_where_it_went(
-    tmp_path: Path, setting: dict[str, int], said: str
-) -> None:
+def test_a_corpus_of_which_nothing_is_left_says_why(tmp_path: Path, setting: dict[str, int], said: str) -> None:
     with pytest.raises(ValueError, match=f"no training pair is left of 66: {said}"):
         prepare(corpus(), config(tmp_path, **setting), tmp_path / "run")
 
@@ -361,9 +359,7 @@ def test_texts_are_one_vocabulary(tmp_path: Path) -> None:
         prepare(corpus(), texts, tmp_path / "run")
 
 
-def test_the_command_prepares_shows_the_ledger_and_names_the_folder(
-    tmp_path: Path, folder: Path, stderr_of: Stderr
-) -> None:
+def test_the_command_shows_the_ledger_and_names_the_folder(tmp_path: Path, folder: Path, stderr_of: Stderr) -> None:
     argv = ["--data.corpus", str(folder), "--runs", str(tmp_path / "runs"), "--tokenizer.vocab_size", "320"]
     shown = stderr_of(main, argv, status=0)
     assert f"Ready: {tmp_path / 'runs' / 'de-en-mine'}" in shown

@@ -106,9 +106,7 @@ def prepared_with(monkeypatch: pytest.MonkeyPatch, before: Config, now: Config) 
     return done
 
 
-def test_a_wrong_setting_costs_only_its_own_stage_and_the_later_ones(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_setting_costs_only_its_stage_and_later_ones(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing finished is deleted, and nothing is done again whose settings are the same."""
     tokenizer = replace(CONFIG, tokenizer=TokenizerConfig(vocab_size=262))
     encoding = replace(CONFIG, data=replace(CONFIG.data, max_pieces=1))

@@ -75,9 +75,7 @@ def test_a_finished_folder_needs_no_scorer(tmp_path: Path) -> None:
     assert prepare(corpus(), chosen, tmp_path / "run", load).train == prepared.train
 
 
-def test_the_command_drops_what_the_scorer_doubts(
-    tmp_path: Path, scorer_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_scorers_doubt_is_dropped(tmp_path: Path, scorer_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(tmp_path, **{split: pairs(split) for split in ("train", "val", "test")})
     qualities = [quality or 0.0 for quality in PairScorer.load(scorer_folder, "cpu", "fp32").score(pairs("train"))]
     least = mean(sorted(qualities)[29:31])

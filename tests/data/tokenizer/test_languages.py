@@ -21,9 +21,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
     return tokenizer.with_languages(KNOWN)
 
 
-def test_the_piece_of_the_target_language_is_before_the_source_and_the_source_language_is_not_told(
-    several: Tokenizer,
-) -> None:
+def test_the_piece_of_the_target_is_before_the_source_and_the_source_language_is_not_told(several: Tokenizer) -> None:
     [piece] = several.source_pieces(several.between("de", "pt-BR").starts()[0])
     assert piece == "<2pt-BR>"
     assert several.between("", "pt-BR").starts() == several.between("en", "pt-BR").starts()

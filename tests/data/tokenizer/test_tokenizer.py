@@ -349,9 +349,7 @@ def test_symbols_that_sentencepiece_cannot_keep_are_refused(symbols: tuple[str, 
         TokenizerConfig(user_defined_symbols=symbols)
 
 
-def test_words_of_training_are_saved_with_the_tokenizer_and_a_damaged_file_is_named(
-    tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_words_of_training_are_saved_and_a_damaged_file_is_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
     words = Words.learn([source for source, _ in PAIRS])
     tokenizer.with_words(words).save(tmp_path)
     assert Tokenizer.load(tmp_path).words == words
