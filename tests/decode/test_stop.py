@@ -194,9 +194,7 @@ def test_calls_of_ctranslate2_that_may_stop_take_half_a_second(seconds: float, m
     near.deadline = clock[0] + 1.2
     monkeypatch.setattr("nmt.decode.stop.time.monotonic", lambda: clock[0])
     found = engine.search(sources, SearchConfig(), stop=near)
-    assert sum(hypotheses == [UNSEARCHED] for hypotheses in found) == 64 - sum(library.sizes), (
-        "a call is not begun late"
-    )
+    assert sum(hypotheses == [UNSEARCHED] for hypotheses in found) == 64 - sum(library.sizes), "no call begins late"
     assert clock[0] <= near.deadline + seconds
     library.sizes.clear()
     engine.search(sources, SearchConfig())

@@ -192,10 +192,8 @@ def test_titles_in_front_matter_of_toml_are_translated() -> None:
     text = """+++\ntitle = 'Der Hund'\ndate = 2024-01-02\nsummary = "Er \\"bellt\\"" # laut\ntags = ["title"]\n"""
     text += "title = '2024'\n[params]\ndescription='Da'\nsubtitle = \"\\U0001f600 ab\"\nexcerpt = 'Nein'\n+++\n# Hund\n"
     assert [unit.place for unit in read(text, "md").units] == [f"line {n}" for n in (2, 4, 8, 10, 12)]
-    found, answers = (
-        ["Der Hund", 'Er "bellt"', "Da", "Nein", "Hund"],
-        ["The dog's", 'He "barks"', "There", "Nein", "Dog"],
-    )
+    found = ["Der Hund", 'Er "bellt"', "Da", "Nein", "Hund"]
+    answers = ["The dog's", 'He "barks"', "There", "Nein", "Dog"]
     expected = text.replace("'Der Hund'", '"The dog\'s"').replace("Er \\", "He \\").replace("bellt", "barks")
     check(text, found, answers, expected.replace("'Da'", "'There'").replace("# Hund", "# Dog"))
 

@@ -271,12 +271,8 @@ def test_a_translator_may_restore_noised_text_first(
     run(trainer)
     assert [r["step"] for r in records(tmp_path) if "validation/nll" in r] == [8, 12], "before, it can't translate"
     said = capsys.readouterr().err
-    assert ["(of noised text)" in line for line in said.splitlines() if "tokens/s" in line] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    steps = [line for line in said.splitlines() if "tokens/s" in line]
+    assert ["(of noised text)" in line for line in steps] == [True, True, False, False]
     assert [r["step"] for r in records(tmp_path) if "train/nll" in r] == [4, 6, 8, 12], "no record has both tasks"
     feed, pairs = trainer.feed, trainer.data.train
     assert isinstance(pairs, Pairs)

@@ -10,11 +10,16 @@ import torch
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.reading.request import Constraints, Part, Request, Translation
+from nmt.text.markup import Mode
 from nmt.translation.forced import known_of
 from nmt.translation.jobs import Scoring
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS
 from tests.tiny import PAIRS, SHORT, TINY, make_model
+
+
+def scored(translator: Translator, pairs: list[tuple[str, str]], markup: Mode = "auto") -> list[Translation]:
+    return [forced for forced in translator.scorer(markup=markup).score(pairs) if forced]
 
 
 def test_given_translations_get_the_score_of_search(tokenizer: Tokenizer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,20 +29,19 @@ def test_given_translations_get_the_score_of_search(tokenizer: Tokenizer, capsys
     requests = [Request(source, Constraints(target)) for source, target in PAIRS[:2]]
     found = [best for best, *_ in translator.translate_n_best(requests)]
     assert [best.text for best in found] == [target for _, target in PAIRS[:2]]
-    scored = translator.scorer().score([(line, best.text) for line, best in zip(lines, found, strict=True)])
-    for best, forced in zip(found, scored, strict=True):
-        assert forced is not None
+    scores = scored(translator, [(line, best.text) for line, best in zip(lines, found, strict=True)])
+    for best, forced in zip(found, scores, strict=True):
         assert forced.score == pytest.approx(best.score, abs=1e-4)
         assert forced.token_log_probs == pytest.approx(best.token_log_probs, abs=1e-4)
     data = "".join(f"{line}\t{best.text}\n" for line, best in zip(lines, found, strict=True)).encode().splitlines()
-    assert Scoring(translator, SHORT, "text").answer(data).decode().split() == [f"{s.score:.4f}" for s in scored if s]
+    assert Scoring(translator, SHORT, "text").answer(data).decode().split() == [f"{s.score:.4f}" for s in scores]
     pairs = zip(lines, found, strict=True)
     objects = [json.dumps({"text": line, "translation": best.text, "id": 7}).encode() for line, best in pairs]
     rows = [json.loads(line) for line in Scoring(translator, SHORT, "jsonl").answer(objects).decode().splitlines()]
     assert [(row["text"], row["translation"], row["id"]) for row in rows] == [
         (line, best.text, 7) for line, best in zip(lines, found, strict=True)
     ]
-    assert [row["score"] for row in rows] == [round(s.score, 4) for s in scored if s]
+    assert [row["score"] for row in rows] == [round(s.score, 4) for s in scores]
     job = Scoring(translator, SHORT, "tsv")
     assert job.answer([b"", b"Hund", b"Hund\tdog\r"]).decode().count("\n") == 3
     assert capsys.readouterr().err == "line 2: no tab: scored as if its translation were empty\n"
@@ -62,11 +66,7 @@ def test_what_is_no_string_is_a_type_error(translator: Translator, pair: Any) ->
 
 
 def test_lines_of_a_json_text_are_scored_one_by_one(translator: Translator) -> None:
-    first, second = translator.scorer().score([("Hund", "dog"), ("Wiese", "meadow")])
-    whole = translator.scorer().score([("Hund Wiese", "meadow")])
-    assert first
-    assert second
-    assert whole[0]
+    first, second, whole = scored(translator, [("Hund", "dog"), ("Wiese", "meadow"), ("Hund Wiese", "meadow")])
     texts = [
         {"text": "Hund\n\nWiese", "translation": "dog\n\nmeadow"},
         {"text": "Hund\nWiese", "translation": "meadow"},
@@ -74,7 +74,7 @@ def test_lines_of_a_json_text_are_scored_one_by_one(translator: Translator) -> N
     output = Scoring(translator, SHORT, "jsonl").answer([json.dumps(text).encode() for text in texts])
     alike, unlike = map(json.loads, output.decode().splitlines())
     assert alike["score"] == pytest.approx((first.score + second.score) / 2, abs=1e-4)
-    assert unlike["score"] == pytest.approx(whole[0].score, abs=1e-4)
+    assert unlike["score"] == pytest.approx(whole.score, abs=1e-4)
 
 
 def test_other_columns_are_repeated_byte_for_byte_and_not_scored(translator: Translator) -> None:
@@ -93,11 +93,7 @@ def test_a_line_that_is_no_pair_of_json_becomes_an_error(translator: Translator,
 def test_sentences_are_scored_one_by_one_where_they_would_be_translated_so(translator: Translator) -> None:
     pairs = [("Wo ist der Bahnhof?", "Where is it?"), ("Er ist dort.", "It is there.")]
     source, target = (" ".join(side) for side in zip(*pairs, strict=True))
-    first, second, both, fewer = translator.scorer().score([*pairs, (source, target), (source, "It is there.")])
-    assert first is not None
-    assert second is not None
-    assert both is not None
-    assert fewer is not None
+    first, second, both, fewer = scored(translator, [*pairs, (source, target), (source, "It is there.")])
     assert both.token_log_probs == pytest.approx([*first.token_log_probs, *second.token_log_probs], abs=1e-4)
     assert both.score == pytest.approx((first.score + second.score) / 2, abs=1e-4)
     assert both.text == target
@@ -110,24 +106,16 @@ def test_sentences_are_scored_one_by_one_where_they_would_be_translated_so(trans
 
 def test_a_segment_that_was_not_made_so_costs_no_other_segment_its_score(translator: Translator) -> None:
     pairs = [("Wo ist der Bahnhof?", "Where is it?"), ("Er ist dort. Sie ist hier.", "It is <b>there</b>.")]
-    first, second = translator.scorer(markup="html").score(pairs)
     source, target = ("".join(f"<p>{text}</p>" for text in side) for side in zip(*pairs, strict=True))
-    [both] = translator.scorer(markup="html").score([(source, target)])
-    assert first is not None
-    assert second is not None
-    assert both is not None
+    first, second, both = scored(translator, [*pairs, (source, target)], "html")
     assert [part.written for part in both.parts] == ["Where is it?", "It is there."]
     assert both.score == pytest.approx((first.score + second.score) / 2, abs=1e-4)
 
 
 def test_an_ensemble_scores_by_its_mean_probability(tokenizer: Tokenizer) -> None:
     models = [make_model(tokenizer, seed) for seed in (1, 2)]
-    both = Translator(models, tokenizer, SHORT).scorer().score(PAIRS)
-    apart = [Translator(model, tokenizer, SHORT).scorer().score(PAIRS) for model in models]
+    both, *apart = (scored(Translator(chosen, tokenizer, SHORT), PAIRS) for chosen in (models, models[:1], models[1:]))
     for together, first, second in zip(both, *apart, strict=True):
-        assert together is not None
-        assert first is not None
-        assert second is not None
         expected = (torch.tensor(first.token_log_probs).exp() + torch.tensor(second.token_log_probs).exp()) / 2
         assert together.token_log_probs == pytest.approx(expected.log().tolist(), abs=1e-4)
 

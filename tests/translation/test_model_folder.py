@@ -41,9 +41,7 @@ def test_hashes_of_files_outside_the_folder_are_refused_by_name(tmp_path: Path, 
         (draft / "weights").write_bytes(b"weights")
     with (tmp_path / "whole" / "SHA256SUMS").open("a") as sums:
         sums.write(f"deadbeef  {name}\n")
-    with pytest.raises(
-        ValueError, match=r"SHA256SUMS is damaged or was altered: a file name is '.*': it must be"
-    ) as error:
+    with pytest.raises(ValueError, match=r"SHA256SUMS is damaged or was altered: a file name is '.*': it") as error:
         check_sums(tmp_path / "whole", "weights")
     assert repr(name) in str(error.value)
 

@@ -113,10 +113,8 @@ def test_the_second_look_is_at_spans_half_as_long_and_repeats_no_more_than_befor
 
 
 def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translator: Translator) -> None:
-    line, both = (
-        "Das Rathaus öffnet am Freitag. Das Museum schließt.",
-        "The town hall opens on Friday. The museum closes.",
-    )
+    line = "Das Rathaus öffnet am Freitag. Das Museum schließt."
+    both = "The town hall opens on Friday. The museum closes."
     scripted = Scripted(
         translator, ["The town hall opens.", both], ["The town hall opens on Friday.", "The museum closes."]
     )

@@ -98,8 +98,7 @@ def test_filters_judge_any_text_and_only_by_itself(source: str, target: str, pro
 
 
 def test_a_setting_replaces_that_of_the_profile() -> None:
-    assert CleaningConfig(profile="crawled", copies="keep", language=False, words=7).values["words"] == 7
-    assert {"copies", "language"}.isdisjoint(
-        CleaningConfig(profile="crawled", copies="keep", language=False, words=7).values
-    )
+    values = CleaningConfig(profile="crawled", copies="keep", language=False, words=7).values
+    assert values["words"] == 7
+    assert {"copies", "language"}.isdisjoint(values)
     assert CleaningConfig(numbers=0.7).values == {"numbers": 0.7}

@@ -94,9 +94,7 @@ def test_a_header_names_the_columns_of_tsv_in_any_case_in_quotes_and_after_blank
 @pytest.mark.parametrize("header", ["fi\tsv", "source\ttarget", "ES\tGN", "chr\ten", "deu\tEN", "De\tFr", "Source\tde"])
 def test_a_header_of_other_columns_is_an_error_and_not_a_pair(tmp_path: Path, header: str) -> None:
     (tmp_path / "pairs.tsv").write_text(f"{header}\nSatz\tsentence\n", encoding="utf-8")
-    with pytest.raises(
-        ValueError, match=r"columns seem to be named .* but data.source is de.* put a line with de and en"
-    ):
+    with pytest.raises(ValueError, match=r"columns seem to be named .* but data.source is de.* put a line with de"):
         load(tmp_path / "pairs.tsv")
 
 
@@ -315,9 +313,7 @@ def test_objects_without_the_languages_are_answered_with_their_keys(folder: Path
 def test_what_is_not_there_is_answered_with_what_could_be(tmp_path: Path, path: str) -> None:
     (tmp_path / "other").touch()
     (tmp_path / "link.tsv").symlink_to("nowhere.tsv")
-    with pytest.raises(
-        ValueError, match=r"^the corpus .*: there is no such folder or file; a corpus is phrasebook, multi30k"
-    ):
+    with pytest.raises(ValueError, match=r"^the corpus .*: there is no such folder or file; a corpus is phrasebook"):
         load(tmp_path / path)
 
 
