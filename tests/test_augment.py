@@ -146,9 +146,7 @@ def test_an_interrupted_command_goes_on(
 
 
 @pytest.mark.parametrize("step", ["write_pieces", "write_json"])
-def test_a_command_that_was_interrupted_in_reading_starts_again(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_interrupted_reading_restarts(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(augmentation, step, interrupt)
         assert main(arguments(home, tmp_path / "out", *both(home))) == 130
@@ -193,9 +191,7 @@ def test_what_was_begun_with_other_settings_is_refused(
         assert main([*first, *forth, "--batch-size", "1"]) == 0, "the batch size may change"
 
 
-def test_parts_together_make_the_same_bytes(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
-) -> None:
+def test_parts_make_equal_bytes(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr) -> None:
     given = in_small_pieces(monkeypatch)
     assert main(arguments(home, tmp_path / "whole", *both(home))) == 0
     whole, given[:] = given[:], []
@@ -224,9 +220,7 @@ def test_a_part_that_comes_second_leaves_the_output_to_the_other(
     assert not list(tmp_path.glob("out.*"))
 
 
-def test_worker_processes_load_each_model_once_and_make_the_same_bytes(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_load_once_and_make_the_same_bytes(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tasks are pickled, as for other processes; what is sent has no weights."""
     monkeypatch.setattr(augmentation, "PIECE", 1)
     assert main(arguments(home, tmp_path / "one", *both(home))) == 0
@@ -357,9 +351,7 @@ def test_monolingual_text_is_read_as_pairs_are(home: Path, tmp_path: Path, capsy
 
 @pytest.mark.parametrize("name", ["more.tsv", "more.jsonl"])
 @pytest.mark.parametrize(("text", "sentence"), [("source", "Ein Hund."), ("target", "A dog.")])
-def test_text_in_one_language_may_be_a_table(
-    tmp_path: Path, name: str, text: Literal["source", "target"], sentence: str
-) -> None:
+def test_one_side_may_be_a_table(tmp_path: Path, name: str, text: Literal["source", "target"], sentence: str) -> None:
     rows = {"more.tsv": "en\tde\nA dog.\tEin Hund.\n", "more.jsonl": '{"de": "Ein Hund.", "en": "A dog."}\n'}
     (tmp_path / name).write_text(rows[name])
     sentences, ledger = read_sentences(tmp_path / name, DataConfig(text=text), ())

@@ -69,9 +69,7 @@ any_line = st.one_of(st.binary(max_size=20).map(lambda line: line.replace(b"\n",
 
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(lines=st.lists(any_line, max_size=12), ended=st.booleans(), size=st.integers(1, 400))
-def test_as_many_lines_come_out_as_went_in_whatever_their_bytes(
-    translator: Translator, lines: list[bytes], ended: bool, size: int
-) -> None:
+def test_as_many_lines_come_out_as_went_in(translator: Translator, lines: list[bytes], ended: bool, size: int) -> None:
     if lines and lines[0].startswith((b"\xff\xfe", b"\xfe\xff")):  # refused, as UTF-16
         lines[0] = lines[0][2:]
     data = b"".join(line + b"\n" for line in lines)
@@ -132,9 +130,7 @@ def test_a_byte_order_mark_is_not_translated_and_utf16_is_refused(
     )
 
 
-def test_remarks_name_the_file_if_there_are_several(
-    model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_remarks_name_their_file(model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a").write_bytes(b"Hund\nHund\n")
     (tmp_path / "b").write_bytes(b"Hund\nStra\xdfe\n")
     names = [str(tmp_path / name) for name in "ab"]

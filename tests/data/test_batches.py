@@ -30,9 +30,7 @@ def test_an_epoch_holds_every_pair_once_and_no_batch_is_over_the_budget(
 
 
 @given(corpora, st.data())
-def test_a_batch_holds_its_pairs_with_their_ends_and_marks_padding(
-    corpus: list[tuple[list[int], list[int]]], data: st.DataObject
-) -> None:
+def test_a_batch_has_pairs_and_marks_padding(corpus: list[tuple[list[int], list[int]]], data: st.DataObject) -> None:
     index = data.draw(st.lists(st.sampled_from(range(len(corpus))), min_size=1, max_size=5))
     batch = make_batch(as_pairs(corpus), torch.tensor(index))
     for i, src, src_mask, tgt_in, tgt_out, tgt_mask in zip(index, *vars(batch).values(), strict=True):

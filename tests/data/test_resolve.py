@@ -85,9 +85,7 @@ def test_text_that_no_step_would_read_is_told_before_it_is_prepared(
         (["--training.start_from", "a", "--training.denoise_steps", "2"], 2),
     ],
 )
-def test_a_run_with_the_settings_of_its_first_model_does_not_restore_texts_again(
-    corpus: Path, tmp_path: Path, more: list[str], steps: int
-) -> None:
+def test_a_run_from_a_model_restores_no_texts_again(corpus: Path, tmp_path: Path, more: list[str], steps: int) -> None:
     (tmp_path / "config.yaml").write_text("training: {denoise_steps: 9}\n")
     run = resolved("--data.corpus", str(corpus), "--config", str(tmp_path / "config.yaml"), *more)
     assert run.config.training.denoise_steps == steps
@@ -102,9 +100,7 @@ def test_a_run_with_the_settings_of_its_first_model_does_not_restore_texts_again
         ("training: {seed: 5}\n", {"training.seed": 5, "model.d_model": 16}),
     ],
 )
-def test_a_recipe_that_has_no_model_leaves_the_choice_to_nmt(
-    corpus: Path, tmp_path: Path, recipe: str, chosen: dict[str, float] | None
-) -> None:
+def test_a_missing_model_is_chosen(corpus: Path, tmp_path: Path, recipe: str, chosen: dict[str, float] | None) -> None:
     (tmp_path / "mine.yaml").write_text(recipe)
     argv = ["--data.corpus", str(corpus), "--config", str(tmp_path / "mine.yaml"), "--model.d_model", "16"]
     run = resolved(*argv)

@@ -46,12 +46,7 @@ def test_translations_are_filled_in() -> None:
         ("Tee &amp; Brot", "Tee &amp; Brot", "tea", "tea"),
         ("file_name", "file_name", "file_name", "file_name"),
         ("Falsche user_id", "Falsche user_id", "Wrong user_id", "Wrong user_id"),
-        (
-            "Siehe http://a.de?b=1&c=d",
-            "Siehe http://a.de?b=1&c=d",
-            "See http://a.de?b=1&c=d",
-            "See http://a.de?b=1&c=d",
-        ),
+        ("Zu http://a.de?b=1&c=d", "Zu http://a.de?b=1&c=d", "At http://a.de?b=1&c=d", "At http://a.de?b=1&c=d"),
         ("R&D im Haus", "R&D im Haus", "R&D in house", "R&D in house"),
         ("  Hund\n", "Hund", "dog", "  dog\n"),
         ("ファイル(&F)...", "ファイル...", "File...", "&File..."),

@@ -185,9 +185,7 @@ def test_a_checkpoint_becomes_a_model_that_translates(folder: Path, write: Calla
 
 
 @pytest.mark.parametrize(("write", "name"), [(joeynmt, "config.yaml"), (sockeye, "config")])
-def test_a_small_file_that_stands_for_endless_settings_is_refused_at_once(
-    folder: Path, write: Callable[..., Path], name: str
-) -> None:
+def test_a_file_of_endless_settings_is_refused_at_once(folder: Path, write: Callable[..., Path], name: str) -> None:
     plain = (write(folder) / name).read_text()
     (folder / name).write_text(plain + "more: [&x {a: 1, b: 1}, *x, *x]\n")
     convert(folder, folder.with_name("ours"), "a test", ("de", "en"))

@@ -28,9 +28,7 @@ def info_of(config: ModelConfig) -> ModelInfo:
 
 
 @pytest.mark.parametrize("config", [config for config in some_combinations(90) if not form.obstacles(info_of(config))])
-def test_each_setting_gives_the_same_log_probabilities_translations_and_attention(
-    config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_each_setting_computes_the_same(config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
     model = noise(make_model(tokenizer, config=config), 0.2)
     form.write(Export(model, tokenizer, info_of(config), "float32"), tmp_path)
     theirs = run_exported(tmp_path, tokenizer, info_of(config))

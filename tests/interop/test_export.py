@@ -99,9 +99,7 @@ def test_all_obstacles_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["ctranslate2", "onnx", "html", "zip"])
-def test_a_model_that_learned_something_else_is_no_translator_elsewhere(
-    tokenizer: Tokenizer, lines: Path, tmp_path: Path, name: str
-) -> None:
+def test_what_is_no_translator_is_none_elsewhere(tokenizer: Tokenizer, lines: Path, tmp_path: Path, name: str) -> None:
     folder = save_tiny(tmp_path / "model", make_model(tokenizer), tokenizer, objective="denoise")
     with pytest.raises(ValueError, match=r"is no translator: .* denoise; start a translator from it"):
         export(folder, tmp_path / "out", name, check=lines)
@@ -182,9 +180,7 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
     assert main(command) == 2, "the file exists"
 
 
-def test_the_program_of_a_zip_file_follows_the_search_settings_and_reads_tidy_text(
-    tokenizer: Tokenizer, lines: Path, tmp_path: Path
-) -> None:
+def test_a_zip_file_follows_the_search_and_reads_tidy_text(tokenizer: Tokenizer, lines: Path, tmp_path: Path) -> None:
     search = SearchConfig(beam_size=2, min_length=4, max_length=6, max_length_ratio=100, allow_unk=True, guard=False)
     given = replace(search, length_norm="gnmt", repetition_penalty=2.0)
     model: Any = make_model(tokenizer, config=replace(TINY, output_bias=True))

@@ -33,9 +33,7 @@ def greedy_translations(model: Path, lines: list[str], backend: Backend = "pytor
 @pytest.mark.parametrize(
     ("config", "tied"), [(TINY, "three-way"), (TINY, "decoder"), (TINY, "none"), (PRE, "three-way"), (PRE, "decoder")]
 )
-def test_a_model_goes_to_transformers_and_back_twice_and_to_ctranslate2(
-    tmp_path: Path, tokenizer: Tokenizer, config: ModelConfig, tied: str
-) -> None:
+def test_models_go_there_and_back_twice(tmp_path: Path, tokenizer: Tokenizer, config: ModelConfig, tied: str) -> None:
     folders = [save(tmp_path, replace(config, tied_embeddings=tied), tokenizer)]  # type: ignore[arg-type]
     for n in range(2):
         export(folders[-1], tmp_path / f"hf-{n}", "hf", check=tmp_path / "lines.de")

@@ -32,9 +32,7 @@ def library_attention(q: Tensor, k: Tensor, v: Tensor, mask: Mask) -> Tensor:
 
 
 @given(seeds, st.sampled_from([1, 2, 4]), lengths_lists, st.sampled_from(KINDS))
-def test_both_forms_of_attention_agree_and_weights_are_a_distribution(
-    seed: int, kv_heads: int, lengths: list[int], kind: str
-) -> None:
+def test_both_forms_agree_and_weights_sum_to_1(seed: int, kv_heads: int, lengths: list[int], kind: str) -> None:
     generator, longest = torch.Generator().manual_seed(seed), max(lengths)
     q = torch.randn(len(lengths), 4, longest if kind == "causal" else 5, 8, generator=generator)
     k, v = (torch.randn(len(lengths), kv_heads, longest, 8, generator=generator) for _ in range(2))

@@ -138,9 +138,7 @@ def test_rows_go_on_from_any_row_of_their_sentence_while_others_leave(
 
 
 @given(combinations(), seeds, st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4))
-def test_target_states_are_those_of_the_real_positions_in_their_order(
-    config: ModelConfig, seed: int, lengths: list[tuple[int, int]]
-) -> None:
+def test_target_states_are_of_real_positions(config: ModelConfig, seed: int, lengths: list[tuple[int, int]]) -> None:
     model = make(config, seed)
     source = sentences(seed, [source for source, _ in lengths])
     tgt, tgt_mask = sentences(seed + 1, [target for _, target in lengths])

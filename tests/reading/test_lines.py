@@ -219,9 +219,7 @@ def test_a_clause_ends_with_the_mark_that_all_training_sources_have(tokenizer: T
         ("http://a.de: Der", ["http://a.de: Der"], "HTTP://A.DE: DER"),
     ],
 )
-def test_a_label_is_read_alone_or_stays_if_training_lacked_it(
-    tokenizer: Tokenizer, line: str, asked: list[str], answer: str
-) -> None:
+def test_a_label_is_read_alone_or_stays(tokenizer: Tokenizer, line: str, asked: list[str], answer: str) -> None:
     model = Pretended(str.upper)
     context = context_of(tokenizer.with_words(Words.learn(["Der Hund läuft."] * 5 + ["Nur 5.2 Meter, also 5 und 2."])))
     best = text_of(line, [label], context, model)

@@ -37,9 +37,7 @@ def changed(reading: Reading, way: str, spots: list[int], new: str) -> Reading:
 @given(
     texts, st.lists(st.tuples(st.sampled_from(["part", "edited", "respelled", "remapped"]), numbers, texts), max_size=4)
 )
-def test_the_places_of_a_reading_rise_and_unchanged_characters_are_where_they_were(
-    line: str, changes: list[tuple[str, list[int], str]]
-) -> None:
+def test_places_of_a_reading_rise_and_unchanged_ones_stay(line: str, changes: list[tuple[str, list[int], str]]) -> None:
     reading = Reading.of(Request(line))
     for way, spots, new in changes:
         reading = changed(reading, way, spots, new.upper().replace("SS", "T"))

@@ -40,9 +40,7 @@ async def test_a_document_is_kept_for_a_while_and_deleted_even_if_nobody_asks_fo
     assert not file.folder.parent.exists()
 
 
-async def test_documents_of_a_service_that_was_killed_are_deleted_and_those_of_others_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_documents_of_killed_services_go_and_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     killed, foreign = tmp_path / "nmt-files-killed", tmp_path / "nmt-files-of-something-else"
     for folder in (killed, foreign):

@@ -32,9 +32,7 @@ def test_every_operation_says_who_may_ask(service: Service) -> None:
 
 
 @pytest.mark.parametrize("head", [{}, {"authorization": "Bearer no"}])
-def test_nothing_of_a_body_is_parsed_before_the_key_is_known(
-    guarded: TestClient, head: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_come_before_bodies(guarded: TestClient, head: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operation, "read_fields", None)
     monkeypatch.setattr(operation, "read_value", None)
     for path in ("/v1/translate", "/v1/documents", "/v1/word_alternatives", "/v2/document", "/v3/glossaries"):

@@ -243,9 +243,7 @@ def test_spec_describes_paths_that_exist(client: TestClient) -> None:
             assert client.request(method, path).status_code in (200, 400)
 
 
-def test_a_long_queue_is_told_so_that_clients_slow_down(
-    client: TestClient, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_queue_slows_clients_down(client: TestClient, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service.engine.pieces, "used", 1000)
     monkeypatch.setattr(service.engine.pieces, "held", Counter(testclient=1000))
     monkeypatch.setattr(service.engine, "speed", 100.0)

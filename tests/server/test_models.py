@@ -105,9 +105,7 @@ async def test_a_replaced_folder_is_loaded_and_the_old_translator_works_on(folde
     assert "model.safetensors" in models.by_direction[DIRECTION].problem
 
 
-async def test_a_folder_that_now_has_other_languages_does_not_take_the_place_of_the_old_model(
-    folder: Path, tokenizer: Tokenizer
-) -> None:
+async def test_a_folder_of_other_languages_does_not_replace_the_old_model(folder: Path, tokenizer: Tokenizer) -> None:
     models = Models([folder], load, lazy=True)
     old = await models.wait_for(DIRECTION)
     save_tiny(folder, make_model(tokenizer), tokenizer, languages=("en", "de"))

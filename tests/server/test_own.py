@@ -279,9 +279,7 @@ def test_a_wrong_member_is_told_in_a_sentence(client: TestClient, member: Any, p
     assert (answer.status_code, answer.json()["error"]["message"].startswith(problem)) == (400, True)
 
 
-def test_a_service_with_keys_answers_who_has_one(
-    guarded: TestClient, guarded_service: Service, keys: Path, scorer_folder: Path
-) -> None:
+def test_keys_open_a_service(guarded: TestClient, guarded_service: Service, keys: Path, scorer_folder: Path) -> None:
     client = guarded
     scorer = PairScorer.load(scorer_folder, "cpu", "fp32")
     with pytest.raises(ValueError, match="is for fi to sv: no model translates so"):

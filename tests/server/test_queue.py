@@ -182,9 +182,7 @@ async def test_under_load_a_batch_waits_for_others_a_tenth_of_the_last_one_but_n
     assert before + patience <= engine.patient_until <= loop.time() + patience
 
 
-async def test_a_batch_that_may_wait_begins_when_the_others_are_there_or_the_time_is_over(
-    engine: Engine, ask: Ask, slow: Slow
-) -> None:
+async def test_a_batch_may_wait_for_others_until_its_time_is_over(engine: Engine, ask: Ask, slow: Slow) -> None:
     for patience in (0.02, 60.0):
         engine.expected, engine.patient_until = 2, asyncio.get_running_loop().time() + patience
         first = asyncio.create_task(ask(f"one {patience}"))

@@ -13,9 +13,7 @@ from tests.tiny import PAIRS
 pytestmark = pytest.mark.services
 
 
-def test_replicas_on_ray_translate_as_the_translator_does(
-    model_folder: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replicas_on_ray_translate(model_folder: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     ray = pytest.importorskip("ray", reason="needs ray[serve]")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     from docs.serving.ray_serve import build

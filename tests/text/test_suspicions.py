@@ -40,10 +40,7 @@ texts = st.text() | st.lists(pieces, max_size=40).map("".join)
             "Creator with certain unalienable Rights, that among these are Life, Liberty and the pursuit of Happiness.",
         ),
         ("Wolfgang Amadeus Mozart, Salzburg", "Wolfgang Amadeus Mozart, Salzburg"),
-        (
-            "Info: info@x.de https://x.de/ein-weg <b> {name} 2024",
-            "Info: info@x.de https://x.de/ein-weg <b> {name} 2024",
-        ),
+        ("Info: info@x.de https://x.de/ein-weg <b> {ab} 2024", "Info: info@x.de https://x.de/ein-weg <b> {ab} 2024"),
         ("東京大学", "東京大学"),
         ("Zwei Männer sitzen am Tisch. Einer lacht.", "Two men sit at the table, and one of them laughs."),
         ("Er wohnt in der Goethestr. 5, Dr. A. Müller nicht.", "He lives at 5 Goethe Street."),
@@ -145,12 +142,7 @@ def test_what_is_wrong_is_flagged(source: str, translation: str, flags: list[Fla
     ("source", "text", "more", "flags"),
     [
         ("Ja gut", "one two three four five six seven eight " * 2, "one two three four five six seven eight", ["loop"]),
-        (
-            "Ja gut",
-            "one two three four five six seven eight nine " * 2,
-            "one two three four five six seven eight nine",
-            [],
-        ),
+        ("Ja gut", "an be do go he if me no so " * 2, "an be do go he if me no so", []),
         ("Ja gut", "abcdefghijklmnopqrst" * 3, "abcdefghijklmnopqrst", ["loop"]),
         ("Ja gut", "abcdefghijklmnopqrstu" * 3, "abcdefghijklmnopqrstu", []),
         ("hahahaha", "ha" * 8, "ha", ["loop"]),

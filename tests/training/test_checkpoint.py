@@ -174,9 +174,7 @@ def test_a_run_with_nothing_but_damage_says_so(data: TrainingData, tmp_path: Pat
     assert len(records(tmp_path)) > 3
 
 
-def test_a_checkpoint_that_can_t_be_read_now_is_not_called_damaged(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_is_not_called_damaged(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = run(new_trainer(data, tmp_path))
     before = list_checkpoints(trainer.checkpoints)
 
@@ -239,18 +237,14 @@ def test_a_checkpoint_that_cannot_be_deleted_does_not_end_training(
 @pytest.mark.parametrize(
     ("metric", "values"), [("bleu", [1.0, 9.0, 2.0, 3.0, 4.0, 5.0]), ("loss", [9.0, 1.0, 8.0, 7.0, 6.0, 5.0])]
 )
-def test_newest_and_best_checkpoints_are_kept_and_no_other(
-    data: TrainingData, tmp_path: Path, metric: str, values: list[float]
-) -> None:
+def test_newest_and_best_checkpoints_stay(data: TrainingData, tmp_path: Path, metric: str, values: list[float]) -> None:
     trainer = new_trainer(data, tmp_path, keep_checkpoints=2, validate_every=2, best_metric=metric, validations=values)
     run(trainer)
     assert list(map(step_of, list_checkpoints(trainer.checkpoints))) == [4, 10, 12]
     assert trainer.progress.best_step == 4
 
 
-def test_a_validation_that_was_no_number_is_never_the_best(
-    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nan_is_never_the_best(data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trainer = run(new_trainer(data, tmp_path, validations=[math.nan, 9.0, 7.0]))
     capsys.readouterr()
     assert same(chosen_weights(trainer), saved_weights(trainer, 8))
@@ -260,9 +254,7 @@ def test_a_validation_that_was_no_number_is_never_the_best(
     assert resumed.progress.validated["4"] < -1e300, "worse than all others"
 
 
-def test_the_best_that_is_left_takes_the_place_of_a_damaged_one(
-    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_best_that_is_left_serves(data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trainer = run(new_trainer(data, tmp_path, validations=[5.0, 9.0, 7.0]))
     (step_folder(trainer.checkpoints, 8) / "model.safetensors").write_bytes(b"")
     capsys.readouterr()

@@ -143,9 +143,7 @@ def test_the_logits_of_a_batch_are_never_all_in_memory() -> None:
     assert few < 3 * 25 * 640 * 4 + 5 * 640 * 8 * 4 + 20_000
 
 
-def test_a_step_waits_for_one_number_whatever_the_number_of_its_batches(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_waits_for_one_number_alone(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The norm of the gradient, which must be finite."""
     trainer = new_trainer(data, tmp_path, accumulate=3)
     window = Window()

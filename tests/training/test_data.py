@@ -292,9 +292,7 @@ def test_each_process_makes_its_batches_a_step_ahead(data: TrainingData, tmp_pat
 
 
 @pytest.mark.usefixtures("threads")
-def test_an_error_in_the_thread_is_told_where_the_batch_is_needed(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_in_the_thread_is_told(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make = Feed.make
 
     def fails(feed: Feed, planned: PlannedBatch) -> Batch:

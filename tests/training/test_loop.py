@@ -75,9 +75,7 @@ def test_the_loss_curve_is_the_one_it_always_was(data: TrainingData, tmp_path: P
         (7, {"model": replace(TINY, encoder_layers=3), "recompute": True}),
     ],
 )
-def test_an_interrupted_run_goes_on_bit_for_bit(
-    data: TrainingData, tmp_path: Path, stop_after: int, more: dict[str, Any]
-) -> None:
+def test_a_stop_changes_no_bit(data: TrainingData, tmp_path: Path, stop_after: int, more: dict[str, Any]) -> None:
     require_same_end(lambda folder: new_trainer(data, folder, accumulate=2, **more), tmp_path, stop_after)
     validations = [[r for r in records(tmp_path / part) if "validation/nll" in r] for part in ("whole", "parts")]
     assert validations[0] == validations[1]
@@ -227,9 +225,7 @@ def test_batches_that_are_not_finite_can_be_skipped(
         run(new_trainer(data, tmp_path / "strict", skip_nonfinite=accumulate, accumulate=accumulate))
 
 
-def test_the_state_before_batches_that_are_not_finite_is_saved(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_state_before_nan_is_saved(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spoil(monkeypatch, (1, 1))
     whole = run(new_trainer(data, tmp_path / "whole", skip_nonfinite=1))
     for _ in range(2):
@@ -266,9 +262,7 @@ def test_the_last_epoch_ends_a_run_as_the_last_step_does(data: TrainingData, tmp
     require_equal(more.model, whole.model)
 
 
-def test_the_last_minute_ends_a_run_as_the_last_step_does(
-    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_last_minute_ends_a_run_too(data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for attempt in (1, 2):  # resumed, it ends at once
         short = run(new_trainer(data, tmp_path, max_steps=99, validate_every=99, max_minutes=1e-6))
         assert (attempt, short.progress.step, list(short.progress.validated)) == (attempt, 1, ["1"])
@@ -294,9 +288,7 @@ def test_the_best_validation_is_no_nan_and_of_equal_ones_the_newest(data: Traini
 
 
 @pytest.mark.parametrize(("part", "room"), [("training", 9), ("validation", 10)])
-def test_sentences_without_a_position_are_told_before_the_first_step(
-    tokenizer: Tokenizer, tmp_path: Path, part: str, room: int
-) -> None:
+def test_sentences_beyond_positions_are_told_first(tokenizer: Tokenizer, tmp_path: Path, part: str, room: int) -> None:
     long = [("ab " * 12, "cd")]
     data = TrainingData.encode(tokenizer, corpus(20, 1) + long * (part == "training"), corpus(5, 2) + long)
     few = replace(TINY, positions="learned", max_positions=room)
@@ -343,9 +335,7 @@ def out_of_memory_above(trainer: Trainer, pairs: int, monkeypatch: pytest.Monkey
     return tried
 
 
-def test_a_batch_without_room_in_memory_is_split_not_dropped(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_beyond_memory_is_split(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     roomy, tight = (new_trainer(data, tmp_path, NO_DROPOUT, accumulate=2) for _ in range(2))
     windows = Window(), Window()
     roomy.step(windows[0])
@@ -392,9 +382,7 @@ def test_a_compiled_model_learns_the_same(
 
 
 @pytest.mark.parametrize("more", [{}, {"r_drop": 1.0, "optimizer": "muon", "accumulate": 2}])
-def test_layers_that_are_computed_twice_learn_the_same_bit_for_bit(
-    data: TrainingData, tmp_path: Path, more: dict[str, Any]
-) -> None:
+def test_layers_computed_twice_learn_the_same(data: TrainingData, tmp_path: Path, more: dict[str, Any]) -> None:
     plain, twice = (run(new_trainer(data, tmp_path / f"{on}", recompute=on, **more)) for on in (False, True))
     assert all(stack.recompute for stack in twice.model.stacks())
     require_equal(plain.model, twice.model)

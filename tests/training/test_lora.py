@@ -43,9 +43,7 @@ def deliver(trainer: Trainer, config: Config, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("changes", [{}, {"ema": 0.9}, {"optimizer": "muon", "recompute": True}])
-def test_an_interrupted_run_goes_on_bit_for_bit(
-    data: TrainingData, base: Path, tmp_path: Path, changes: dict[str, Any]
-) -> None:
+def test_a_stop_changes_no_bit(data: TrainingData, base: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     config = settings(base, **changes)
     whole, _ = require_same_end(lambda folder: make_trainer(config, data, folder), tmp_path, 7)
     start = dict(load_model(base)[0].named_parameters())
@@ -113,9 +111,7 @@ def test_odd_peft_adapters_are_refused(data: TrainingData, base: Path, tmp_path:
         Translator.load(base, "cpu", adapter=tmp_path)
 
 
-def test_another_vocabulary_or_model_is_refused_before_anything_is_prepared(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_vocabulary_or_model_is_refused(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     make_tokenizer(tmp_path / "other")
     family = replace(TINY, family="decoder-only", encoder_layers=2)

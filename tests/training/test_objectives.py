@@ -228,9 +228,7 @@ def test_a_model_learns_to_tell_true_pairs_from_false_ones(tokenizer: Tokenizer,
 
 
 @pytest.mark.parametrize("objective", FAMILY)
-def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
-    objective: Any, tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_a_run_goes_on_bit_for_bit_and_its_card_is_right(objective: Any, tokenizer: Tokenizer, tmp_path: Path) -> None:
     config = settings(objective, {}, max_steps=40, log_every=20, validate_every=20, accumulate=2)
     whole = run(trainer_of(config, tokenizer, tmp_path / "whole"))
     assert not (tmp_path / "whole" / "translations").exists()
@@ -264,9 +262,7 @@ def test_a_run_goes_on_bit_for_bit_and_leaves_a_model_that_says_what_it_is(
     assert "of reversal" in card
 
 
-def test_a_translator_may_restore_noised_text_first(
-    tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_noised_text_may_come_first(tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trainer = trainer_of(settings("translation", {}, denoise_steps=6, validate_every=4), tokenizer, tmp_path)
     run(trainer)
     assert [r["step"] for r in records(tmp_path) if "validation/nll" in r] == [8, 12], "before, it can't translate"

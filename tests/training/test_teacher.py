@@ -60,7 +60,7 @@ def test_the_loss_is_the_cross_entropy_with_the_teacher(
     assert torch.equal(trainer.learner.eval()(batch).smoothed, usual.smoothed), "validation asks no teacher"
 
 
-def test_an_interrupted_run_goes_on_bit_for_bit(data: TrainingData, teachers: list[str], tmp_path: Path) -> None:
+def test_a_stop_changes_no_bit(data: TrainingData, teachers: list[str], tmp_path: Path) -> None:
     config = settings(teachers[0], accumulate=2, r_drop=2.0, ema=0.9, max_steps=8)
     whole, _ = require_same_end(lambda folder: make_trainer(config, data, folder), tmp_path, 7)
     assert not any("teacher" in name for name, _ in whole.learner.named_parameters()), "no checkpoint has the teacher"
@@ -91,10 +91,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_prepared(
         (replace(settings("[[a]]"), tokenizer=own), r"\[\[a\]\]: there is no such folder"),  # text on a command line
         (replace(settings(teachers[0]), tokenizer=TokenizerConfig(folder="other")), "another tokenizer than this run"),
         (replace(settings(teachers[0]), tokenizer=own, data=DataConfig(source="en", target="de")), "not from en to de"),
-        (
-            replace(settings(teachers[0], objective="denoise", best_metric="nll"), tokenizer=own),
-            "has learned objective translation",
-        ),
+        (replace(settings(teachers[0], objective="denoise", best_metric="nll"), tokenizer=own), "has learned"),
     ]
     for config, message in cases:
         with pytest.raises(ValueError, match=message):

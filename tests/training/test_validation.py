@@ -86,9 +86,7 @@ def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Pa
     assert max(lengths[0]) <= 12 < max(lengths[1])
 
 
-def test_a_validation_whose_end_was_lost_is_recorded_once(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_broken_validation_counts_once(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after its figures were written: the checkpoint, which is older, knows nothing of them."""
     whole = run(new_trainer(data, tmp_path / "whole"))
 

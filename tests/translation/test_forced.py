@@ -29,18 +29,16 @@ def test_given_translations_get_the_score_of_search(tokenizer: Tokenizer, capsys
     requests = [Request(source, Constraints(target)) for source, target in PAIRS[:2]]
     found = [best for best, *_ in translator.translate_n_best(requests)]
     assert [best.text for best in found] == [target for _, target in PAIRS[:2]]
-    scores = scored(translator, [(line, best.text) for line, best in zip(lines, found, strict=True)])
+    pairs = [(line, best.text) for line, best in zip(lines, found, strict=True)]
+    scores = scored(translator, pairs)
     for best, forced in zip(found, scores, strict=True):
         assert forced.score == pytest.approx(best.score, abs=1e-4)
         assert forced.token_log_probs == pytest.approx(best.token_log_probs, abs=1e-4)
-    data = "".join(f"{line}\t{best.text}\n" for line, best in zip(lines, found, strict=True)).encode().splitlines()
+    data = ["\t".join(pair).encode() for pair in pairs]
     assert Scoring(translator, SHORT, "text").answer(data).decode().split() == [f"{s.score:.4f}" for s in scores]
-    pairs = zip(lines, found, strict=True)
-    objects = [json.dumps({"text": line, "translation": best.text, "id": 7}).encode() for line, best in pairs]
+    objects = [json.dumps({"text": line, "translation": text, "id": 7}).encode() for line, text in pairs]
     rows = [json.loads(line) for line in Scoring(translator, SHORT, "jsonl").answer(objects).decode().splitlines()]
-    assert [(row["text"], row["translation"], row["id"]) for row in rows] == [
-        (line, best.text, 7) for line, best in zip(lines, found, strict=True)
-    ]
+    assert [(row["text"], row["translation"], row["id"]) for row in rows] == [(*pair, 7) for pair in pairs]
     assert [row["score"] for row in rows] == [round(s.score, 4) for s in scores]
     job = Scoring(translator, SHORT, "tsv")
     assert job.answer([b"", b"Hund", b"Hund\tdog\r"]).decode().count("\n") == 3

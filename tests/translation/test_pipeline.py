@@ -92,10 +92,8 @@ def test_other_inputs_are_an_error(pipe: TranslationPipeline, wrong: Any) -> Non
         ({"num_beams": 3, "num_return_sequences": 2}, {"beam_size": 3, "n_best": 2}),
         ({"max_new_tokens": 20}, {"max_length": 19}),
         ({"max_length": 20}, {"max_length": 18}),
-        (
-            {"max_new_tokens": 9, "max_length": 90, "min_new_tokens": 3, "min_length": 1},
-            {"max_length": 8, "min_length": 2},
-        ),
+        ({"max_new_tokens": 9, "max_length": 90}, {"max_length": 8}),
+        ({"min_new_tokens": 3, "min_length": 1}, {"min_length": 2}),
         ({"min_new_tokens": 3, "no_repeat_ngram_size": 2}, {"min_length": 2, "no_repeat_ngram": 2}),
         ({"length_penalty": 0.6, "repetition_penalty": 1.2}, {"length_penalty": 0.6, "repetition_penalty": 1.2}),
         ({"do_sample": True, "num_return_sequences": 4, "top_k": 5}, {"samples": 4, "n_best": 4, "top_k": 5}),

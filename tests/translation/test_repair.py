@@ -237,9 +237,7 @@ def test_a_retry_comes_first_in_an_n_best_list_and_the_others_stay(translator: T
 
 
 @pytest.mark.parametrize(("samples", "texts"), [(0, ["A dog", "Dogs"]), (3, ["A dog", "A dog"])])
-def test_hypotheses_that_become_the_same_text_are_listed_once_but_samples_each(
-    translator: Translator, samples: int, texts: list[str]
-) -> None:
+def test_hypotheses_of_a_text_are_one_but_samples_each(translator: Translator, samples: int, texts: list[str]) -> None:
     listed = Listed(translator, facts=Facts(final_mark="."))
     call = listed.translator.call(replace(SHORT, beam_size=3, n_best=2, samples=samples), "none")
     found = ["A dog.", "A dog", "Dogs."]

@@ -90,9 +90,7 @@ def test_a_table_in_an_older_encoding_is_of_the_languages_of_the_corpus(
 
 
 @pytest.mark.parametrize(("n_ascii", "few"), [(0, "no usable train pair"), (8, "few usable train pairs")])
-def test_a_table_with_few_lines_in_utf8_is_an_error_with_the_command(
-    tmp_path: Path, stderr_of: Stderr, n_ascii: int, few: str
-) -> None:
+def test_a_table_with_few_lines_in_utf8_is_an_error(tmp_path: Path, stderr_of: Stderr, n_ascii: int, few: str) -> None:
     lines = [f"{'ASCII' if n < n_ascii else 'привет'} {n}\tsentence {n}" for n in range(9 + n_ascii)]
     file = write(tmp_path / "all.tsv", lines, "cp1251")
     error = stderr_of(main, ["--data.corpus", str(file), "--data.source", "ru", "--runs", str(tmp_path / "runs")])
@@ -118,9 +116,7 @@ def test_causes_of_few_lines_and_what_is_held_out_are_no_warning() -> None:
 @pytest.mark.parametrize(
     ("first", "second"), [("aɓa ƙasa {}", "the land {}"), ("ᏣᎳᎩ ᎦᏬᏂᎯ {}", "a tongue {}"), ("今日は晴れ{}", "sunny {}")]
 )
-def test_sides_that_are_swapped_between_train_and_val_are_an_error(
-    tmp_path: Path, stderr_of: Stderr, first: str, second: str
-) -> None:
+def test_sides_swapped_between_train_and_val_fail(tmp_path: Path, stderr_of: Stderr, first: str, second: str) -> None:
     """As from a table without language codes in its first line, in the direction that it hasn't."""
     words = [str(10**6 + 7 * n) for n in range(60)]
     rows = [f"{first.format(word)}\t{second.format(word)}" for word in words]

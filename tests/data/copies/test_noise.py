@@ -47,9 +47,7 @@ def test_hidden_pieces_are_masked_random_or_kept_in_the_shares_of_the_settings()
 
 
 @given(batches, shares, st.floats(1, 10), seeds)
-def test_infilling_keeps_the_order_of_visible_pieces_and_hides_its_share(
-    texts: list[list[int]], share: float | None, mean: float, seed: int
-) -> None:
+def test_infilling_keeps_order_and_share(texts: list[list[int]], share: float | None, mean: float, seed: int) -> None:
     noise = replace(INFILLING, share=share, mean_span=mean)
     ids, lengths, generator = padded([[*range(FIRST_PIECE, FIRST_PIECE + len(text))] for text in texts], seed)
     hidden = hidden_counts(lengths, noise.share_of("denoise"))

@@ -60,9 +60,7 @@ def test_shards_are_sorted_samples_by_hash_whatever_the_order_of_lines(tmp_path:
     assert sum(len(shard) for shard in rows) > 60 == sum(not row.changed for shard in rows for row in shard)
 
 
-def test_parts_together_make_the_same_bytes(
-    tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_make_equal_bytes(tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]) -> None:
     prepare(None, settings, tmp_path / "one", engine=ONE)
     first, second = (Engine(workers=1, part=(i, 2)) for i in (1, 2))
     run = tmp_path / "parts"
@@ -82,9 +80,7 @@ def argv_of(settings: Config) -> list[str]:
     return ["--data.corpus", settings.data.corpus, "--tokenizer.vocab_size", "320", *runs]
 
 
-def test_the_part_that_finishes_shows_what_a_whole_preparation_shows(
-    tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_last_part_shows_what_all_do(tmp_path: Path, settings: Config, capsys: pytest.CaptureFixture[str]) -> None:
     """The others say that they don't."""
     argv = [*argv_of(settings), "--explain", "1", "--part"]
     for part in ("1/2", "2/2"):
