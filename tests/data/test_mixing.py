@@ -73,9 +73,7 @@ def test_a_corpus_of_weight_0_is_left_out_and_an_empty_epoch_is_refused() -> Non
         mixture_of(numbered(portion_N), [none, none], temperature=1)
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 7), st.integers(0, 20)), max_size=3), st.integers(0, 2**32 - 1), st.integers(1, 4)
-)
+@given(st.lists(st.tuples(st.integers(1, 7), st.integers(0, 20)), max_size=3), st.integers(0, 2**31), st.integers(1, 4))
 def test_pairs_of_a_portion_are_seen_equally_often(portions: list[tuple[int, int]], seed: int, epochs: int) -> None:
     """As far as possible: once more or less."""
     sizes, amounts = zip(*portions, (3, 2), strict=True)

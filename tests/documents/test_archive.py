@@ -29,9 +29,7 @@ def streamed() -> bytes:
     return pipe.getvalue()
 
 
-@pytest.mark.parametrize(
-    "data", [PLAIN, zipped(MEMBER_DATA, b"note"), streamed()], ids=["plain", "comment", "streamed"]
-)
+@pytest.mark.parametrize("data", [PLAIN, zipped(MEMBER_DATA, b"note"), streamed()], ids=["plain", "noted", "streamed"])
 def test_members_that_do_not_change_are_copied_with_their_compressed_bytes(data: bytes) -> None:
     archive = Archive(data, Limits())
     assert {name: archive.read(name) for name in archive.members} == MEMBER_DATA

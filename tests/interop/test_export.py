@@ -77,9 +77,7 @@ def test_an_export_that_ends_early_leaves_nothing(
     assert [*tmp_path.iterdir()] == [lines]
 
 
-@pytest.mark.parametrize(
-    "case", [("float32", "TOLERANCE", "differs by"), ("int8", "MOST_MEAN", "on average, more than")]
-)
+@pytest.mark.parametrize("case", [("float32", "TOLERANCE", "differs by"), ("int8", "MOST_MEAN", "on average, more")])
 def test_an_export_that_differs_too_much_is_refused(
     model_folder: Path, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: tuple[str, str, str]
 ) -> None:

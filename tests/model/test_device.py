@@ -54,9 +54,7 @@ PRODUCTS = """if True:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-@pytest.mark.skipif(
-    choose_precision("auto", torch.device("cpu")) != "bf16", reason="products in bf16 need such a processor"
-)
+@pytest.mark.skipif(choose_precision("auto", torch.device("cpu")) != "bf16", reason="bf16 needs such a processor")
 def test_what_is_prepared_for_many_shapes_takes_little_memory() -> None:
     grown = {}
     for given in ({}, {"LRU_CACHE_CAPACITY": "1024", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "1024"}):

@@ -61,9 +61,7 @@ async def test_sentences_without_room_wait_for_others(tokenizer: Tokenizer, room
     assert room == 0 or b"JA. NEIN. GUT. LAUF. HALT." in last
 
 
-@pytest.mark.parametrize(
-    ("error", "told"), [(ValueError("too hard"), b"too hard"), (OSError("secret"), b"under request id a1")]
-)
+@pytest.mark.parametrize(("error", "told"), [(ValueError("hard"), b"hard"), (OSError("secret"), b"request id a1")])
 async def test_an_error_is_an_event(tokenizer: Tokenizer, error: Exception, told: bytes) -> None:
     async def fail(_: Any) -> list[list[Translation]]:
         raise error

@@ -68,9 +68,7 @@ pydantic.BaseSettings = pydantic.v1.BaseSettings  # where the tests expect it
 def run(folder: Path, *options: str, **environment: str) -> None:
     """Run a suite; its output, if a test of it fails."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), *options, "."]
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=folder, env=os.environ | environment, capture_output=True, text=True)
     print(done.stdout[-400:])
     assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-2_000:]
 
@@ -100,9 +98,7 @@ def deepl_tests(tmp_path: Path) -> Path:
         shutil.copytree(given, copy)
     elif (
         not shutil.which("git")
-        or subprocess.run(
-            ["git", "clone", "--quiet", "--depth", "1", REPOSITORY, str(copy)], timeout=60, check=False
-        ).returncode
+        or subprocess.run(["git", "clone", "--quiet", "--depth", "1", REPOSITORY, str(copy)], timeout=60).returncode
     ):
         pytest.skip(f"git can't fetch {REPOSITORY}: name a checkout in DEEPL_PYTHON")
     (copy / "settings_of_pydantic.py").write_text(PYDANTIC)

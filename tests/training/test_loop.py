@@ -103,9 +103,7 @@ def test_ctrl_c_in_a_validation_is_answered_and_its_result_kept(
     data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str], last: bool
 ) -> None:
     whole = run(new_trainer(data, tmp_path / "whole"))
-    interrupted(
-        new_trainer(data, tmp_path / "parts"), 3 if last else 1, f"after step {12 if last else 4}; all is saved"
-    )
+    interrupted(new_trainer(data, tmp_path / "parts"), 3 if last else 1, f"after step {12 if last else 4};")
     assert "Stopping after this step or validation; Ctrl-C stops at once" in capsys.readouterr().err
     resumed = new_trainer(data, tmp_path / "parts")
     assert [*resumed.progress.validated] == (["4", "8", "12"] if last else ["4"])

@@ -29,9 +29,7 @@ def test_typos_change_words_and_nothing_else(text: str) -> None:
             assert {*now} <= {*word}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "a b cde 1234 x12345", "狗在跑得很快。", "www.example.org/help me@example.org", "\ue000"]
-)
+@pytest.mark.parametrize("text", ["", "a b cde 1234 x12345", "狗在跑得很快。", "www.a.org/help me@a.org", "\ue000"])
 def test_text_without_words_of_four_letters_has_no_typos(text: str) -> None:
     assert {with_typos(text, Random(seed), 1.0) for seed in range(20)} == {text}
     assert make_typos([(text, "target")], 1.0) == []
