@@ -89,10 +89,8 @@ def test_each_sentence_goes_with_its_translation(auto: str, home: Path, tmp_path
     assert forth.precision == back.precision == auto
     sources = [source for source, _ in PAIRS[:3]]
     targets = [*(target for _, target in PAIRS), "A cat sleeps."]
-    expected = [
-        *zip(sources, forth.translate(sources), strict=True),
-        *zip(back.translate(targets), targets, strict=True),
-    ]
+    expected = list(zip(sources, forth.translate(sources), strict=True))
+    expected += zip(back.translate(targets), targets, strict=True)
     assert pairs[4:] == [pair for pair in expected if all(pair)]
     assert len(pairs) > 8
     for split in ("val", "val-news", "test_a"):

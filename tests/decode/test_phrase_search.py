@@ -72,11 +72,8 @@ def test_phrases_that_must_occur_do_and_those_that_must_not_do_not(
 def test_a_constraint_concerns_its_own_sentence_only(seed: int, must: str, beam_size: int) -> None:
     decoder = random_model(seed)
     sources, options = [[5, 6, 7], [9], [10, 11]], SearchConfig(beam_size=beam_size)
-    constraints = [
-        CompiledConstraints(),
-        CompiledConstraints(phrases=Automaton(SURFACES, [[must]], [])),
-        CompiledConstraints(),
-    ]
+    none = CompiledConstraints()
+    constraints = [none, CompiledConstraints(phrases=Automaton(SURFACES, [[must]], [])), none]
     together = search(decoder, *batch(sources), options, constraints)
     for source, constraint, (best, *_) in zip(sources, constraints, together, strict=True):
         ((alone, *_),) = search(decoder, *batch([source]), options, [constraint])

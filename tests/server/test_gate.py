@@ -241,11 +241,8 @@ async def test_a_request_ends_at_its_deadline_and_frees_its_place(model_folder: 
     async with serving(model_folder, slow, request_seconds=0.2) as (server, port):
         slow.gate.clear()
         body = b'{"text": "Hund", "target": "en"}'
-        for path, sent, code in (
-            ("/v1/translate", body, 504),
-            ("/v1/translate", body[:-1] + b', "stream": true}', 200),
-        ):
-            streams = await send(port, http("POST", path, sent))
+        for sent, code in ((body, 504), (body[:-1] + b', "stream": true}', 200)):
+            streams = await send(port, http("POST", "/v1/translate", sent))
             assert await status(streams) == code
             streams[1].close()
         await until(lambda: not server.service.engine.lines.used)

@@ -116,10 +116,7 @@ def test_a_document_is_fetched_as_described(client: TestClient, service: Service
 def test_a_file_keeps_its_encoding_and_its_user_is_told(client: TestClient) -> None:
     """The one that a form names, or the one that it seems to have."""
     text = f"{PAIRS[0][0]} Straße"
-    for data, encoding, note in (
-        (text.encode("cp1252"), "", "in the encoding cp1252"),
-        (text.encode("cp037"), "cp037", ""),
-    ):
+    for data, encoding, note in ((text.encode("cp1252"), "", "encoding cp1252"), (text.encode("cp037"), "cp037", "")):
         form = {"target": "en", "encoding": encoding}
         sent = client.post("/v1/documents", files={"file": ("a.txt", data)}, data=form).json()
         path, token = f"/v1/documents/{sent['id']}", {"token": sent["token"]}

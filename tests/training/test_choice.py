@@ -228,9 +228,6 @@ def test_the_page_shows_what_is_chosen() -> None:
         pairs = int(number.replace(",", "")) * (10**6 if million else 1)
         chosen = next(choose_models(pairs, {}))
         found = [chosen["model.encoder_layers"], chosen["model.d_model"], chosen["model.dropout"]]
-        assert [float(value.replace(",", "")) for value in shown] == [
-            row_for(pairs).pieces,
-            *found,
-            round(passes_over(pairs)),
-        ]
+        expected = [row_for(pairs).pieces, *found, round(passes_over(pairs))]
+        assert [float(value.replace(",", "")) for value in shown] == expected
         assert float(minutes) * (60 if hours else 1) == pytest.approx(usual_minutes(pairs), rel=0.08)

@@ -123,10 +123,7 @@ def test_ctrl_c_in_a_validation_that_is_made_up_for_stops_too(data: TrainingData
 def test_the_usual_length_is_that_of_the_sequence_of_a_random_position(data: TrainingData, tmp_path: Path) -> None:
     """Not of a random sequence: nearly all positions may be in the long ones. Sequences of 2, 2, 4 and 4, of 2 and 12
     positions."""
-    pairs = [
-        Pairs(Sequences.of([[7], [7] * 3]), Sequences.of([[7], [7] * 3])),
-        Pairs(*[Sequences.of([[7], [7] * 11])] * 2),
-    ]
+    pairs = [Pairs(*[Sequences.of([[7], [7] * longest])] * 2) for longest in (3, 11)]
     model = new_trainer(data, tmp_path).model
     for part, expected in zip(pairs, (40 / 12, 296 / 28), strict=True):
         assert usual_length(model, replace(data, train=part)) == pytest.approx(expected)

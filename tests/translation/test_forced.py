@@ -65,11 +65,9 @@ def test_what_is_no_string_is_a_type_error(translator: Translator, pair: Any) ->
 
 def test_lines_of_a_json_text_are_scored_one_by_one(translator: Translator) -> None:
     first, second, whole = scored(translator, [("Hund", "dog"), ("Wiese", "meadow"), ("Hund Wiese", "meadow")])
-    texts = [
-        {"text": "Hund\n\nWiese", "translation": "dog\n\nmeadow"},
-        {"text": "Hund\nWiese", "translation": "meadow"},
-    ]
-    output = Scoring(translator, SHORT, "jsonl").answer([json.dumps(text).encode() for text in texts])
+    pairs = [("Hund\n\nWiese", "dog\n\nmeadow"), ("Hund\nWiese", "meadow")]
+    lines = [json.dumps({"text": line, "translation": text}).encode() for line, text in pairs]
+    output = Scoring(translator, SHORT, "jsonl").answer(lines)
     alike, unlike = map(json.loads, output.decode().splitlines())
     assert alike["score"] == pytest.approx((first.score + second.score) / 2, abs=1e-4)
     assert unlike["score"] == pytest.approx(whole.score, abs=1e-4)

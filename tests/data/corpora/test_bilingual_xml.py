@@ -14,11 +14,8 @@ from tests.documents.office_samples import TMX
 
 
 def test_entries_are_read_without_codes(tmp_path: Path) -> None:
-    for name, data in (
-        ("a.tmx", TMX.encode()),
-        ("b.tmx", TMX.encode("utf-16")),
-        ("c.tmx.gz", gzip.compress(TMX.encode())),
-    ):
+    plain = TMX.encode()
+    for name, data in (("a.tmx", plain), ("b.tmx", TMX.encode("utf-16")), ("c.tmx.gz", gzip.compress(plain))):
         (tmp_path / name).write_bytes(data)
         assert pairs(tmp_path / name) == [("Der Hund bellt", None), ("Gut", "Good"), (None, None)]
 

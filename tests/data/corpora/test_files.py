@@ -342,14 +342,10 @@ def test_lines_end_at_lf_only(folder: Path) -> None:
     (folder / "train.de").write_bytes("eins\x85zwei\u2028drei\x0bvier\r\nfünf\rsechs\nsieben".encode())
     corpus = load(folder)
     assert [source for source, _ in corpus.train] == ["eins zwei drei vier", "fünf sechs", "sieben"]
-    assert corpus.ledgers["train"].repaired == {
-        "carriage return at the end removed": 1,
-        "tabs and separators made spaces": 2,
-    }
-    assert corpus.ledgers["train"].first == {
-        "carriage return at the end removed": 1,
-        "tabs and separators made spaces": 1,
-    }
+    ledger = corpus.ledgers["train"]
+    returned, tabs = "carriage return at the end removed", "tabs and separators made spaces"
+    assert ledger.repaired == {returned: 1, tabs: 2}
+    assert ledger.first == {returned: 1, tabs: 1}
 
 
 @pytest.mark.parametrize("split", ["train", "val", "test"])

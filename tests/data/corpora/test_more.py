@@ -123,10 +123,8 @@ def test_sentences_without_translations_are_read_in_the_first_steps_alone(data: 
     assert (read.first_mixture.amounts[2], read.mixture.amounts[2]) == (102, 0)
     assert (len(read.first_pairs(999)), len(read.first_pairs(9)), read.texts) == (pairs, 9, 51)
     chosen = read.first_pairs(999)
-    assert all(
-        a != b
-        for a, b in zip(*(side.rows(torch.arange(pairs)) for side in (chosen.source, chosen.target)), strict=True)
-    )
+    first = (side.rows(torch.arange(pairs)) for side in (chosen.source, chosen.target))
+    assert all(a != b for a, b in zip(*first, strict=True))
     sides = zip(*(side.rows(torch.arange(pairs + 51)) for side in (read.train.source, read.train.target)), strict=True)
     for pair, ids, number in zip(prepared.train, sides, read.train.portion_N.tolist(), strict=True):
         assert (pair[0] == "") == (ids[0] == ids[1]) == (number == 2)
