@@ -109,7 +109,7 @@ class Reading:
 
 def same_places(old: str, new: str) -> Places:
     """For each character of a word its place in another spelling of the word."""
-    if len(old) == len(new):
+    if len(old) == len(new) and old.lower() == new.lower():
         return range(len(new))
     if max(len(old), len(new)) > LONGEST_COMPARED:
         return [place * len(old) // len(new) for place in range(len(new))]

@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt.reading.loop import Reading
@@ -34,6 +34,7 @@ def changed(reading: Reading, way: str, spots: list[int], new: str) -> Reading:
 
 
 @many
+@example(".aß", [("respelled", [0] * 6, "")])  # to "ass", which has as many characters
 @given(
     texts, st.lists(st.tuples(st.sampled_from(["part", "edited", "respelled", "remapped"]), numbers, texts), max_size=4)
 )
