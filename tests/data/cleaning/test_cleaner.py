@@ -31,9 +31,20 @@ def test_a_profile_keeps_good_text_whatever_code_its_language_has(codes: tuple[s
     assert Cleaner(config, CleaningConfig(profile="crawled", alike=False), HeldOut({})).clean(good)[0] == good
 
 
-def test_pairs_at_the_limits_are_kept() -> None:
-    at_limits = [("a" * 40, "a" * 40), ("a" * 10, ""), ("Hallo", "Hello"), ("Hallo", "Hi")]
-    assert clean(at_limits, DataConfig(max_characters=40, max_ratio=2), set())[0] == at_limits
+AT_LIMITS = [("a" * 40, "a" * 40), ("a" * 10, ""), ("Hallo", "Hello"), ("Hallo", "Hi")]
+BAD = [("Das ist schÃ¶n", "Das ist schÃ¶n"), ("1 2 3", "7 8 9"), ("ja ja ja ja ja", "no")]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "config"),
+    [
+        (AT_LIMITS, DataConfig(max_characters=40, max_ratio=2)),
+        ([("Ja", "Yes")] * 2, DataConfig(drop_duplicates=False, drop_held_out=False)),
+        (BAD, DataConfig()),
+    ],
+)
+def test_what_no_filter_of_the_settings_drops_is_kept(pairs: list[tuple[str, str]], config: DataConfig) -> None:
+    assert clean(pairs, config, {"Ja"}) == (pairs, Ledger(read=len(pairs)))
 
 
 def test_a_text_without_a_translation_is_judged_by_itself() -> None:
@@ -56,12 +67,6 @@ def test_held_out_text_is_counted_by_the_first_set_that_has_it() -> None:
     assert kept == [("drei", "3")]
     dropped = {"source occurs in val": 1, "source occurs in test_a": 1, "nearly in test_a": 1}
     assert ledger.dropped == dropped | {"target occurs in test_a": 1}
-
-
-def test_filters_can_be_turned_off() -> None:
-    pairs = [("Hallo", "Hello")] * 2
-    config = DataConfig(drop_duplicates=False, drop_held_out=False)
-    assert clean(pairs, config, {"Hallo"}) == (pairs, Ledger(read=2))
 
 
 @given(
@@ -196,11 +201,6 @@ def test_text_that_was_decoded_wrongly_is_repaired_and_counted() -> None:
     kept, ledger = Cleaner(DataConfig(), CleaningConfig(profile="gentle"), HeldOut({})).clean(pairs)
     assert kept == [("Das ist schön", "That’s nice"), ("Schön", "Nice")]
     assert ledger.repaired == {"wrong decoding undone": 1}
-
-
-def test_without_a_profile_nothing_more_is_dropped() -> None:
-    pairs = [("Das ist schÃ¶n", "Das ist schÃ¶n"), ("1 2 3", "7 8 9"), ("ja ja ja ja ja", "no")]
-    assert clean(pairs, DataConfig(), set()) == (pairs, Ledger(read=3))
 
 
 # Text that nmt has held out

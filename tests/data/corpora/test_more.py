@@ -48,19 +48,14 @@ def prepared_of(data: DataConfig, folder: Path) -> Prepared:
 
 def test_all_training_text_of_more_is_read_and_val_and_tests_are_those_of_the_corpus(data: DataConfig) -> None:
     corpus = load_corpus(data)
-    numbers = [row.corpus for row in corpus.train.rows()]
-    assert [numbers.count(number) for number in range(3)] == [40, 30, 20]
+    rows = [*corpus.train.rows()]
+    assert [[row.corpus for row in rows].count(number) for number in range(3)] == [40, 30, 20]
+    assert all(row.source.endswith(f" {row.line - 1}") for row in rows)
+    assert len({(row.corpus, row.line) for row in rows}) == len(rows) == 90
     assert len(corpus.val) == 3
     assert corpus.ledgers["train"].kept == 90
     assert kept_in(corpus) == {"main": 40, "back": 30, "NEWS": 20}
     assert len(corpus_files(data)["train"]) == 6
-
-
-def test_a_pair_keeps_its_line_also_if_nothing_is_held_out_of_its_corpus(data: DataConfig) -> None:
-    corpus = load_corpus(data)
-    rows = [*corpus.train.rows()]
-    assert all(row.source.endswith(f" {row.line - 1}") for row in rows)
-    assert len({(row.corpus, row.line) for row in rows}) == len(rows) == 90
 
 
 def test_a_pair_keeps_its_corpus_its_tag_and_its_weight(data: DataConfig, tmp_path: Path) -> None:
