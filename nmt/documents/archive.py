@@ -21,6 +21,7 @@ SMALL = 1 << 20  # members up to this size may have any ratio: they can't fill t
 ENCRYPTED, UTF8 = 1, 0x800  # flags
 UNIX = 3
 HEADER = 30  # bytes of the header of a member, before its name
+MOST_ENTRIES = 10  # times as many entries as members may be in a file, with those of zip files that are members
 ATTACK = "which may be an attack: the file isn't read"
 OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 BROKEN = (BadZipFile, EOFError, NotImplementedError, OSError, OverflowError, ValueError, zlib.error)
@@ -43,8 +44,8 @@ class Archive:
     def __init__(self, data: bytes, limits: Limits) -> None:
         old = "the file is encrypted, or of the old binary format: save it without a password in the new format"
         require(not data.startswith(OLD_OFFICE), old)
-        n = data.count(b"PK\1\2")  # the entries of the directory, and of zip files in the file
-        require(n <= limits.members, f"the file has {n:,} members: at most {limits.members:,} are read")
+        n, most = data.count(b"PK\1\2"), limits.members  # entries of the directory, and of zip files in the file
+        require(n <= MOST_ENTRIES * most, f"the file has {n:,} members: at most {most:,} are read")
         self.data, self.nodes = data, count(1)
         try:
             self.file = ZipFile(io.BytesIO(data))
@@ -54,6 +55,7 @@ class Archive:
         infos = self.file.infolist()
         self.members = {info.orig_filename: info for info in infos}
         require(bool(infos), "the file is an empty zip file")
+        require(len(infos) <= most, f"the file has {len(infos):,} members: at most {most:,} are read")
         require(len(self.members) == len(infos), "two members of the file have the same name: it isn't read")
         total, most = sum(info.file_size for info in infos), limits.unpacked_bytes
         require(total <= most, f"the file has {total:,} bytes when it is unpacked: at most {most:,} are read")
@@ -103,16 +105,23 @@ class Archive:
         with ZipFile(file, "w") as new:
             new.comment = self.file.comment
             for name, info in sorted(self.members.items(), key=lambda member: member[1].header_offset):
-                is_plain = name.isascii() or info.flag_bits & UTF8  # else the directory would spell the name anew
-                if name in changed or not is_plain:
-                    new.writestr(copy(info), changed[name] if name in changed else self.read(name))
-                    continue
                 kept = copy(info)
+                kept.filename = name if info.flag_bits & UTF8 else OldName(name)
+                if name in changed:
+                    new.writestr(kept, changed[name])
+                    continue
                 kept.header_offset = new.start_dir
                 file.write(self.raw(name))
                 new.filelist.append(kept)
                 new.start_dir = file.tell()
         return file.getvalue()
+
+
+class OldName(str):
+    """A name that isn't marked as UTF-8: zipfile, which reads it as code page 437, gets the same bytes to write."""
+
+    def encode(self, encoding: str = "", errors: str = "strict") -> bytes:
+        return super().encode("cp437", errors)
 
 
 def check(info: ZipInfo, limits: Limits) -> None:

@@ -55,17 +55,33 @@ def with_entry(field: int, value: int, size: str = "H") -> bytes:
     return bytes(data)
 
 
-def test_a_name_in_the_old_encoding_is_written_in_utf_8() -> None:
-    data = bytearray(PLAIN)
-    for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
-        name = data.index("ä.txt".encode(), data.index(mark))
-        data[data.rindex(mark, 0, name) + flags + 1] = 0
+def test_a_name_in_an_old_encoding_keeps_its_bytes_and_its_member_is_not_unpacked() -> None:
+    data, name = bytearray(PLAIN), "ä.txt".encode()
+    for mark, flags, checksum in ((b"PK\3\4", 6, 14), (b"PK\1\2", 8, 16)):
+        start = data.rindex(mark, 0, data.index(name, data.index(mark)))
+        data[start + flags + 1] = 0
+        data[start + checksum] ^= 1
     archive = Archive(bytes(data), Limits())
-    assert list(archive.members)[2] == "ä.txt".encode().decode("cp437")
-    with zipfile.ZipFile(io.BytesIO(archive.result({"last": b"new"}))) as opened:
-        assert opened.testzip() is None
-        assert opened.namelist() == list(archive.members)
-        assert opened.read("last") == b"new"
+    result = archive.result({"last": b"new"})
+    assert result.count(name) == 2
+    assert Archive(result, Limits()).raw(name.decode("cp437")) == archive.raw(name.decode("cp437"))
+    data[data.index(name) - 30 + 14] ^= 1
+    data[data.rindex(name) - 46 + 16] ^= 1
+    result = Archive(bytes(data), Limits()).result({name.decode("cp437"): b"new"})
+    assert result.count(name) == 2
+    assert Archive(result, Limits()).read(name.decode("cp437")) == b"new"
+
+
+def test_members_of_a_zip_file_that_is_a_member_do_not_count() -> None:
+    inner = zipped({str(n): b"" for n in range(9)})
+    outer = io.BytesIO()
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.writestr("charts", inner)
+    assert [*Archive(outer.getvalue(), Limits(members=2)).members] == ["charts"]
+    with pytest.raises(ValueError, match="9 members"):
+        Archive(inner, Limits(members=2))
+    with pytest.raises(ValueError, match="10 members"):
+        Archive(outer.getvalue(), Limits(members=0))
 
 
 def link() -> bytes:
