@@ -22,6 +22,7 @@ from nmt.text.edits import Edit
 from nmt.text.languages import short_code
 from nmt.text.normalise import with_blanks
 
+DEEPEST = 100  # objects and arrays around a value: entries of a string catalogue are written anew, with indents
 BLANKS = 200  # at most so many of the blanks before a key are written again
 TOKEN = re.compile(r'[{}\[\]]|"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++')
 
@@ -90,6 +91,7 @@ def parse(text: str) -> Node:
             key = ""
             if token in "{[":
                 opened.append(node)
+                require(len(opened) <= DEEPEST + 1, f"the JSON is nested deeper than {DEEPEST}")
     [value] = root.members.values()
     return value
 

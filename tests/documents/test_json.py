@@ -37,3 +37,16 @@ def test_languages_are_checked() -> None:
             read_document(SAMPLE.data, "xcstrings", options)
     with pytest.raises(ValueError, match="no string catalogue"):
         read_document(b"[]", "xcstrings", SAMPLE.options)
+
+
+@pytest.mark.parametrize("form", ["json", "xcstrings"])
+def test_json_that_is_nested_too_deep_is_refused(form: str) -> None:
+    def nested(depth: int) -> bytes:
+        deep = '{"de" : ' * (depth - 3) + '"Ein Hund"' + "}" * (depth - 3)
+        return f'{{"sourceLanguage" : "de", "strings" : {{"a b" : {{"localizations" : {deep}}}}}}}'.encode()
+
+    document = read_document(nested(100), form, SAMPLE.options)
+    assert len(document.join([Answer("A dog")] * len(document.units))) < 30_000
+    for depth in (101, 900):
+        with pytest.raises(ValueError, match="deeper than 100"):
+            read_document(nested(depth), form, SAMPLE.options)
