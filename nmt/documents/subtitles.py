@@ -178,7 +178,8 @@ def split(text: str) -> list[str]:
         return words
     characters = list[str]()
     for character in (found for word in words for found in CHARACTER.findall(word)):
-        if characters and (is_combining(character[0]) or character[0] in BOUND or characters[-1][-1] in STACKING):
+        is_bound = is_combining(character[0]) or character[0] in BOUND or character.startswith("</")
+        if characters and (is_bound or characters[-1][-1] in STACKING):
             characters[-1] += character
         else:
             characters.append(character)

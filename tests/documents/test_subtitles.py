@@ -56,6 +56,7 @@ def test_scripts_without_blanks_are_split_between_letters(text: str) -> None:
     assert "".join(parts).strip() == text
     assert len(parts) > 2
     assert not any(is_combining(part[0]) or part[0] in "ำ。ะาๆ။་" or part[-1] in STACKING for part in parts)
+    assert split(f"<i>{text}</i>") == ["<i>", *parts[:-1], f"{parts[-1].strip()}</i>", " "]
     assert [part.strip() for part in parts if part.isascii()] == re.findall("[a-zA-Z]+|[0-9]+", text)
 
 
