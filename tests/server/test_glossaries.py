@@ -117,6 +117,19 @@ def test_what_is_deleted_while_it_is_changed_stays_deleted(tmp_path: Path) -> No
     assert stores[0].all("me") == []
 
 
+def test_directions_deleted_at_the_same_time_leave_no_empty_glossary(tmp_path: Path) -> None:
+    """A request reads the glossary, and another one changes it before it is deleted."""
+    store = Glossaries(tmp_path)
+    both = store.create("me", "x", [TERMS, Dictionary("de", "fr", {"Hund": "chien"})])
+    store.delete(both, ("de", "fr"))
+    store.delete(both, ("de", "en"))
+    assert store.all("me") == []
+    one = store.create("me", "x", [TERMS])
+    changed = store.change(lambda: one.with_dictionary(Dictionary("de", "fr", {"Hund": "chien"})))
+    store.delete(one, ("de", "en"))
+    assert store.all("me") == [changed.without(("de", "en"))]
+
+
 @pytest.mark.parametrize(("limit", "most", "n"), [("MAX_TOTAL", 2, "3 entries"), ("MAX_LETTERS", 26, "39 characters")])
 def test_an_owner_has_so_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, n: str) -> None:
     monkeypatch.setattr(glossaries, limit, most)

@@ -137,9 +137,16 @@ class Glossaries:
         n = sum(len(a) + len(b) for dictionary in dictionaries for a, b in dictionary.entries.items())
         require(n <= MAX_LETTERS, f"all glossaries together have {n:,} characters: at most {MAX_LETTERS:,} are allowed")
 
-    def delete(self, glossary: Stored) -> None:
+    def delete(self, glossary: Stored, direction: Direction | None = None) -> None:
+        """Delete a glossary; with a direction, only its dictionary for that, unless it has no other one by now."""
+        path = self.path(glossary.id)
         with self.writing, locked(self.folder, wait=True):  # a change that is under way would bring it back
-            self.path(glossary.id).unlink(missing_ok=True)
+            now = self.load(path) if direction else None
+            rest = now.without(direction) if now and direction else None
+            if rest and rest.dictionaries:
+                write_json(path, asdict(rest))
+            else:
+                path.unlink(missing_ok=True)
 
 
 def new(owner: str, name: str, dictionaries: Sequence[Dictionary]) -> Stored:

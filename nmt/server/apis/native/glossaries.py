@@ -58,10 +58,7 @@ def delete(call: Call) -> Response:
     """Delete the entries of the direction that the query names; without one, those of all."""
     stored = stored_of(call)
     dictionary = chosen(call, stored)
-    if dictionary and len(stored.dictionaries) > 1:
-        call.service.glossaries.change(lambda: stored_of(call).without(dictionary.direction))
-    else:
-        call.service.glossaries.delete(stored)
+    call.service.glossaries.delete(stored, dictionary.direction if dictionary else None)
     return Response(status_code=204)
 
 
