@@ -16,6 +16,7 @@ from nmt.decode.stop import Stop
 from nmt.reading.request import Constraints, Request
 from nmt.server.errors import Busy, Refused
 from nmt.server.metrics import Metrics
+from nmt.server.work import queue
 from nmt.server.work.owners import Places, Work
 from nmt.server.work.queue import Cache, Engine, Group, Item
 from nmt.translation.translator import Translator
@@ -191,6 +192,13 @@ async def test_a_batch_may_wait_for_others_until_its_time_is_over(engine: Engine
         second = asyncio.create_task(ask(f"two {patience}")) if patience > 1 else first
         await asyncio.gather(first, second)
     assert [len(batch) for batch in slow.batches] == [1, 2]
+
+
+@pytest.mark.parametrize("settings", [{"queue_sentences": 8}])
+async def test_a_text_with_too_many_lines_is_not_cut(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "grow", None)
+    with pytest.raises(Refused, match="more than 4 lines"):
+        await ask("a\nb\nc\nd\ne")
 
 
 @pytest.mark.parametrize("settings", [{"queue_sentences": 8}])

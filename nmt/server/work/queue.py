@@ -31,6 +31,7 @@ from nmt.server.errors import Busy, Draining, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.work.owners import Places, Room, Work
 from nmt.text.markup import Mode
+from nmt.text.normalise import BREAK
 from nmt.translation.translator import Translator
 
 LOOK_AHEAD = 4  # batches' worth of lines among which those of similar length are chosen
@@ -138,8 +139,11 @@ def cut(requests: Sequence[Request], steps: Sequence[Step], context: Context, mo
     """Texts in their lines or sentences, which are the leaves of the trees. Refused if there are more than `most`."""
     trees, n = list[Tree](), 0
     for request in requests:
-        trees.append(grow(Reading.of(request), steps, context))
-        n += sum(1 for _ in trees[-1].leaves())
+        n_lines = 1 + (sum(1 for _ in BREAK.finditer(request.text)) if steps else 0)
+        if n + n_lines <= most:  # a million lines would take ten seconds, and 300 MB
+            trees.append(grow(Reading.of(request), steps, context))
+            n_lines = sum(1 for _ in trees[-1].leaves())
+        n += n_lines
         if n > most:
             problem = f"the request has more than {most:,} lines or sentences: send several requests"
             raise Refused(problem, status=413, code="too_many")
