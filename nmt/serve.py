@@ -58,7 +58,7 @@ def main(options: Options) -> None:
 
     def load(folder: Path) -> Translator:
         translator = Translator.load(folder, options.device, precision=options.precision, backend=options.backend)
-        translator.search = override_search(translator.search, options)
+        translator.search = override_search(translator.search, options, None)
         translator.check(translator.search) if not translator.tokenizer.languages.before_target else None
         return translator
 

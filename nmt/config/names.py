@@ -61,16 +61,19 @@ def explain_unknown(name: str, names: list[str], shows_all: str = "--help-all") 
     return f"there is no setting {name}" + (f": did you mean {near[0]}?" if near else f"; {shows_all} lists all")
 
 
-def override_search(search: SearchConfig, options: Mapping[str, Any], advice: str = "give --samples N") -> SearchConfig:
+def override_search(
+    search: SearchConfig, options: Mapping[str, Any], advice: str | None = "give --samples N"
+) -> SearchConfig:
     """The model's search settings; options on the command line replace them. ValueError for an option of sampling if
-    nothing is sampled (`advice`: what to do), and for one of beam search if something is."""
+    nothing is sampled (`advice`: what to do), and for one of beam search if something is; without advice, since each
+    request chooses, none of both."""
     search = replace(search, **{f.name: options[f.name] for f in fields(SearchConfig) if f.name in options})
     names = ["temperature", "top_k", "top_p", "min_p", "seed"]
     problem = f"where translations or texts are sampled; {advice}"
     if search.samples:
         names, problem = ["beam_size", "no_repeat_ngram", "repetition_penalty"], "by beam search, without samples"
     given = [f"--{name.replace('_', '-')}" for name in names if options.get(name)]
-    require(not given, f"{', '.join(given)}: used only {problem}")
+    require(advice is None or not given, f"{', '.join(given)}: used only {problem}")
     return search
 
 

@@ -16,9 +16,10 @@ from types import FrameType
 
 import pytest
 
-from nmt.serve import address
+from nmt.serve import address, main
 from nmt.server import run
 from nmt.server.run import MOST_HEADERS, Lines, Server, listen
+from nmt.server.service import Service
 from tests.server.attacks import file
 from tests.server.conftest import Slow, make_service
 from tests.tiny import PAIRS
@@ -58,6 +59,18 @@ async def serving(folder: Path, slow: Slow, **settings: float) -> AsyncIterator[
     yield server, server.servers[0].sockets[0].getsockname()[1]
     server.stop()
     await running
+
+
+def test_requests_may_sample_with_the_settings_of_the_service(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = list[Service]()
+    monkeypatch.setattr(run, "serve", lambda service, listener: services.append(service))
+    with socket.socket() as listener:
+        monkeypatch.setattr(run, "listen", lambda host, port: listener)
+        main([str(model_folder), "--temperature", "0.5", "--seed", "7"])
+    search = services[0].models.load(model_folder).search
+    assert (search.temperature, search.seed, search.samples) == (0.5, 7, 0)
 
 
 async def test_after_sigterm_it_is_not_ready_answers_and_closes(model_folder: Path, slow: Slow) -> None:
