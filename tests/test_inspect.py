@@ -22,7 +22,14 @@ def test_a_folder_is_shown_as_tables(model_folder: Path, capsys: pytest.CaptureF
     output = capsys.readouterr().out
     for words in ("vocabulary", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks", "training, the pair"):
         assert words in output
-    for words in ("<unk> 0, <s> 1", "self_attention.qkv", "48 × 16 + 48", "model.d_model", "a pair of 20 source"):
+    for words in (
+        "cache bytes of a position",
+        "<unk> 0, <s> 1",
+        "self_attention.qkv",
+        "48 × 16 + 48",
+        "model.d_model",
+        "a pair of 20 source",
+    ):
         assert words in output
 
 
@@ -74,7 +81,9 @@ def test_the_attention_of_a_sentence_is_drawn(model_folder: Path, tmp_path: Path
         (["MODEL", "--to", "en"], "--to needs --sentence"),
         (["MODEL", "--sentence", "Ja", "--picture", "x.png", "--to", "fr"], "from de to en, not to fr"),
         (["EMPTY/adapter"], "adapter is an adapter: nmt.translate, nmt.evaluate and nmt.serve take it with"),
-        (["MODEL", "--sentence", "Ja", "--translation", "", "--picture", "x.png"], "there is nothing to draw"),
+        (["MODEL", "--sentence", "Ja", "--translation", "", "--picture", "x.png"], "its translation is empty"),
+        (["MODEL", "--sentence", "Ja", "--translation", "Yes " * 9000, "--picture", "x.png"], "too long for a picture"),
+        (["MODEL", "--sentence", "12", "--translation", "12", "--picture", "x.png"], "passes through the model"),
         (["MODEL", "--sentence", "Ja. " * 300, "--picture", "x.png"], "take a shorter one"),
         (["MODEL", "--sentence", "Ja", "--picture", "no/x.png"], "no/x.png: it must be a file with the ending"),
         (["no-such", "--sentence", "Ja", "--picture", "nothing"], "--picture is nothing: it must be a file with"),

@@ -83,7 +83,8 @@ def facts(report: Report) -> dict[str, Any]:
     """What a report says besides weights, FLOPs and settings, by its name in tables; without what is unknown."""
     apart = ("parameters", "embedding_parameters", "parts", "positions", "flops", "settings", "changed")
     known = {name: value for name, value in vars(report).items() if name not in apart and value is not None}
-    return {name.replace("_", " "): value for name, value in known.items()}
+    names = {"cache_bytes": "cache bytes of a position", "version": "nmt version"}
+    return {names.get(name, name.replace("_", " ")): value for name, value in known.items()}
 
 
 def shown(value: Any) -> str:

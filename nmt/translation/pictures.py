@@ -13,6 +13,7 @@ from torch import Tensor
 from nmt.fields import require
 from nmt.files import whole_file
 from nmt.reading.request import Translation
+from nmt.text.normalise import tidy
 from nmt.translation.translator import Translator
 
 CELL, MARGIN, TEXT = 26, 8, 14
@@ -61,13 +62,16 @@ def pictures_of(translator: Translator, translations: Sequence[Translation]) -> 
 
 def write_attention(translator: Translator, sentence: str, translation: str | None, file: Path) -> None:
     """Write a PNG file: the attention of a translation (None: the model's own) to its sentence. Raises ValueError if
-    one of them is empty, or if the sentence is translated in several parts."""
+    one of them is empty or too long, or if not exactly one part of the sentence passes through the model."""
+    given = [sentence] if translation is None else [sentence, translation]
+    require(all(map(tidy, given)), "the sentence or its translation is empty: there is nothing to draw")
     if translation is None:
         [found] = translator.translate_n_best([sentence])
     else:
         found = [scored for scored in translator.scorer().score([(sentence, translation)]) if scored]
+    require(len(found) > 0, "the sentence or its translation is too long for a picture")
     pictures = pictures_of(translator, found[:1])
-    require(len(pictures) > 0, "the sentence or its translation is empty: there is nothing to draw")
+    require(len(pictures) > 0, "no part of the sentence passes through the model: there is nothing to draw")
     problem = f"the sentence is translated in {len(pictures)} parts: take a shorter one for a picture"
     require(len(pictures) == 1, problem)
     with whole_file(file) as output:
