@@ -56,6 +56,7 @@ def facts_of(longest_source: int, sources: Sequence[str]) -> dict[str, Any]:
 
 def write_facts(files: Sequence[Path], longest_source: int, counts: WordCounts, folder: Path) -> None:
     """Learn the facts of the text in these files, and write them to facts.json and words.txt in the folder."""
-    write_json(folder / FACTS, facts_of(longest_source, sample(files, MEASURED_SOURCES)))
+    sources = sample(files, MEASURED_SOURCES) if longest_source else []  # else all shards would be searched for some
+    write_json(folder / FACTS, facts_of(longest_source, sources))
     if counts.texts:
         write_text(folder / WORDS, [Words.counted(counts).dump()])
