@@ -235,4 +235,4 @@ USES = {
 def require_objective(info: ModelInfo, folder: Path | str, objective: ObjectiveName = "translation") -> None:
     """Raise ValueError if a model was trained for something else."""
     problem = f"the model in {folder} is no {KINDS[objective]}: it was trained with training.objective {info.objective}"
-    require(info.objective == objective, f"{problem}; {USES[info.objective]}")
+    require(info.objective == objective, f"{problem}, not {objective}; {USES[info.objective]}")

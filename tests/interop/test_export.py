@@ -99,7 +99,7 @@ def test_all_obstacles_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["ctranslate2", "onnx", "html", "zip"])
 def test_what_is_no_translator_is_none_elsewhere(tokenizer: Tokenizer, lines: Path, tmp_path: Path, name: str) -> None:
     folder = save_tiny(tmp_path / "model", make_model(tokenizer), tokenizer, objective="denoise")
-    with pytest.raises(ValueError, match=r"is no translator: .* denoise; start a translator from it"):
+    with pytest.raises(ValueError, match=r"is no translator: .* denoise, not translation; start a translator from it"):
         export(folder, tmp_path / "out", name, check=lines)
     assert not (tmp_path / "out").exists()
 
