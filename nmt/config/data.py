@@ -43,10 +43,12 @@ class CleaningConfig:
     """Least share of letters among the characters of a side, without blanks."""
 
     script: Share = None
-    """Least share of letters in a script of the language, such as Cyrillic for ru; for unknown languages Latin."""
+    """Least share of letters in a script of the language, such as Cyrillic for ru. All other languages but some 60 are
+    taken to have the Latin script."""
 
     language: bool | None = None
-    """Whether a side is dropped that is surely in another language, as far as the extra nmt[cleaning] knows both."""
+    """Whether a side is dropped that is surely in another language. Needs the extra nmt[cleaning]; languages that it
+    doesn't know are not checked."""
 
     numbers: Share = None
     """Least share of the numbers of two digits or more that occur on both sides."""
@@ -187,7 +189,8 @@ class DataConfig:
     """Share of training pairs with a copy that has typos in its source."""
 
     placeholders: Probability = 0.0
-    """Share of training pairs with a copy that has placeholders (U+E000 to U+E005). Without a recipe it may be 0.1."""
+    """Share of training pairs with a copy that has placeholders (U+E000 to U+E005). Without a recipe, a translator of
+    one pair of languages takes 0.1."""
 
     def __post_init__(self) -> None:
         if self.text in ("pairs", "both") and not self.many_to_many:  # what auto stands for, `Config` knows

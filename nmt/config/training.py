@@ -66,36 +66,43 @@ class TrainingConfig:
     start_from: Folder = ""
     """Model or run folder whose weights the training starts from (fine-tuning). The settings model.* must be those of
     that model, except dropout, source_attention and the numbers of layers: of a deeper model, the first layers are
-    taken; of another family, the parts that fit. With another vocabulary, shared pieces keep their embeddings."""
+    taken; of another family, the parts that fit. Give it as tokenizer.folder too, to keep its vocabulary; of another
+    vocabulary, pieces that are in both keep their embeddings."""
 
     teacher: Folder = ""
     """Model or run folder of a teacher, whose probabilities the model learns (distillation: Hinton et al. 2015). It may
     have any size and family, and needs the tokenizer of the run: give tokenizer.folder too."""
 
     teacher_weight: Annotated[float, Range(0, 1, open="least")] = 0.8
-    """Share of the loss that is the cross entropy with the probabilities of training.teacher. The rest is as usual."""
+    """Share of the loss that is the cross entropy with the probabilities of training.teacher. The rest is the usual
+    loss."""
 
     freeze: tuple[Literal["embeddings", "encoder", "decoder"], ...] = ()
-    """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for little text."""
+    """Parts of the model that training doesn't change, such as '[embeddings, encoder]', for fine-tuning on little
+    text."""
 
     mixing_temperature: Annotated[float | Literal["auto"], Range(1), MAY_CHANGE] = "auto"
     """How evenly the directions of several languages are learned: the share of a direction is its number of pairs to
-    the power of 1 / temperature (Arivazhagan et al. 2019). auto is 5 with three or more languages, and 1 with two."""
+    the power of 1 / temperature (Arivazhagan et al. 2019): 1 keeps the sizes, and a high one makes all shares equal.
+    auto is 5 with three or more languages, and 1 with two."""
 
     max_steps: Annotated[Count, MAY_CHANGE] = 100_000
     """Number of optimizer steps. With 0, nothing is trained. Schedules that fall end at this step."""
 
     max_epochs: Annotated[Count, MAY_CHANGE] = 0
-    """Number of times that training reads the whole corpus; 0 sets no limit. The first limit that is reached counts."""
+    """Number of times that training reads the whole corpus; 0 sets no limit. The first of max_steps, max_epochs and
+    max_minutes that is reached ends training."""
 
     max_minutes: Annotated[NotNegative, MAY_CHANGE] = 0.0
     """Minutes after which training ends, with validations and earlier attempts of the run; 0 sets no limit."""
 
     batch_tokens: Size = 4096
-    """Maximum number of positions on each side of a batch, padding included; where both are one sequence, twice it."""
+    """Maximum number of positions on each side of a batch, padding included. Where a model reads both sides as one
+    sequence, a batch may have twice as many."""
 
     accumulate: Size = 1
-    """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their pieces."""
+    """Number of batches in an optimizer step, shared by the processes. The loss is the mean over their target
+    pieces."""
 
     learning_rate: Annotated[Positive, MAY_CHANGE] = 7e-4
     """Highest learning rate, reached at the end of the warm-up."""
@@ -137,7 +144,8 @@ class TrainingConfig:
 
     r_drop: NotNegative = 0.0
     """Weight of R-Drop (Wu et al. 2021, alpha); 0 switches it off, 5 is usual. Each batch then passes through the model
-    twice, and the divergence of the passes is added to the loss. It is for small corpora and long runs."""
+    twice, in nearly twice the time, and the divergence of the passes is added to the loss. It is for small corpora and
+    long runs."""
 
     device: Annotated[str, Metavar("DEVICE"), MAY_CHANGE] = "auto"
     """Device to train on: auto (a GPU if there is one), cpu, cuda or cuda:N."""
@@ -148,7 +156,8 @@ class TrainingConfig:
 
     compile: Annotated[bool, MAY_CHANGE] = False
     """Whether the layers of the model are compiled (torch.compile). It is for long trainings on GPUs: it takes half a
-    minute at the start, and then saves a sixth of the time. On a CPU it needs a C++ compiler and gains little."""
+    minute at the start, and then saves a sixth of the time. On a CPU it needs a C++ compiler and minutes, and gains
+    little."""
 
     recompute: Annotated[bool, MAY_CHANGE] = False
     """Whether only the input of each layer is stored, and the rest computed again in the backward pass. Results stay
@@ -165,7 +174,7 @@ class TrainingConfig:
     """Number of steps between two validations (loss, BLEU, chrF), each with a checkpoint."""
 
     save_every: Annotated[Count, MAY_CHANGE] = 0
-    """Number of steps between two checkpoints besides those of validations, for rare validations; 0 saves none."""
+    """Number of steps between two checkpoints besides those of validations, if these are rare; 0 saves none besides."""
 
     skip_nonfinite: Annotated[Count, MAY_CHANGE] = 0
     """Number of times in a row that batches are skipped because their loss or gradient isn't finite. After that many,
@@ -238,7 +247,8 @@ class NoiseConfig:
     """Noise of training.objective mlm, denoise and pair, and of training.denoise_steps, as of denoise."""
 
     share: Annotated[float | None, Range(0.01, 0.99)] = None
-    """Share of the pieces of each text that are hidden, at least one piece. Usual: 0.15 for mlm, 0.35 for denoise."""
+    """Share of the pieces of each text that are hidden, at least one piece. Without a value, it is 0.15 for mlm and
+    0.35 for denoise."""
 
     masked: Annotated[float, Range(0, 1)] = 0.8
     """Share of the pieces hidden by mlm that are replaced by the mask piece, which is unk (Devlin et al. 2019)."""

@@ -70,7 +70,8 @@ class DecoderBlock(nn.Module):
     def forward(
         self, x_BTM: Tensor, memory_BSM: Tensor, mask: Mask, weights: SourceWeights, past: Rows | None = None
     ) -> Tensor:
-        """All target positions, given the encoder's output. `mask`: what of it is seen; `past`: of targets in rows."""
+        """All target positions, given the encoder's output. `mask`: what of it is seen; `past`: what of the target, if
+        several sequences share a row."""
         x_BTM = self.around_self(x_BTM, lambda x: self.self_attention(x, past))
         x_BTM = self.around_cross(x_BTM, lambda x: self.cross_attention(x, memory_BSM, mask, weights))
         return self.around_feed_forward(x_BTM, self.feed_forward)

@@ -119,7 +119,8 @@ class DecoderCache:
         self.place = one_place if newest_N is None else newest_N.repeat_interleave(rows)
 
     def append(self, layer: int, kv_2NKWD: Tensor) -> KeysValues:
-        """Store a layer's keys and values of the newest position (W = 1: for every row); return those of all slots."""
+        """Store a layer's keys and values of the newest position (W = 1: the same for every row); return those of all
+        slots in use."""
         self.target_2NKLD[layer].narrow(3, self.filled - self.width, self.width).copy_(kv_2NKWD)
         keys_XDL, values_XLD = self.target[layer]
         return keys_XDL.narrow(2, 0, self.filled), values_XLD.narrow(1, 0, self.filled)

@@ -52,7 +52,8 @@ def chosen_before(given: Given, config: Config, recorded: Path | None) -> tuple[
 
 
 def choose(given: Given, config: Config, prepared: Prepared) -> Config:
-    """The settings in `given`, and for the others what suits text and machine. `config`: what it was prepared with."""
+    """The settings of a run: those in `given`, by their dotted names, and for the others what suits the corpus and the
+    machine. `config`: the settings that the text was prepared with."""
     ledger = prepared.ledgers["train"]
     pairs, more = ledger.kept - ledger.texts, MORE_STEPS if ledger.texts else 1.0
     # What the text was prepared with stays: it may come from more than `given`, such as the corpus that auto took.

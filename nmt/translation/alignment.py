@@ -2,8 +2,9 @@
 
 Shapes: T target pieces, S source pieces, both without EOS; I source words or tokens, J target words or tokens.
 
-A piece gets the attention of the step that predicts it, averaged over the heads of the last layer: for two models of
-Multi30k, this agreed best with word pairs that occur together (62% and 56%; with the mean of all layers 57% and 56%).
+A piece gets the attention of the step that predicts it, averaged over the heads of the last layer. For two models of
+Multi30k, 62% and 56% of the links agree with word pairs that occur together far more often than apart (Dice coefficient
+above 0.5); with the mean of all layers 57% and 56%; with the next step, as in Chen et al. 2020 (section 3.1), 5%.
 
 If the model has a shortlist, what it knows of translations weights the attention: on Multi30k's validation text, tags
 came to the right word in 99.7% of 300 sentences; in 41.3% without these weights.

@@ -167,7 +167,8 @@ class LanguageModel:
 
         Args:
             prompts: texts, which may be parts of words or sentences. A blank at the end is not doubled.
-            search: by default the model's own. With samples 0, the most probable piece is taken at each step.
+            search: the settings of this call (temperature, top_k, top_p, min_p, seed, samples, min_length, max_length,
+                batch_size); by default the model's own. With samples 0, the most probable piece is taken at each step.
             stop: a continuation ends before the first of these strings.
             until: ends the call before it is done: by the exception Stopped, or if its time is up with what it has.
         """

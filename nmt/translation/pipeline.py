@@ -84,7 +84,8 @@ class TranslationPipeline:
         Args:
             inputs: a string, a list of strings, or a generator or `torch.utils.data.Dataset` of strings.
             src_lang, tgt_lang: languages of the model.
-            settings: return_tensors (ids instead of text), batch_size, and the arguments of `generate` in KNOWN.
+            settings: return_tensors (ids instead of text); batch_size; the arguments of `generate` in KNOWN; and
+                truncation and num_workers, without effect.
 
         Returns:
             For a string, a list of dictionaries, one for each of num_return_sequences; for a list, a list of

@@ -132,7 +132,8 @@ def spoil(pair: IdPair, material: Material, most: int) -> tuple[str, IdPair] | N
 
 
 def shortened(ids: list[int], random: Random) -> list[int]:
-    """A fifth to four fifths of a text: its beginning or, as often, also its last piece, which may be a full stop."""
+    """A fifth to four fifths of a text: from its beginning or, as often, without a run of pieces before its last piece,
+    so that a missing full stop doesn't give all cuts away."""
     kept = max(1, int(len(ids) * random.uniform(0.2, 0.8)))
     start = kept if random.random() < 0.5 else random.randrange(kept)
     return ids[:start] + ids[start + len(ids) - kept :]
