@@ -9,6 +9,7 @@ training. A sentence that is still too long is cut where a sentence may end, aft
 is longer than the model may read is cut at the last space that fits, and text without spaces between characters.
 """
 
+import heapq
 import math
 import re
 from collections import defaultdict
@@ -18,7 +19,7 @@ from functools import partial
 from itertools import chain, combinations, islice, pairwise
 
 from nmt.reading.loop import Context, Reading, Taken, piece_places
-from nmt.reading.request import Constraints, Part, Places, Term, Translation, join, shifted
+from nmt.reading.request import Constraints, Lists, Part, Places, Term, Translation, join, ranks, shifted
 from nmt.text.edits import Edit, shifts
 from nmt.text.markup import Segment, is_markup, parse, parse_inner
 from nmt.text.normalise import BREAK, tidy
@@ -174,9 +175,13 @@ class Sentences(Taken):
     blanks: tuple[str, ...]
     amid: tuple[bool, ...]
     """Whether the sentence goes on after the span."""
+    context: Context
 
     def back(self, lists: Sequence[list[Translation]]) -> list[Translation]:
-        return super().back(lists) if len(lists) > 1 else lists[0]
+        if len(lists) < 2 or not all(lists):
+            return lists[0] if len(lists) == 1 else []
+        search = self.context.search
+        return [self.put_back(row) for row in (ranks(lists) if search.samples else best_joins(lists, search.n_best))]
 
     def put_back(self, chosen: Sequence[Translation]) -> Translation:
         pieces, left, blank, amid = list[str | Translation](), "", "", False
@@ -203,12 +208,12 @@ Span = tuple[Reading, str, bool]
 """A part of a line that is searched alone, the blanks after it, and whether its sentence goes on after them."""
 
 
-def sentences_of(reading: Reading, spans: Sequence[Span]) -> Sentences:
+def sentences_of(reading: Reading, spans: Sequence[Span], context: Context) -> Sentences:
     parts, blanks, amid = zip(*spans, strict=True)
     shared = share(reading.constraints, [tidy(part.text) for part in parts])
     pairs = enumerate(zip(parts, shared, strict=True))
     readings = tuple(replace(part, constraints=constraints, number=n) for n, (part, constraints) in pairs)
-    return Sentences(readings, blanks, amid)
+    return Sentences(readings, blanks, amid, context)
 
 
 def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, halves: bool = False) -> Sentences:
@@ -223,9 +228,9 @@ def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, 
                 reading, sentences = ended(reading, sentences, context.final_mark)
             parts, ids = sentences, encode([sentence for sentence, _ in sentences])
     if len(parts) == 1 and not halves and len(ids[0]) <= min(limits.pieces, limits.split_above):
-        return Sentences((replace(reading, ids=tuple(ids[0])),), ("",), (False,))
+        return Sentences((replace(reading, ids=tuple(ids[0])),), ("",), (False,), context)
     spans = [*spans_of(reading, parts, ids, context, halves=halves)]
-    return sentences_of(reading, spans or [(replace(reading, ids=()), "", False)])
+    return sentences_of(reading, spans or [(replace(reading, ids=()), "", False)], context)
 
 
 def ended(reading: Reading, clauses: Sequence[tuple[str, str]], mark: str) -> tuple[Reading, list[tuple[str, str]]]:
@@ -277,7 +282,7 @@ def each_sentence(reading: Reading, context: Context) -> Sentences | None:
     for sentence, blank in parts:
         spans.append((reading.part(end, end + len(sentence)), blank, False))
         end += len(sentence) + len(blank)
-    return sentences_of(reading, spans)
+    return sentences_of(reading, spans, context)
 
 
 @dataclass(frozen=True)
@@ -338,3 +343,23 @@ def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:
             start = i + 1
             ends.append(start)
     return ends if ends and ends[-1] == len(pieces) else [*ends, len(pieces)]
+
+
+def best_joins(lists: Sequence[Sequence[Translation]], n_best: int) -> Lists:
+    """The n_best ways, best mean score first, to choose a translation of each span. Takes linear time."""
+    totals, steps = [0.0], list[list[tuple[int, int]]]()
+    for translations in lists:
+        # Both lists fall, so way i with translation j has (i + 1) * (j + 1) - 1 others before it that are as good.
+        pairs = ((i, j) for i in range(len(totals)) for j in range(min(len(translations), n_best // (i + 1))))
+        longer = ((totals[i] + translations[j].score, (i, j)) for i, j in pairs)
+        best = heapq.nlargest(n_best, longer, key=lambda item: item[0])
+        totals = [total for total, _ in best]
+        steps.append([pair for _, pair in best])
+
+    def chosen(way: int) -> Iterator[Translation]:
+        """The translations of a way, from the last span to the first."""
+        for translations, pairs in zip(reversed(lists), reversed(steps), strict=True):
+            way, place = pairs[way]
+            yield translations[place]
+
+    return [[*chosen(way)][::-1] for way in range(len(totals))]

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,16 @@ from hypothesis import strategies as st
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.items import tags
-from nmt.reading.lines import by_clauses, by_halves, cut_points, cut_sentences, cut_text, each_sentence, label
+from nmt.reading.lines import (
+    best_joins,
+    by_clauses,
+    by_halves,
+    cut_points,
+    cut_sentences,
+    cut_text,
+    each_sentence,
+    label,
+)
 from nmt.reading.loop import Limits, Reading
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.items import find_items, tag_pairs
@@ -240,6 +250,19 @@ def test_constraints_are_for_the_text_after_a_label_unless_they_name_it(tokenize
     assert terms("Anna: Der Hund", name, other) == [("Anna", (name,)), ("Der Hund", (other,))]
     assert terms("Hund: Der Vogel", other) == [("Hund", ()), ("Der Vogel", (other,))]
     assert terms("Anna: Der Hund", must_not=("Anna",)) == []
+
+
+@given(st.lists(st.lists(st.integers(-4, 0), min_size=1, max_size=4), max_size=4), st.integers(1, 9))
+def test_the_best_joins_of_spans_are_those_of_all_combinations(scores: list[list[int]], n_best: int) -> None:
+    lists = [
+        [Translation(f"{i} {k}", score, ()) for k, score in enumerate(sorted(row, reverse=True))]
+        for i, row in enumerate(scores)
+    ]
+    combinations = sorted(map(list, product(*lists)), key=lambda chosen: -sum(h.score for h in chosen))
+    joins = best_joins(lists, n_best)
+    assert [sum(h.score for h in join) for join in joins] == [sum(h.score for h in c) for c in combinations[:n_best]]
+    assert all(join in combinations for join in joins)
+    assert len({tuple(h.text for h in join) for join in joins}) == len(joins)
 
 
 def test_a_given_translation_of_more_sentences_is_grouped_in_all_ways(tokenizer: Tokenizer) -> None:
