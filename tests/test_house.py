@@ -91,6 +91,17 @@ def test_a_file_name_stands_for_few_things() -> None:
     assert often == {"__init__.py"}
 
 
+def test_names_are_no_pronouns() -> None:
+    """But the slots of the phrasebook's patterns, which are functions."""
+    names = {
+        (name, found.id if isinstance(found, ast.Name) else found.arg)
+        for name in files()
+        for found in ast.walk(ast.parse(files()[name].read_text("utf8")))
+        if isinstance(found, ast.arg) or (isinstance(found, ast.Name) and isinstance(found.ctx, ast.Store))
+    }
+    assert {(file, name) for file, name in names if name in {"one", "some", "own", "told", "none", "its"}} == set()
+
+
 def test_a_plain_sentence_enters_few_functions(tokenizer: Tokenizer) -> None:
     """From the line to its translation, with a guard that has nothing to mend."""
     model = make_model(tokenizer, seed=7)

@@ -46,8 +46,8 @@ class Message:
         """The answer with blanks and accelerator: at a word that begins with the same letter, else at the first; in
         Chinese, Japanese and Korean after the words, in brackets, if the letter is in none."""
         answer = self.form.write(answer.strip()) if self.form.sample else answer.strip()
-        own = accelerator(answer)  # as a translation in a memory may have
-        if self.accelerator and (not own or own[0] != self.accelerator[0]):
+        known = accelerator(answer)  # as a translation in a memory may have
+        if self.accelerator and (not known or known[0] != self.accelerator[0]):
             mark, letter = self.accelerator
             patterns = (rf"(?<!\w){re.escape(letter)}", re.escape(letter), r"[^\W_]")
             words = apply(answer, [(item.start, item.end, len(item.text) * " ") for item in find_items(answer)])

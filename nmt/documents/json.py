@@ -129,8 +129,8 @@ def read_xcstrings(data: bytes, options: Options) -> Document:
         known = value.get("localizations", {}) if isinstance(value, dict) else None
         if not isinstance(known, dict) or value.get("shouldTranslate") is False:
             continue
-        own = known.get(language)
-        model: Any = own if any(string_units(own)) else {"stringUnit": {"state": "new", "value": key}}
+        source_entry = known.get(language)
+        model: Any = source_entry if any(string_units(source_entry)) else {"stringUnit": {"state": "new", "value": key}}
         texts = [unit["value"] for unit in string_units(model)]
         if any(map(has_words, texts)) and (options.target not in known or options.all_entries):
             entries.append(Entry(node, value, model, texts))

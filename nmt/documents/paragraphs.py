@@ -278,14 +278,14 @@ def grouped(pieces: Iterable[Piece]) -> Iterator[Piece]:
     style: Style | None = None  # of the first words in the group that aren't blank
     for piece in (*pieces, None):
         words = piece if piece and piece.kind == "words" else None
-        own = words.style if words and not is_blank(words) else None
-        if group and (not words or (style and own and style.key != own.key)):
+        of_words = words.style if words and not is_blank(words) else None
+        if group and (not words or (style and of_words and style.key != of_words.key)):
             text, spans = "".join(piece.text for piece in group), tuple(span for piece in group for span in piece.spans)
             yield replace(group[0], spans=spans, text=text, style=style or group[-1].style)
             group, style = [], None
         if words:
             group.append(words)
-            style = style or own
+            style = style or of_words
         elif piece:
             yield piece
 

@@ -313,12 +313,13 @@ def label(reading: Reading, context: Context) -> Labelled | None:
     found, words, constraints = find_label(reading.text), context.tokenizer.words, reading.constraints
     if not found or found.start(1) or constraints.prefix:
         return None
-    rest, own = share(constraints, [reading.text[found.end() :], found[1]])  # terms without a source are for the rest
-    stays = (found[1][0].isdigit() or bool(words and words.unknown(found[1])[0])) and not own.must
+    # Terms without a source are for the rest.
+    of_rest, of_label = share(constraints, [reading.text[found.end() :], found[1]])
+    stays = (found[1][0].isdigit() or bool(words and words.unknown(found[1])[0])) and not of_label.must
     lead = found[0] if stays else found[2]
     if any(phrase in lead for phrase in constraints.must_not):
         return None
-    parts = [reading.part(*found.span(1), own), reading.part(found.end(), len(reading.text), rest)]
+    parts = [reading.part(*found.span(1), of_label), reading.part(found.end(), len(reading.text), of_rest)]
     return Labelled(tuple(parts[stays:]), lead, reading.places[: found.end()] if stays else ())
 
 

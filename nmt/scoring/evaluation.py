@@ -39,8 +39,8 @@ def read_test_sets(folder: Path, source: str | None, references: Sequence[str]) 
     hint = "give both, or neither for a run's own test sets"
     require((source is not None) == bool(references), f"--source and --reference belong together: {hint}")
     prepared = sorted((run_of(folder) / "data").glob("test*.src"), key=lambda path: path.stem)
-    own = [[path, path.with_suffix(".tgt")] for path in prepared]
-    files = own if source is None else [[Path(source), *map(Path, references)]]
+    tests_of_run = [[path, path.with_suffix(".tgt")] for path in prepared]
+    files = tests_of_run if source is None else [[Path(source), *map(Path, references)]]
     if not files and not (folder / EXPORTED).is_file():
         require_model(folder)  # its message first: training may not have finished
     require(bool(files), f"{folder} is in no run folder with data/test*.src: give --source and --reference")

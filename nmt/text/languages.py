@@ -120,11 +120,11 @@ def nearest(sides: Iterable[tuple[str, Side]], language: str) -> tuple[str, Side
     return max(fits, key=lambda side: parts_of(side[0]) == parts_of(language), default=None)
 
 
-def require_pair(own: tuple[str, str], asked: tuple[str, str]) -> None:
+def require_pair(known: tuple[str, str], asked: tuple[str, str]) -> None:
     """Raise ValueError if a source and a target language are asked for (empty: any) that aren't those of a model."""
-    other = any(code and not same_language(code, known) for code, known in zip(asked, own, strict=True))
+    other = any(code and not same_language(code, language) for code, language in zip(asked, known, strict=True))
     wanted = "".join(f" {word} {code}" for word, code in zip(("from", "to"), asked, strict=True) if code)
-    require(not other, f"the model translates from {own[0]} to {own[1]}, not{wanted}")
+    require(not other, f"the model translates from {known[0]} to {known[1]}, not{wanted}")
 
 
 def scripts_of(code: str) -> frozenset[str]:

@@ -175,7 +175,7 @@ class Cleaner:
         if "contamination" in cleaning.values:
             self.repeats = held_out.all
         elif held_out.chosen and config.drop_held_out and cleaning.contamination is not False:
-            self.repeats = held_out.own
+            self.repeats = held_out.repeats
         self.drops_alike = "alike" in cleaning.values
         self.alike: set[bytes] | None = set() if self.drops_alike else None
         """Hashes of the pairs that passed all other filters; None if no cleaner of this direction drops alike ones."""

@@ -170,7 +170,7 @@ class HeldOut:
         return Repeats(self.splits, alike)
 
     @cached_property
-    def own(self) -> "Repeats":
+    def repeats(self) -> "Repeats":
         """What repeats text that nmt has held out, without case and punctuation. Numbers count: lines of one kind that
         differ in a number are in no test set of the user's, and most of a corpus may be such lines."""
         return Repeats({name: pairs for name, pairs in self.splits.items() if name in self.chosen}, unpunctuated)

@@ -136,8 +136,8 @@ def find_named(folder: Path, config: DataConfig) -> list[Path]:
 
 def is_of_others(stem: str, config: DataConfig) -> bool:
     """Whether the name of a file ends in a language of the corpus and another one: test.de-fr, of de and en."""
-    one = "|".join(map(re.escape, config.languages))
-    others = rf".*[.-](?!(?:{both_languages(config)})$)(?:(?:{one})-[\w-]+|[\w-]+-(?:{one}))"
+    language = "|".join(map(re.escape, config.languages))
+    others = rf".*[.-](?!(?:{both_languages(config)})$)(?:(?:{language})-[\w-]+|[\w-]+-(?:{language}))"
     return re.fullmatch(others, stem) is not None
 
 

@@ -63,13 +63,13 @@ def noun(words: str, meaning: str, classes: str = "") -> Noun:
     """
     article, _, names = words.partition(" ")
     singular, _, plural = (name.strip() for name in names.partition(","))
-    one, _, several = (name.strip() for name in meaning.removeprefix("~").partition(","))
+    of_one, _, of_several = (name.strip() for name in meaning.removeprefix("~").partition(","))
     gender, is_pair = GENDERS[article.removesuffix("*")], meaning.startswith("~")
-    several = one if is_pair or gender == "p" else several or english.plural(one)
+    of_several = of_one if is_pair or gender == "p" else of_several or english.plural(of_one)
     tags = frozenset([*classes.split(), gender, *(["pair"] if is_pair else [])])
     where = next((tuple(tag.split("/")) for tag in tags if "/" in tag), ())
     plural = singular if gender == "p" else plural
-    return Noun(singular, gender, plural, one, several, "*" in article, is_pair, tags, where)
+    return Noun(singular, gender, plural, of_one, of_several, "*" in article, is_pair, tags, where)
 
 
 def adjective(words: str, meaning: str, classes: str = "") -> Adjective:

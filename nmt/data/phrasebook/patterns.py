@@ -243,8 +243,8 @@ def inflected(phrase: Phrase, options: list[str], language: int) -> str:
         words = phrase.german[case].rpartition(" ")[0] if "elided" in options else phrase.german[case]
         return next((german.with_preposition(option, words) for option in options if option in ("zu", "von")), words)
     if "'s" in options:
-        own = english.possessive(phrase.english, phrase.agreement == "they")
-        return {"I": "my", "he": "his", "she": "her"}.get(phrase.english, own)
+        of_noun = english.possessive(phrase.english, phrase.agreement == "they")
+        return {"I": "my", "he": "his", "she": "her"}.get(phrase.english, of_noun)
     return phrase.english_object if "obj" in options else phrase.english
 
 

@@ -113,9 +113,9 @@ def two_names(rng: Random, age: Age = "anyone") -> Phrase:
 @cache
 def pair_of_names(first: tuple[str, bool], second: tuple[str, bool]) -> Phrase:
     """Two names with "und" between them: one plural subject or object."""
-    one, other = phrases.name_phrase(*first), phrases.name_phrase(*second)
-    cases = (" und ".join(names) for names in zip(one.german, other.german, strict=True))
-    text = f"{one.english} and {other.english}"
+    names = phrases.name_phrase(*first), phrases.name_phrase(*second)
+    cases = map(" und ".join, zip(*(name.german for name in names), strict=True))
+    text = " and ".join(name.english for name in names)
     return Phrase(cast(Forms, (*cases,)), text, SIE, "p", text, "they", possessor=phrases.THEIR)
 
 
@@ -207,8 +207,8 @@ def people_of(name: str, possessor: Determiner, circle: Circle) -> tuple[Noun, .
         return nouns("elder") + FRIENDS + nouns("acquaintance")
     at_home = {phrases.HIS: "f", phrases.HER: "m"}.get(possessor, "")
     spouse = nouns(f"spouse&{at_home}") if at_home else nouns("spouse") if possessor is MY else ()
-    own = nouns("relative-spouse") + nouns("relatives") + nouns("acquaintance")
-    return own + (spouse if circle == "person" else ())
+    others = nouns("relative-spouse") + nouns("relatives") + nouns("acquaintance")
+    return others + (spouse if circle == "person" else ())
 
 
 def age_span(person: Phrase) -> tuple[int, int]:

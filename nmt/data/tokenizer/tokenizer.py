@@ -67,10 +67,10 @@ class Tokenizer:
             return cls(*load_mapped(folder))
         joint, separate = folder / "joint.model", [folder / "source.model", folder / "target.model"]
         is_joint, one_side = joint.is_file(), any(path.is_file() for path in separate)
-        both = f"{folder} holds joint.model and a model of one side: remove what doesn't belong"
-        require(not (is_joint and one_side), both)
-        none = f"{folder} holds no tokenizer: neither joint.model nor source.model and target.model"
-        require(is_joint or one_side, none)
+        mixed = f"{folder} holds joint.model and a model of one side: remove what doesn't belong"
+        require(not (is_joint and one_side), mixed)
+        missing = f"{folder} holds no tokenizer: neither joint.model nor source.model and target.model"
+        require(is_joint or one_side, missing)
         models = [load_model(joint)] * 2 if is_joint else map(load_model, separate)
         languages = read_part(folder / LANGUAGES, lambda text: read_value(json.loads(text), Languages))
         return cls(*models).with_words(load_words(folder)).with_languages(languages or Languages())
@@ -133,7 +133,7 @@ class Tokenizer:
     def same_as(self, other: "Tokenizer") -> bool:
         """Whether both encode every text to the same ids."""
         sides = (self.source, other.source), (self.target, other.target)
-        return all(model.serialized_model_proto() == its.serialized_model_proto() for model, its in sides)
+        return all(first.serialized_model_proto() == second.serialized_model_proto() for first, second in sides)
 
     @cached_property
     def characters(self) -> tuple[Characters, Characters]:

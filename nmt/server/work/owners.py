@@ -78,17 +78,17 @@ class Places:
 
     async def run(self, work: Work, function: Callable[..., Result], *args: Any) -> Result:
         """The result of a function. If the call is cancelled, `work.stop` is set, at which long functions must look."""
-        own = self.own.setdefault(work.owner, asyncio.Semaphore(max(1, self.n - 1)))
-        await own.acquire()
+        place = self.own.setdefault(work.owner, asyncio.Semaphore(max(1, self.n - 1)))
+        await place.acquire()
         try:
             await self.free.acquire()
         except asyncio.CancelledError:
-            own.release()
+            place.release()
             raise
         running = asyncio.get_running_loop().run_in_executor(self.pool, function, *args)
 
         def leave(ended: "asyncio.Future[Result]") -> None:
-            own.release()
+            place.release()
             self.free.release()
             if not ended.cancelled():
                 ended.exception()  # of a call that was cancelled, nobody else asks for it

@@ -31,7 +31,7 @@ def find_glossary(call: Call, given: str | dict[str, str], direction: Direction)
 def list_(call: Call) -> Response:
     found = call.service.glossaries.all(call.work.key.hash)
     known = [(stored.name, dictionary) for stored in found for dictionary in stored.dictionaries]
-    return send(v1.GlossaryList([v1.GlossaryInfo(*one.direction, name, len(one.entries)) for name, one in known]))
+    return send(v1.GlossaryList([v1.GlossaryInfo(*d.direction, name, len(d.entries)) for name, d in known]))
 
 
 def get(call: Call) -> Response:
