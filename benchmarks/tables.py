@@ -103,7 +103,7 @@ def one_file(row: Row) -> Cells:
     return [file, row["megabytes"], row.get("memory", ""), row["search"], speed, *scores]
 
 
-@table("system | sentences/s | target tokens/s | peak MiB | of peak | nmt / this, sentences | nmt / this, tokens")
+@table("system | sentences/s | target pieces/s | peak MiB | of peak | nmt / this, sentences | nmt / this, pieces")
 def train_speed(row: Row) -> Cells:
     figures = [median(row, name) for name in ("sentences_per_second", "target_tokens_per_second", "peak_memory_mib")]
     share = f"{100 * row['peak_share']['median']:.0f}%" if "peak_share" in row else ""
@@ -178,14 +178,14 @@ def terms(row: Row) -> Cells:
 
 
 def doors(rows: Sequence[Row]) -> str:
-    """A line for each door and model; of several searches with a beam, the one with the fewest equal translations."""
+    """A line for each conversion and model; of several beam searches, that with the fewest equal translations."""
     found: dict[tuple[str, str], dict[str, str]] = {}
     for row in rows:
         figures = found.setdefault((row["door"], row["model"]), {})
         kind = next((kind for kind in ("greedy", "beam") if row["compared"].startswith(kind)), "largest")
         figures[kind] = min(figures.get(kind, row["result"]), row["result"], key=lambda text: float(text.rstrip("%")))
     lines = [[*names, *(f.get(kind, "") for kind in ("largest", "greedy", "beam"))] for names, f in found.items()]
-    return markdown("door | model | log-probabilities differ by at most | greedy: equal | beam: equal", lines)
+    return markdown("conversion | model | log-probabilities differ by at most | greedy: equal | beam: equal", lines)
 
 
 def fuzz(rows: Sequence[Row]) -> str:
@@ -260,7 +260,7 @@ def students(rows: Sequence[Row]) -> str:
 
 
 @table(
-    "self-attention | cache, bytes a target token | cache, bytes a source token | decoding, tokens/s | "
+    "self-attention | cache, bytes a target piece | cache, bytes a source piece | decoding, pieces/s | "
     "decoding, this / multi-head | training, this / multi-head"
 )
 def attention_cache(row: Row) -> Cells:

@@ -354,7 +354,7 @@ class Trainer:
             monitor.add_scalars(self.progress.step, figures)
             loss, nll, speed = (figures[tag] for tag in ("train/loss", "train/nll", "speed/target_tokens_per_second"))
             task = " (of noised text)" if self.progress.step <= self.config.denoise_steps else ""
-            monitor.advance(self.progress.step, f"loss {loss:.3f}, nll {nll:.3f}{task}, {speed:,.0f} tokens/s")
+            monitor.advance(self.progress.step, f"loss {loss:.3f}, nll {nll:.3f}{task}, {speed:,.0f} pieces/s")
 
     def validate(self, monitor: Monitor | None) -> None:
         """Measure the model on the validation pairs, and record whether it is the best so far."""

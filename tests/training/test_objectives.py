@@ -267,7 +267,7 @@ def test_noised_text_may_come_first(tokenizer: Tokenizer, tmp_path: Path, capsys
     run(trainer)
     assert [r["step"] for r in records(tmp_path) if "validation/nll" in r] == [8, 12], "before, it can't translate"
     said = capsys.readouterr().err
-    steps = [line for line in said.splitlines() if "tokens/s" in line]
+    steps = [line for line in said.splitlines() if "pieces/s" in line]
     assert ["(of noised text)" in line for line in steps] == [True, True, False, False]
     assert [r["step"] for r in records(tmp_path) if "train/nll" in r] == [4, 6, 8, 12], "no record has both tasks"
     feed, pairs = trainer.feed, trainer.data.train
