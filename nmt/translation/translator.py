@@ -302,7 +302,9 @@ class Translator:
         pairs = [(request, t) for request, found in zip(requests, n_best, strict=True) for t in found]
         asked = {n: (request, t) for n, (request, t) in enumerate(pairs) if t.parts and t.text}
         texts = [(Request(request.text, user_items=request.user_items), t.text) for request, t in asked.values()]
-        known = known_of([t for _, t in asked.values()], search)
+        # Given translations are scored in fp32, and so are those that int8 found.
+        is_rounded = self.plain is not None and "int8" in self.plain.precision
+        known = {} if is_rounded else known_of([t for _, t in asked.values()], search)
         scores = dict(zip(asked, self.scorer(search, markup).score(texts, known=known), strict=True))
         new = (replace(t, score=forced.score) if (forced := scores.get(n)) else t for n, (_, t) in enumerate(pairs))
         return [list(islice(new, len(found))) for found in n_best]

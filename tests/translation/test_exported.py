@@ -290,6 +290,19 @@ def test_log_probabilities_are_exact_where_the_library_s_score_is_not(tokenizer:
         assert [best.token_log_probs for best in copied] == [best.token_log_probs for best in found]
 
 
+def test_with_int8_the_printed_score_is_that_of_the_given_translation(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    model: Any = make_model(tokenizer, config=replace(TINY, output_bias=True))
+    [[word]] = tokenizer.encode_target(["the"])
+    model.output.bias.data[word] = 10.0  # so that a translation is this word, whose piece is that of its text
+    translator = Translator.load(save_tiny(tmp_path / "model", model, tokenizer), "cpu", precision="int8")
+    search = SearchConfig(beam_size=1, max_length=1, guard=False)
+    found = translator.translate_n_best(LINES[:2], search)
+    assert [best.text for best, *_ in found] == ["the", "the"]
+    printed = [best.score for best, *_ in translator.with_forced_scores([*map(Request, LINES[:2])], found, search)]
+    forced = translator.scorer(search).score([(line, "the") for line in LINES[:2]])
+    assert printed == pytest.approx([scored.score for scored in forced if scored], abs=1e-5)
+
+
 @pytest.mark.usefixtures("auto")
 def test_weights_of_pytorch_are_read_when_a_search_needs_them(tokenizer: Tokenizer, tmp_path: Path) -> None:
     """And they are those of the model that was loaded, though the folder has another one by then."""
