@@ -83,14 +83,13 @@ ELSEWHERE = {
     "--output distilled": "--output made-distilled",
     "--output translated": "--output made-translated",
     "--to zip": "--to zip --quantization float32",  # int8 of a random model is far from it without VNNI
-    "--output cherokee-made": "--output made-cherokee",
     "--only-new": "--only-new --guard false",  # it flags all that random models make
     "nmt.prepare": "nmt.prepare --runs made-runs",
 }
 CORPORA = re.compile(r"(CORPUS=|--data.corpus )(phrasebook|multi30k|hub:\S+)")
 
 # tests/docs runs the commands of these, in order.
-WALKS = {"first-translator.md", "translation-memory.md", "how-it-works.md"}
+WALKS = {"first-translator.md", "translation-memory.md", "first-of-its-language.md", "how-it-works.md"}
 APART = [text for page, text in TEXTS.items() if page.name not in WALKS]
 LINES = [line.strip() for text in APART for line in text.splitlines() if re.match(" {4,8}[^ ]", line)]
 COMMANDS = [*dict.fromkeys(line for line in LINES if re.match(r"(make|\.venv/\S+|echo|python3?) ", line))]
@@ -129,13 +128,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     write_pairs(folder / "translated", "fi", "sv", kind="made")
     for corpus in ("corpus", "my-domain", "distilled"):
         write_pairs(folder / corpus, "de", "en")
-    for corpus in ("cherokee", "cherokee-made"):
-        write_pairs(folder / corpus, "chr", "en", kind=corpus)
     texts = {
         "input.de": "Guten Morgen!\n\nWo ist der Bahnhof?\n",
         "input.fi": "Hyvää huomenta!\n",
-        "input.chr": "ᎣᏏᏲ!\n",
-        "english.txt": "en sentence k\nen sentence l\n",
         "prompts.txt": "Where is\nThe dog\n",
         "input.jsonl": '{"text": "Guten Morgen!\\nWo ist er?", "id": 1}\n"Ja"\n',
         "letter.md": "# Guten Morgen!\n\nDer **Hund** da.\n",
@@ -161,9 +156,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Pa
     write_run(folder / "runs" / "fi-sv-my-corpus", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "fi-sv-my-corpus-denoise", tokenizer, "fi", "sv")
     write_run(folder / "runs" / "sv-fi-my-corpus", tokenizer, "sv", "fi")
-    write_run(folder / "runs" / "chr-en-cherokee", tokenizer, "chr", "en")
-    write_run(folder / "runs" / "chr-en-more", tokenizer, "chr", "en")
-    write_run(folder / "runs" / "en-chr-cherokee", tokenizer, "en", "chr")
     save_scorer(folder / "runs" / "fi-sv-my-corpus-pair" / "model", tokenizer, ("fi", "sv"))
     save_scorer(folder / "runs" / "de-en-multi30k-pair" / "model", tokenizer)
     return folder

@@ -9,26 +9,29 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from textwrap import dedent
 from time import monotonic, sleep
 
 import pytest
 
 from nmt import serve
 from tests import forks
-from tests.test_docs import ROOT, SMALL, as_python, run_here, write_pairs
+from tests.test_docs import ELSEWHERE, ROOT, SMALL, as_python, run_here, write_pairs
 
 OVER_LINES = re.MULTILINE | re.DOTALL
 # A line of a command, or a program, which may have a name.
 ACTION = re.compile(r"^ {4}(\S[^\n]*)$|(?:`(\w+\.py)`:\n\n)?^```python\n(.*?)^```$", OVER_LINES)
 SKIPPED = ("make tensorboard", "pip install")  # it serves until it is stopped; it needs the network
 WALKS = ("first-translator", "translation-memory")
+# Sentences that stand in for a file that is fetched.
+CURL = 'curl() { seq 70 | tr 0-9 a-j | sed "s|.*|$3 sentence &|" > $3; }\n'
 ENVIRONMENT = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
 
 
 def smaller(command: str) -> str:
     """A command that trains a tiny model of a small corpus."""
-    if "make train" not in command:
-        return command
+    if not re.search("make train|nmt.train", command):
+        return command.replace("--only-new", ELSEWHERE["--only-new"])
     local = re.sub(r"--training.max_steps \d+", "", command.replace("CORPUS=phrasebook", "CORPUS=corpus"))
     return f"{as_python(local)} {SMALL.replace('beam_size 2', 'beam_size 3')}"
 
@@ -98,3 +101,19 @@ def test_a_walk_can_be_walked(
         assert all("physician" in text for line, text in printed.items() if "--glossary g" in line and "echo" in line)
         assert "physician" in printed["client"]
         assert (tmp_path / "letter.en.txt").read_text("utf8").count("\n") == 3
+
+
+@pytest.mark.slow
+def test_a_language_can_be_the_first_of_its_kind(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    whole = bool(request.config.getoption("--whole"))
+    page = (ROOT / "docs" / "first-of-its-language.md").read_text("utf8").replace("\\\n", " ")
+    (tmp_path / "input.chr").write_text("ᎣᏏᏲ!\n", "utf8")
+    for block in map(dedent, re.findall(r"(?:^ {4}.*\n)+", page, re.MULTILINE)):
+        if re.match(r"base=|\(printf", block):
+            subprocess.run(["bash", "-ec", block if whole else CURL + block], cwd=tmp_path, check=True)
+        for command in block.splitlines():
+            if re.match(r"make train|\.venv", command):
+                run(command if whole else smaller(command), tmp_path, monkeypatch, capfd)
+    assert (tmp_path / "output.en").read_text("utf8").count("\n") == 1
