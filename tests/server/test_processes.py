@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import active_children
@@ -12,7 +13,7 @@ import pytest
 from nmt.decode.stop import Stop, Stopped
 from nmt.documents.base import Options, Unit
 from nmt.server.work.processes import MOST_NOTES, SPARE, clean_up, groups, in_process, read_texts, write_result
-from tests.server.jobs import compute, fail, fill, has_torch, sleep
+from tests.server.jobs import compute, end, fail, fill, has_torch, sleep
 
 pytestmark = pytest.mark.slow
 MIB = 2**20
@@ -31,6 +32,17 @@ def test_a_process_has_no_torch_and_says_only_what_json_can() -> None:
     assert in_process(Stop(), 60, has_torch, 0) is False
     with pytest.raises(RuntimeError, match="TypeError"):
         in_process(Stop(), 60, has_torch, 1)
+
+
+def test_a_process_that_lacks_the_memory_to_say_so_is_told_as_one_without_memory(tmp_path: Path) -> None:
+    for status in (1, -signal.SIGABRT, -signal.SIGSEGV):
+        with pytest.raises(ValueError, match="too much memory"):
+            in_process(Stop(), 60, end, status)
+    with pytest.raises(RuntimeError, match="ended"):
+        in_process(Stop(), 60, end, 3)
+    (tmp_path / "source").write_text("*_" * 50_000)
+    with pytest.raises(ValueError, match="too much memory"):
+        in_process(Stop(), 60, read_texts, tmp_path, "md", Options(), 9)
 
 
 def test_there_are_only_so_many_remarks(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ def in_process(stop: Stop, seconds: float, function: Callable[..., Any], *argume
     except EOFError:
         process.join(1)
         require(process.exitcode != -signal.SIGXCPU, too_slow)
+        require(process.exitcode not in (1, -signal.SIGABRT, -signal.SIGSEGV), TOO_LARGE)  # it can't even say so
         kind, value = "ended", f"exit status {process.exitcode}"
     finally:
         receiver.close()
