@@ -76,10 +76,12 @@ def put(xml: Xml, element: Element, message: Message, answer: Answer) -> None:
     around, unsure = element.parent, {"type": "unfinished"}
     try:
         require(bool(answer.text.strip()), "the translation is empty")
-        text, state = message.restore(answer.text), unsure if answer.flags else {"type": None}
+        text, state = escape(message.restore(answer.text)), unsure if answer.flags else {"type": None}
+        if around and around.attributes.get("numerus") == "yes":  # Qt reads no text outside its forms
+            text, state = f"<numerusform>{text}</numerusform>", unsure
         if answer.text != message.core:
             values = state if element.name == "translation" else {}
-            xml.replace(*xml.filled(element, xml.encode(escape(text)), values))
+            xml.replace(*xml.filled(element, xml.encode(text), values))
     finally:  # the first form is the last to be written
         is_first = around and around.name == "translation" and element is around.find("numerusform")
         if around and is_first and xml.edits and xml.edits[-1][0] < around.end:

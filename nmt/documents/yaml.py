@@ -17,6 +17,7 @@ from nmt.documents.base import Document, Options, Slot, decode, has_words, paire
 from nmt.documents.plurals import new_keys, new_member
 from nmt.fields import require
 from nmt.text.edits import Edit
+from nmt.text.languages import same_language
 
 DEEPEST = 100
 PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")  # anchor and tag
@@ -132,8 +133,8 @@ def text_of(event: yaml.NodeEvent) -> str:
 
 def root_edits(root: yaml.ScalarEvent, options: Options) -> Iterator[Edit]:
     """The only key of a file that is its language, as those of Rails are, becomes the target language."""
-    source, target = options.source.replace("_", "-").lower(), options.target
-    if source and target and root.value.replace("_", "-").lower() in (source, source.partition("-")[0]):
+    target = options.target
+    if options.source and target and same_language(root.value, options.source):
         is_text = RESOLVER.resolve(yaml.ScalarNode, target, (True, False)) == TEXT  # no is a truth value
         quote = root.style or ("" if is_text else '"')
         yield root.start_mark.index, root.end_mark.index, f"{quote}{target}{quote}"

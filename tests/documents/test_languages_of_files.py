@@ -19,6 +19,7 @@ def shouted(data: bytes, form: str, options: Options) -> tuple[str, Document]:
         ("json", '{"@@locale": "de", "a": "Hund"}', '{"@@locale": "no", "a": "HUND"}'),
         ("yaml", "de:\n  a: Hund\n", 'no:\n  a: HUND\n'.replace("no", '"no"')),
         ("yaml", "'de':\n  a: Hund\n", "'no':\n  a: HUND\n"),
+        ("yaml", "de-AT:\n  a: Hund\n", '"no":\n  a: HUND\n'),
         ("yaml", "de: Hund\nen: Hut\n", "de: HUND\nen: HUT\n"),
         ("html", '<html lang="ar" dir="rtl"><p>Hund', '<html lang="no" dir="ltr"><p>HUND'),
         ("html", '<html dir="rtl"><p>Hund', '<html dir="ltr"><p>HUND'),

@@ -194,6 +194,13 @@ def test_a_message_of_qt_gets_the_forms_of_another_language(last: str) -> None:
     assert "Hunde</numerusform>" not in kept
 
 
+def test_a_plural_of_qt_without_forms_gets_one() -> None:
+    file = QT.replace("<numerusform></numerusform>", "")
+    assert file != QT
+    written = answered(read_document(file.encode(), "qt", Options(target="en"))).replace("\n", "")
+    assert '<translation type="unfinished"><numerusform>x %n Hunde</numerusform></translation>' in written
+
+
 def test_a_message_of_qt_whose_new_translation_is_flagged_is_not_finished() -> None:
     done = QT.replace(' type="unfinished"', "").replace("m></n", "m>dogs</n")
     document = read_document(done.encode(), "qt", Options(target="en", all_entries=True))

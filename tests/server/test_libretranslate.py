@@ -221,6 +221,7 @@ def test_a_file_has_texts_of_many_lines(model_folder: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.exe", b"x", "Invalid request: file format not supported"),
+        ("a.pdf", b"x", "save it as .docx"),
         ("", b"x", "Invalid request: missing file parameter"),
     ],
 )

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
 
-from nmt.documents.base import FORMATS
+from nmt.documents.base import FORMATS, require_readable
 from nmt.server import codes
 from nmt.server.apis.asking import Asked, find_direction
 from nmt.server.apis.bodies import Fields
@@ -189,6 +189,7 @@ async def translate_file(call: Call) -> Response:
         raise Refused("Files translation are disabled on this server.", status=403, code="disabled")
     upload = upload_of(call)
     source, target = languages_of(call.fields)
+    require_readable(upload.name)
     if not upload.name.lower().endswith(tuple(SUFFIXES)):
         raise Refused("Invalid request: file format not supported", code="unknown_format")
 
