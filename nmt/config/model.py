@@ -10,7 +10,7 @@ MAX_LAYERS = 1000  # of a stack; a model folder that asks for more would take mi
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """The Transformer; the defaults are the base model of Vaswani et al. 2017, table 3."""
+    """The Transformer (without a recipe, sizes are chosen); defaults: base model of Vaswani et al. 2017, table 3."""
 
     family: Literal["encoder-decoder", "decoder-only", "encoder-only"] = "encoder-decoder"
     """Family of the model. encoder-decoder has two stacks of layers, joined by cross-attention. decoder-only reads

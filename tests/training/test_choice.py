@@ -223,7 +223,7 @@ def test_the_page_shows_what_is_chosen() -> None:
     text = " ".join(page.split())
     assert f"Up to {MOST_DENOISED:,} pairs and from {LEAST_DENOISED:,} steps, the first {DENOISE_SHARE:.0%} of" in text
     assert TEXTS_SHARE == 0.5
-    assert f"half of {MORE_STEPS} times as many" in text
+    assert f"half of the steps, which then are {MORE_STEPS} times as many" in text
     for number, million, *shown, minutes, hours in rows:
         pairs = int(number.replace(",", "")) * (10**6 if million else 1)
         chosen = next(choose_models(pairs, {}))
