@@ -61,6 +61,7 @@ def texts() -> Iterator[Attack]:
     yield "tags", v1("translate", text=["<b>" * 3_333] * 100, format="html")
     yield "open tags", v1("translate", text=["<" * 10_000] * 100, format="html")
     yield "entities", v1("translate", text=["&amp" * 2_500] * 100, format="html")
+    yield "digits", v1("translate", text=["1" * 1_900] * 128)
     yield "numbers", v1("translate", text=["1,1." * 2_500] * 100)
     yield "braces", v1("translate", text=["{" * 10_000, "{a}" * 3_333, "%s" * 5_000] * 33)
     yield "addresses", v1("translate", text=["a@a." * 2_500, "http://" * 1_400] * 50)

@@ -131,8 +131,10 @@ class Cache:
 
 
 def estimate(request: Request) -> int:
-    """The number of pieces of a line, about."""
-    return len(f"{request.text}{request.constraints.prefix}".encode("utf8", "replace")) // BYTES_PER_PIECE + 2
+    """The number of pieces of a line, about: signs and digits are pieces of their own."""
+    text = f"{request.text}{request.constraints.prefix}"
+    signs = sum(1 for character in text if not (character.isalpha() or character.isspace()))
+    return len(text.encode("utf8", "replace")) // BYTES_PER_PIECE + signs + 2
 
 
 def cut(requests: Sequence[Request], steps: Sequence[Step], context: Context, most: int) -> list[Tree]:
