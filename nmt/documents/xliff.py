@@ -19,6 +19,7 @@ from nmt.text.languages import nearest, short_code
 UNTRANSLATED = frozenset("new needs-translation needs-adaptation needs-l10n initial".split())  # noqa: SIM905
 SEGMENTS = ("x1:trans-unit", "x2:segment")
 SOURCE, TARGET = ("source-language", "srcLang"), ("target-language", "trgLang")  # attributes
+LOCKS = {("translate", "no"), ("mq:locked", "locked"), ("mxlf:locked", "true")}  # memoQ, Phrase
 NAMES = {"x1:file": "target-language", "x2:xliff": "trgLang"}
 
 
@@ -45,7 +46,10 @@ def has_languages(element: Element, options: Options) -> bool:
 
 
 def is_translated(element: Element) -> bool:
-    return element.attributes.get("translate") != "no"
+    """Whether an element may be translated. Trados lists the segments of a unit, and locks each by itself."""
+    segments = element.find("sdl:seg-defs")
+    is_locked = segments and any(segment.attributes.get("locked") == "true" for segment in segments.elements)
+    return not is_locked and LOCKS.isdisjoint(element.attributes.items())
 
 
 def is_entered(element: Element) -> bool:

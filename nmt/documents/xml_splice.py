@@ -31,6 +31,8 @@ PREFIXES = {
     "urn:oasis:names:tc:xliff:document:2.0": "x2",
     "urn:oasis:names:tc:xliff:document:2.2": "x2",
     "MQXliff": "mq",
+    "http://sdl.com/FileTypes/SdlXliff/1.0": "sdl",
+    "http://www.memsource.com/mxlf/2.0": "mxlf",
     "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments": "tc",
     "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0": "fo",
     "http://purl.org/dc/elements/1.1/": "dc",

@@ -64,6 +64,25 @@ def test_a_unit_with_a_new_target_is_not_approved(target: str) -> None:
     assert 'approved="yes"' not in joined(file, *[Answer("Dog")] * 2, options=Options(all_entries=True))
 
 
+@pytest.mark.parametrize(
+    ("attributes", "segments"),
+    [
+        ('xmlns:q="MQXliff" q:locked="locked"', ""),
+        ('xmlns:m="http://www.memsource.com/mxlf/2.0" m:locked="true"', ""),
+        (
+            'xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0"',
+            '<sdl:seg-defs><sdl:seg id="1" locked="true"/></sdl:seg-defs>',
+        ),
+    ],
+)
+def test_what_other_tools_lock_stays(attributes: str, segments: str) -> None:
+    unit = f"<trans-unit {attributes}><source>Hund</source><target/>{segments}</trans-unit>"
+    everything = Options(target="en", all_entries=True)
+    for is_locked, file in ((True, unit), (False, unit.replace('ocked="', 'ocked="no'))):
+        xliff = f'<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2">{file}</xliff>'.encode()
+        assert len(read_document(xliff, "xliff", everything).units) == (not is_locked)
+
+
 def test_lost_and_doubled_codes_come_back_once() -> None:
     text = joined(XLIFF_1.encode(), Answer("<1>a</1><1>b</1></2>"), *[Answer("c")] * 3)
     assert '<g id="1">a</g>b<x id="2"/></target>' in text
