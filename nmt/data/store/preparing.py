@@ -134,7 +134,7 @@ def begin(
         draft = Draft(folder / DRAFT, config, sections, state["shards"], state["tasks"])
         stages = stages_of(draft, settings, scorer)
         if resume(draft.folder, stages, "read"):
-            say(f"{draft.folder} has what an interrupted preparation left: going on with it")
+            say(f"{draft.folder} has what was prepared before: going on with it")
             return draft, stages
     for leftover in (folder / "data", folder / "tokenizer", folder / DRAFT):
         remove_ours(leftover)
