@@ -55,14 +55,14 @@ def validation_minutes(folder: Path) -> Iterator[tuple[int, float]]:
     """
     from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
+    files = [[*EventFileLoader(str(file)).Load()] for file in folder.glob("events.*")]
     before = 0.0
-    for file in sorted(folder.glob("events.*")):
-        times = []
-        for event in EventFileLoader(str(file)).Load():
-            times.append(event.wall_time)
+    for events in sorted(files, key=lambda events: events[0].wall_time):  # names of one second have no order
+        for event in events:
+            minutes = (before + event.wall_time - events[0].wall_time) / 60
             if any(value.tag == BLEU for value in event.summary.value):
-                yield event.step, (before + times[-1] - times[0]) / 60
-        before += times[-1] - times[0]
+                yield event.step, minutes
+        before = 60 * minutes
 
 
 def attention_row(folder: Path, line: str) -> Row:
