@@ -25,13 +25,13 @@ help:  ## list the targets
 	@echo '                  distil the translator of a finished run into a smaller, faster one, and measure both; again: go on'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "make %-16s %s\n", $$1, $$2}'
 
-# An environment that make did not make is never changed but by installing; .by-make tells which one it made. The stamp
-# .made says that pip is there too: venv makes bin/python before it.
+# An environment that make did not make stays as it is; .by-make tells which one it made. The stamp .made says that pip is
+# there too: venv makes bin/python before it.
 $(VENV)/.made:
 	@if [ -d $(VENV) ] && [ ! -e $(VENV)/.by-make ]; then \
-		$(RUN) -m pip --version >/dev/null 2>&1 || { echo '$(VENV) has no pip, and make did not make it (uv venv' \
-		'makes such ones). Give it pip (uv venv --seed), or move it away: then make makes its own' >&2; exit 1; }; \
-	else mkdir -p $(VENV) && touch $(VENV)/.by-make && $(PYTHON) -m venv $(VENV); fi
+		echo '$(VENV) is there, and make did not make it. Move it away, or let make use another folder:' \
+		'make VENV=FOLDER …' >&2; exit 1; fi
+	@mkdir -p $(VENV) && touch $(VENV)/.by-make && $(PYTHON) -m venv $(VENV)
 	@touch $@
 
 # PyTorch's build for CPUs where there is no GPU, unless PyTorch is there: the usual build for Linux brings 4 GB of CUDA.
