@@ -74,7 +74,7 @@ class Buffers(DecoderCache):
             distinct.setdefault(id(source), source.new_zeros(two, n, K, n_source, D))
         sources = [distinct[id(source)] for source in like.source_2NKSD]
         mask_N11S = sources[0].new_zeros(n, 1, 1, n_source)
-        super().__init__(length, like.width, source_2NKSD=sources, source_mask_N11S=mask_N11S)
+        super().__init__(length, like.width, sources, source_mask_N11S=mask_N11S)
         for target_2NKLD in self.target_2NKLD:
             target_2NKLD.zero_()  # a weight of zero hides no value that isn't a number
         self.whole = (self.source_2NKSD, mask_N11S, self.target_2NKLD, self.past_NWL)

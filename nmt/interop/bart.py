@@ -109,13 +109,11 @@ def build(
     config: ModelConfig,
     tensors: Mapping[str, Tensor],
     vocabularies: tuple[Vocabulary, Vocabulary],
-    protos: tuple[bytes, bytes],
-    languages: Languages,
+    tokenizer: Tokenizer,
     search: SearchConfig,
 ) -> Converted:
     """The model with these weights, which have the names of BART. `config`: ours, where the way in which embeddings are
-    tied is not yet known; `protos`: the SentencePiece models of both sides. ValueError if weights are missing, or
-    nobody reads them."""
+    tied is not yet known. ValueError if weights are missing, or nobody reads them."""
     left = {**tensors}
     config, ours = embeddings(left, config, *vocabularies)
     norm_bias = config.bias and config.norm == "layer"
@@ -136,8 +134,6 @@ def build(
             ours |= linear(left, f"{prefix}_positions.norm", [f"model.{side}.layernorm_embedding"], bias=True)
     unread = ", ".join(sorted(left))
     require(not unread, f"{foreign.origin} has weights that such a model doesn't have: {unread}")
-    source, target = vocabularies
-    tokenizer = Tokenizer(*mapped_models(protos, (source.pieces, target.pieces), languages))
     return Converted(config, ours, tokenizer, search)
 
 
@@ -233,8 +229,9 @@ def assemble(foreign: Foreign, found: Checkpoint, given: Sequence[str]) -> Conve
         require(not lacking, f"a vocabulary of {foreign.origin} has no {', '.join(lacking)}")
     source, target = (Vocabulary.of(names, *map(names.index, found.special)) for names in found.vocabularies)
     config = replace(found.config, bias=has_bias, output_bias="final_logits_bias" in tensors)
-    search, models = SearchConfig(allow_unk=True), protos(foreign, found, given)
-    converted = build(foreign, config, tensors, (source, target), models, Languages(), search)
+    models = mapped_models(protos(foreign, found, given), (source.pieces, target.pieces), Languages())
+    search = SearchConfig(allow_unk=True)
+    converted = build(foreign, config, tensors, (source, target), Tokenizer(*models), search)
     if not found.alternating:
         return converted
     weights = {name: sines_first(name, tensor, config.d_model) for name, tensor in converted.weights.items()}

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nmt.config import ModelConfig, SearchConfig
+from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.languages import Languages
+from nmt.data.tokenizer.mapped import mapped_models
 from nmt.fields import annotations, require
 from nmt.interop.bart import Converted, Vocabulary, build
 from nmt.interop.foreign import Foreign, read_weights, sentencepiece_names, weight_files
@@ -87,8 +89,9 @@ def read_marian(foreign: Foreign) -> Converted:
     only = next(iter(tags)) if len(tags) == 1 else ""
     languages = Languages(before_target=tags, target_in_source=True, target=only)
     protos = foreign.file("source.spm").read_bytes(), foreign.file("target.spm").read_bytes()
+    tokenizer = Tokenizer(*mapped_models(protos, (source.pieces, target.pieces), languages))
     weights, search = read_weights(weight_files(foreign.folder)), search_settings(foreign, names[1].index("<unk>"))
-    return build(foreign, settings, weights, (source, target), protos, languages, search)
+    return build(foreign, settings, weights, (source, target), tokenizer, search)
 
 
 def read_many_languages(foreign: Foreign) -> Converted:
@@ -113,8 +116,8 @@ def read_many_languages(foreign: Foreign) -> Converted:
     if kind == "NLLB":
         foreign.licence = foreign.licence or "cc-by-nc-4.0"
     proto, search = foreign.file(SENTENCEPIECE).read_bytes(), search_settings(foreign, UNK_ID)
-    languages = Languages(codes, codes)
-    return build(foreign, settings, tensors, (vocabulary, vocabulary), (proto, proto), languages, search)
+    tokenizer = Tokenizer(*mapped_models((proto, proto), (vocabulary.pieces,) * 2, Languages(codes, codes)))
+    return build(foreign, settings, tensors, (vocabulary, vocabulary), tokenizer, search)
 
 
 def kind_of(foreign: Foreign) -> str:

@@ -67,9 +67,8 @@ class DecoderCache:
         self,
         max_length: int,
         width: int,
-        prefix_2NKPD: Sequence[Tensor] = (),
-        real_NP: Tensor | None = None,
-        source_2NKSD: Sequence[Tensor] = (),
+        layers_2NKSD: Sequence[Tensor],
+        real_NS: Tensor | None = None,
         source_mask_N11S: Tensor | None = None,
         *,
         separate: bool = False,
@@ -77,34 +76,34 @@ class DecoderCache:
         """Make room for `max_length` target positions of `width` rows of each sentence.
 
         Args:
-            prefix_2NKPD: each layer's keys and values of a prefix; empty if there is none, or if it is the source.
-            real_NP: True at the real positions of the prefix, which come first; None: there is no prefix.
-            source_2NKSD: each layer's keys and values of the source, or of a prefix that separate rows share.
-            source_mask_N11S: the additive mask of its padding; None: there is no padding.
-            separate: whether rows are separate. Then there is a source.
+            layers_2NKSD: each layer's keys and values of the source, or of a prefix.
+            real_NS: True at the real positions of a prefix, which come first; None: it is a source.
+            source_mask_N11S: the additive mask of padding, where the source, or the prefix, is apart; None: there is
+                no padding.
+            separate: whether rows are separate. Then a prefix is apart, as a source.
         """
-        layers = prefix_2NKPD or source_2NKSD
+        self.prefix_is_apart = real_NS is not None and separate
+        first, in_slots = layers_2NKSD[0], real_NS is not None and not separate
         self.n_separate = width if separate else 1
         """Separate rows of each sentence; 1: the rows are not separate."""
-        self.width, self.n_prefix = width // self.n_separate, layers[0].size(3) if prefix_2NKPD else 0
+        self.width, self.n_prefix = width // self.n_separate, first.size(3) if in_slots else 0
         self.length, self.filled = 0, self.n_prefix  # slots in use: `filled`
-        n_sentences, n_slots = layers[0].size(1) * self.n_separate, self.n_prefix + max_length * self.width
-        self.target_2NKLD = [kv.new_empty(2, n_sentences, kv.size(2), n_slots, kv.size(4)) for kv in layers]
-        for target_2NKLD, prefix in zip(self.target_2NKLD, prefix_2NKPD, strict=False):  # none without a prefix
-            target_2NKLD[:, :, :, : self.n_prefix] = prefix
-        self.past_NWL = torch.full((n_sentences, self.width, n_slots), MASKED, device=layers[0].device)
-        self.source_2NKSD, self.source_mask_N11S = list(source_2NKSD), source_mask_N11S
-        self.lengths_N = None if real_NP is None else real_NP.sum(1)
-        self.prefix_is_apart = real_NP is not None and bool(source_2NKSD)
-        if real_NP is not None and not source_2NKSD:
-            self.past_NWL[:, :, : self.n_prefix].masked_fill_(real_NP[:, None], 0.0)
-        # Otherwise every row sees every slot.
-        self.masked = self.width > 1 or (real_NP is not None and not source_2NKSD and not bool(real_NP.all()))
+        n_sentences, n_slots = first.size(1) * self.n_separate, self.n_prefix + max_length * self.width
+        self.target_2NKLD = [kv.new_empty(2, n_sentences, kv.size(2), n_slots, kv.size(4)) for kv in layers_2NKSD]
+        self.past_NWL = torch.full((n_sentences, self.width, n_slots), MASKED, device=first.device)
+        self.source_2NKSD, self.source_mask_N11S = [] if in_slots else list(layers_2NKSD), source_mask_N11S
+        self.lengths_N = None if real_NS is None else real_NS.sum(1)
+        self.masked = self.width > 1  # otherwise every row sees every slot
+        if real_NS is not None and in_slots:
+            for target_2NKLD, prefix in zip(self.target_2NKLD, layers_2NKSD, strict=True):
+                target_2NKLD[:, :, :, : self.n_prefix] = prefix
+            self.past_NWL[:, :, : self.n_prefix].masked_fill_(real_NS[:, None], 0.0)
+            self.masked |= not bool(real_NS.all())
         # Of the newest position: rows of each sentence, their place in the sequence, and the mask of their past.
         self.rows = self.width
         self.place: slice | Tensor = slice(0, 0)
         self.past_N1WL: Tensor | None = None
-        self.empty_111 = layers[0].new_empty(1, 1, 1)
+        self.empty_111 = first.new_empty(1, 1, 1)
         self.target, self.source = views(self.target_2NKLD), views(self.source_2NKSD)
 
     def grow(self, rows: int) -> None:

@@ -120,5 +120,4 @@ class DecoderOnly(GenerativeModel):
         prefix = seen.keys_values
         if not separate or width == 1:
             return DecoderCache(length, width, prefix, real_BP)
-        mask_N11P = padding_mask(real_BP, x_BPM.float())
-        return DecoderCache(length, width, (), real_BP, prefix, mask_N11P, separate=True)
+        return DecoderCache(length, width, prefix, real_BP, padding_mask(real_BP, x_BPM.float()), separate=True)

@@ -100,7 +100,7 @@ class EncoderDecoder(WithEncoder, GenerativeModel):
         blocks: list[Any] = list(self.decoder)
         source_2NKSD = [torch.stack(block.cross_attention.keys_values(memory_BSM)) for block in blocks]
         mask_N11S = mask if isinstance(mask, Tensor) else None
-        return DecoderCache(max_length, width, (), None, source_2NKSD, mask_N11S, separate=separate)
+        return DecoderCache(max_length, width, source_2NKSD, None, mask_N11S, separate=separate)
 
 
 class EncoderOnly(WithEncoder):
