@@ -18,7 +18,7 @@ from nmt.server.errors import Busy, Refused
 from nmt.server.metrics import Metrics
 from nmt.server.work import queue
 from nmt.server.work.owners import Places, Work
-from nmt.server.work.queue import LONG, Cache, Engine, Group, Item, estimate
+from nmt.server.work.queue import LONG, Cache, Engine, Group, Item, count, estimate
 from nmt.translation.translator import Translator
 from tests.server.conftest import GERMAN, Slow
 from tests.tiny import SHORT
@@ -227,7 +227,13 @@ async def test_lines_that_may_take_long_leave_a_worker_free(slow: Slow) -> None:
     slow.gate.set()
     await asyncio.gather(*long, short)
     engine.close()
-    assert estimate(Request("1," * 210)) > LONG > estimate(Request("Haus 1 " * 150))  # signs and digits are pieces
+
+
+@pytest.mark.parametrize("text", ["1," * 300, "\u0436\u044f" * 150, "xq" * 300])
+def test_pieces_of_a_line_that_may_be_long_are_counted(slow: Slow, text: str) -> None:
+    """Digits, characters without a piece and unusual letters have a piece for each character, or for each byte."""
+    assert count(Request(text), slow.tokenizer) > LONG > estimate(Request(text))
+    assert count(Request("Das Haus " * 10), slow.tokenizer) == estimate(Request("Das Haus " * 10))
 
 
 async def test_a_search_ends_when_nobody_waits(engine: Engine, slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:

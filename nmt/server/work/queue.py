@@ -23,6 +23,7 @@ import torch
 
 from nmt.config import SearchConfig
 from nmt.config.serve import ServeConfig
+from nmt.data.tokenizer import Tokenizer
 from nmt.decode.stop import Stop, Stopped
 from nmt.reading.lines import cut_text
 from nmt.reading.loop import Context, Reading, Step, Tree, grow
@@ -42,7 +43,7 @@ MOST_WORKERS = 8  # each holds the cache of its batch in memory
 # Under load, a batch waits for more lines: at most for this share of the last batch's time, and these seconds.
 PATIENCE, MOST_PATIENCE = 0.1, 0.05
 SHORT = 2_000  # characters that are cut into lines at once: a thread would take longer
-# Pieces of a line, as estimated, and characters of its prefix, from which on it may take long.
+# Pieces of a line, and characters of its prefix, from which on it may take long.
 LONG, LONG_PREFIX = 512, 100
 SHARED, SHARED_BATCH = 10.0, 0.5  # seconds after which an owner counts as alone; of a batch while none is
 
@@ -75,7 +76,7 @@ class Item:
     group: Group
     request: Request
     size: int
-    """Its pieces, as estimated."""
+    """Its pieces, about."""
     answer: "asyncio.Future[list[Translation]]"
     owner: str = ""
     is_long: bool = False
@@ -131,10 +132,16 @@ class Cache:
 
 
 def estimate(request: Request) -> int:
-    """The number of pieces of a line, about: signs and digits are pieces of their own."""
-    text = f"{request.text}{request.constraints.prefix}"
-    signs = sum(1 for character in text if not (character.isalpha() or character.isspace()))
-    return len(text.encode("utf8", "replace")) // BYTES_PER_PIECE + signs + 2
+    """The number of pieces of a line, about."""
+    return len(f"{request.text}{request.constraints.prefix}".encode("utf8", "replace")) // BYTES_PER_PIECE + 2
+
+
+def count(request: Request, tokenizer: Tokenizer) -> int:
+    """The number of pieces of a line: counted if there may be more than LONG, for each byte can be one."""
+    if len(request.text) * 4 <= LONG or len(request.text.encode("utf8", "replace")) <= LONG:
+        return estimate(request)
+    (ids,) = tokenizer.encode_source([request.text])
+    return len(ids) + len(request.constraints.prefix)
 
 
 def cut(requests: Sequence[Request], steps: Sequence[Step], context: Context, most: int) -> list[Tree]:
@@ -150,6 +157,14 @@ def cut(requests: Sequence[Request], steps: Sequence[Step], context: Context, mo
             problem = f"the request has more than {most:,} lines or sentences: send several requests"
             raise Refused(problem, status=413, code="too_many")
     return trees
+
+
+def cut_and_count(
+    requests: Sequence[Request], steps: Sequence[Step], context: Context, most: int
+) -> tuple[list[Tree], list[int]]:
+    """As `cut`, and the number of pieces of each leaf."""
+    trees = cut(requests, steps, context, most)
+    return trees, [count(leaf.request, context.tokenizer) for tree in trees for leaf in tree.leaves()]
 
 
 def put_back(trees: Sequence[Tree], lists: Sequence[list[Translation]]) -> list[list[Translation]]:
@@ -206,15 +221,17 @@ class Engine:
         steps: tuple[Step, ...] = (cut_text,) if markup == "none" else ()
         parts = requests, steps, translator.context(search, markup), self.most_lines
         is_short = sum(len(request.text) for request in requests) <= SHORT
-        trees = cut(*parts) if is_short else await self.places.run(work, cut, *parts)
-        lines = [line for tree in trees for line in tree.leaves()]
-        lists = await self.translate_lines(group, [line.request for line in lines], work.owner)
+        trees, sizes = cut_and_count(*parts) if is_short else await self.places.run(work, cut_and_count, *parts)
+        lines = [line.request for tree in trees for line in tree.leaves()]
+        lists = await self.translate_lines(group, lines, sizes, work.owner)
         if len(lines) == len(trees):
             return lists
         return await self.places.run(work, put_back, trees, lists)
 
-    async def translate_lines(self, group: Group, lines: Sequence[Request], owner: str) -> list[list[Translation]]:
-        """The n-best list of each line: from the cache, or of the queue."""
+    async def translate_lines(
+        self, group: Group, lines: Sequence[Request], sizes: Sequence[int], owner: str
+    ) -> list[list[Translation]]:
+        """The n-best list of each line, of so many pieces: from the cache, or of the queue."""
         cached = [self.cache.get(group, line) for line in lines]
         missing = [n for n, translations in enumerate(cached) if translations is None]
         self.metrics.count("lines", len(lines) - len(missing), cached="yes")
@@ -222,7 +239,7 @@ class Engine:
         results = [translations or [] for translations in cached]
         if missing:
             is_usual, new = group.search == group.translator.search, asyncio.get_running_loop().create_future
-            items = [Item(group, lines[n], estimate(lines[n]), new(), owner) for n in missing]
+            items = [Item(group, lines[n], sizes[n], new(), owner) for n in missing]
             for item in items:
                 given = item.request.constraints
                 has_more = given.must or given.must_not or len(given.prefix) > LONG_PREFIX
