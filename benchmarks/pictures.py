@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.rows import RESULTS, Row, all_rows, last_run, run_script
 from benchmarks.summaries import TOOLKITS
@@ -19,6 +19,11 @@ from nmt.vocabulary import SPACE
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH, MARGIN = 680, 20
+PAIRS = {"cherokee-1000": 1_000, "cherokee": 3_000, "cherokee-all": 11_638}
+# Of rows of small_corpora.jsonl, with what they had where a row doesn't say it.
+SETTINGS: Row = {"weight_decay": 0.01}
+SETTINGS |= dict.fromkeys(("corpus", "pairs", "pieces", "width", "steps", "r_drop", "word_dropout"), 0)
+SETTINGS |= dict.fromkeys(("label_smoothing", "teacher"), 0)
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 .title { font-size: 15px; font-weight: 600 }
@@ -30,6 +35,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 .nmt { fill: #0072b2 }
 .peer { fill: #999999 }
 .line { stroke-width: 2.5; fill: none }
+.over { stroke: #ffffff; stroke-width: 4px; paint-order: stroke }
 .of-nmt { stroke: #0072b2 }
 .of-peer { stroke: #999999 }
 @media (prefers-color-scheme: dark) {
@@ -37,6 +43,7 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
   .note { fill: #9198a1 }
   .page { fill: #0d1117 }
   .grid { stroke: #3d444d }
+  .over { stroke: #0d1117 }
   .nmt { fill: #56b4e9 }
   .of-nmt { stroke: #56b4e9 }
 }
@@ -46,6 +53,9 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 def main() -> int:
     pictures = {
         "learning": equal_time(all_rows(RESULTS / "learning_peers.jsonl")),
+        "pieces": over_setting(all_rows(RESULTS / "small_corpora.jsonl"), "pieces"),
+        "weight-decay": over_setting(all_rows(RESULTS / "small_corpora.jsonl"), "weight_decay"),
+        "pairs": over_pairs(last_run(RESULTS / "first_language.jsonl")),
         "learning-gpu": learning(last_run(RESULTS / "gpu_run.jsonl")),
         "speed": speed(
             *(last_run(RESULTS / f"{n}.jsonl") for n in ("decode_small", "decode_reference", "train_speed"))
@@ -86,12 +96,13 @@ def ticks(least: float, greatest: float) -> list[float]:
 
 
 class Curve(NamedTuple):
-    """Points of minutes and BLEU, and what stands at the last one."""
+    """Points, such as minutes and BLEU, and what stands at the last one."""
 
-    minutes: Sequence[float]
-    bleus: Sequence[float]
+    xs: Sequence[float]
+    ys: Sequence[float]
     name: str
     kind: str = "nmt"
+    with_values: bool = False
 
 
 def learning(rows: Sequence[Row]) -> str:
@@ -114,32 +125,67 @@ def equal_time(rows: Sequence[Row]) -> str:
     return chart(about, [machine(first), versions({"versions": versions_of_all})], curves)
 
 
-def chart(about: str, said: Sequence[str], curves: Sequence[Curve]) -> str:
-    """BLEU over minutes of training. `said`: lines below the title."""
-    left, top, width, height = 60, 88, WIDTH - 170, 240
-    across = ticks(0, max(max(curve.minutes) for curve in curves))
-    up = ticks(min(min(curve.bleus) for curve in curves), max(max(curve.bleus) for curve in curves))
+def over_setting(rows: Sequence[Row], setting: str) -> str:
+    """chrF of `val` for values of a setting, of trainings that are equal but for this setting."""
+    alike: dict[tuple[Any, ...], dict[float, Row]] = {}
+    for row in rows:
+        values = SETTINGS | row
+        others = tuple(values[name] for name in SETTINGS if name != setting)
+        alike.setdefault(others, {}).setdefault(values[setting], row)
+    curves = list[Curve]()
+    for xs, compared in (zip(*sorted(found.items()), strict=True) for found in alike.values() if len(found) > 1):
+        name = f"{compared[0]['corpus'].split(',')[0]}, {compared[0]['pairs']:,} pairs"
+        curves.append(Curve(xs, [row["chrf"] for row in compared], name))
+    words = setting.replace("_", " ")
+    about = f"chrF of validation text, by {words}"
+    return chart(about, ["One seed; as many steps for all points of a line"], curves, "chrF", words)
 
-    def place(minute: float, bleu: float) -> tuple[float, float]:
-        return left + width * minute / across[-1], top + height * (up[-1] - bleu) / (up[-1] - up[0])
+
+def over_pairs(rows: Sequence[Row]) -> str:
+    """Test BLEU and chrF of trainings on the first pairs of a corpus."""
+    pairs = [PAIRS[row["corpus"]] for row in rows]
+    curves = [Curve(pairs, [row[kind.lower()] for row in rows], kind, with_values=True) for kind in ("BLEU", "chrF")]
+    said = [f"{machine(rows[0])}; {versions(rows[0])}", rows[0]["note"]]
+    return chart("Cherokee into English: scores of the test set", said, curves, "", "pairs of training")
+
+
+def chart(
+    about: str,
+    said: Sequence[str],
+    curves: Sequence[Curve],
+    up_name: str = "BLEU",
+    across_name: str = "minutes of training, validations included",
+) -> str:
+    """Curves. `said`: lines below the title; `up_name`, `across_name`: what the axes show."""
+    left, top, width, height = 60, 88, WIDTH - 220, 240
+    across = ticks(0, max(max(curve.xs) for curve in curves))
+    up = ticks(min(min(curve.ys) for curve in curves), max(max(curve.ys) for curve in curves))
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return left + width * x / across[-1], top + height * (up[-1] - y) / (up[-1] - up[0])
 
     parts = [text(MARGIN, 30, about, "title")]
     parts += [text(MARGIN, 48 + 16 * n, line, "note") for n, line in enumerate(said)]
-    parts.append(text(left - 8, top - 10, "BLEU", "note end"))
-    for bleu in up:
-        _, y = place(0, bleu)
+    parts.append(text(left - 8, top - 10, up_name, "note end"))
+    for value in up:
+        _, y = place(0, value)
         parts.append(f'<path class="grid" d="M{left} {y:.1f}h{width}"/>')
-        parts.append(text(left - 8, y + 4, f"{bleu:g}", "end"))
-    for minute in across:
-        parts.append(text(place(minute, 0)[0], top + height + 20, f"{minute:g}", "middle"))
-    parts.append(text(left + width / 2, top + height + 42, "minutes of training, validations included", "note middle"))
+        parts.append(text(left - 8, y + 4, f"{value:g}", "end"))
+    for value in across:
+        parts.append(text(place(value, 0)[0], top + height + 20, f"{value:,g}", "middle"))
+    parts.append(text(left + width / 2, top + height + 42, across_name, "note middle"))
+    names = list[str]()
     for curve in curves:
-        points = [place(*point) for point in zip(curve.minutes, curve.bleus, strict=True)]
+        points = [place(*point) for point in zip(curve.xs, curve.ys, strict=True)]
         line = " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         parts.append(f'<path class="line of-{curve.kind}" d="M{line}"/>')
         parts += [f'<circle class="{curve.kind}" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in points]
-        parts.append(text(points[-1][0] + 8, points[-1][1] + 4, curve.name))
-    return svg(WIDTH, top + height + 56, about, parts)
+        if curve.with_values:
+            names += [
+                text(x, y - 10, f"{value:.1f}", "middle over") for (x, y), value in zip(points, curve.ys, strict=True)
+            ]
+        names.append(text(points[-1][0] + 8, points[-1][1] + 4, curve.name, "over"))
+    return svg(WIDTH, top + height + 56, about, [*parts, *names])
 
 
 def speed(small: Sequence[Row], decoding: Sequence[Row], training: Sequence[Row]) -> str:

@@ -274,6 +274,15 @@ def all_documents(results: Path) -> str:
     return f"{TABLES['documents'](rows)}\n\n{origins(rows)}"
 
 
+def widths(results: Path) -> str:
+    """Trainings of a narrow and of a wide model in equal time."""
+    rows = [row for row in all_rows(results / "small_corpora.jsonl") if row["corpus"].startswith("three languages")]
+    names = ("pairs", "minutes", "width", "steps", "chrf")
+    return with_origins(
+        "pairs | minutes | width | steps | chrF", [[f"{row[n]:,}" for n in names] for row in rows], rows
+    )
+
+
 SUMMARIES: dict[str, Callable[[Path], str]] = {
     "rivals": rivals,
     "worse": worse,
@@ -282,5 +291,6 @@ SUMMARIES: dict[str, Callable[[Path], str]] = {
     "equal_time": equal_time,
     "all_directions": partial(equal_time, toolkits=False),
     "published": published,
+    "widths": widths,
     "gpu": gpu,
 }
