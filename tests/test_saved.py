@@ -19,11 +19,11 @@ from nmt.translation.translator import Translator
 SAVED = Path(__file__).parent / "saved"
 LINES = ["Ich habe drei Pferde.", "", "Jan fährt im Herbst nach London, um seine Nichte abzuholen."]
 TEXTS = {
-    1: ["e   a  l  t", "", "e   a  l  t e   a  l  t e  l  a"],
-    2: ["sstssseeess", "", "sstsss  ccc  l  aaass stssseee  ccc  aaass ssseeess  tsst  aass"],
+    1: ["e   a  l  t", "", "e  l  a"],
+    2: ["sstssseeess", "", "sstsss  aaasseeess"],
     3: ["ooo  eee   The  at  a  l   you", "", "ooo  eee  at  g   The  a"],
 }
-SCORES = {1: [-2.299, 0.0, -2.29272], 2: [-3.015536, 0.0, -3.062628], 3: [-2.757264, 0.0, -2.686767]}
+SCORES = {1: [-2.299, 0.0, -2.28637], 2: [-3.015536, 0.0, -3.019375], 3: [-2.757264, 0.0, -2.686767]}
 FORCED = {1: -3.6229048, 2: -4.5039964, 3: -4.3374088}
 FACTS = {
     1: Facts(59, 0.1426),

@@ -27,7 +27,6 @@ from nmt.text.scripts import Phrase, phrase_text
 from nmt.text.sentences import MARKS, PUNCTUATION, find_label, joint, possible_ends, split_clauses, split_sentences
 from nmt.vocabulary import SPACE
 
-SHORTEST_SPAN = 8  # fewest pieces of a halved span
 SHORT_SENTENCE = 10  # a shorter part of a long sentence is joined to the next, unless a sentence surely ends there
 MOST_GROUPINGS = 50  # of the sentences of a given translation, if it has more of them than its source
 CONTINUATION_BYTE = re.compile("<0x[89AB][0-9A-F]>")
@@ -216,20 +215,20 @@ def sentences_of(reading: Reading, spans: Sequence[Span], context: Context) -> S
     return Sentences(readings, blanks, amid, context)
 
 
-def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False, halves: bool = False) -> Sentences:
-    """The spans of a line: as was usual in training, at the end of each sentence and clause, or half as long."""
+def cut_sentences(reading: Reading, context: Context, *, clauses: bool = False) -> Sentences:
+    """The spans of a line: as was usual in training, or at the end of each sentence and clause."""
     limits, encode = context.limits, context.tokenizer.encode_source
     parts, ids = [(reading.text, "")], encode([reading.text])
-    usual = not (clauses or halves) and len(ids[0]) <= limits.split_above
+    usual = not clauses and len(ids[0]) <= limits.split_above
     if not usual or limits.sentences < math.inf:
         sentences = (split_clauses if clauses else split_sentences)(reading.text)
         if len(sentences) > (limits.sentences if usual else 1):
             if clauses and context.final_mark:
                 reading, sentences = ended(reading, sentences, context.final_mark)
             parts, ids = sentences, encode([sentence for sentence, _ in sentences])
-    if len(parts) == 1 and not halves and len(ids[0]) <= min(limits.pieces, limits.split_above):
+    if len(parts) == 1 and len(ids[0]) <= min(limits.pieces, limits.split_above):
         return Sentences((replace(reading, ids=tuple(ids[0])),), ("",), (False,), context)
-    spans = [*spans_of(reading, parts, ids, context, halves=halves)]
+    spans = [*spans_of(reading, parts, ids, context)]
     return sentences_of(reading, spans or [(replace(reading, ids=()), "", False)], context)
 
 
@@ -247,13 +246,9 @@ def ended(reading: Reading, clauses: Sequence[tuple[str, str]], mark: str) -> tu
     return reading.edited(edits), parts
 
 
-def spans_of(
-    reading: Reading, parts: list[tuple[str, str]], ids: list[list[int]], context: Context, *, halves: bool
-) -> Iterator[Span]:
+def spans_of(reading: Reading, parts: list[tuple[str, str]], ids: list[list[int]], context: Context) -> Iterator[Span]:
     """The spans of the sentences of a line; a sentence without pieces has none."""
     most, split_above = context.limits.pieces, context.limits.split_above
-    if halves:
-        most, split_above = min(most, max(SHORTEST_SPAN, max(map(len, ids)) // 2)), 1
     end = 0
     for (sentence, blank), sentence_ids in zip(parts, ids, strict=True):
         start, end = end, end + len(sentence) + len(blank)
@@ -323,7 +318,7 @@ def label(reading: Reading, context: Context) -> Labelled | None:
     return Labelled(tuple(parts[stays:]), lead, reading.places[: found.end()] if stays else ())
 
 
-by_clauses, by_halves = partial(cut_sentences, clauses=True), partial(cut_sentences, halves=True)
+by_clauses = partial(cut_sentences, clauses=True)
 
 
 def cut_points(pieces: list[str], limit: int, split_above: int) -> list[int]:

@@ -10,14 +10,13 @@ from itertools import product
 
 from nmt.reading.loop import Context, Reading, Taken
 from nmt.reading.request import Constraints, Translation, join
-from nmt.text.characters import respellings
 from nmt.text.edges import LAST_MARKS, Edges, take_off
 from nmt.text.edits import Edit
 from nmt.text.items import outside_items
 from nmt.text.normalise import tidy
 from nmt.text.scripts import ONE_CASE, WORD
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
-from nmt.text.words import casing_of, initials, small_letters, upper
+from nmt.text.words import casing_of, initials, upper
 
 # How a translation gets the case of its line; both take its language too.
 CASINGS: dict[Callable[[str], str] | None, Callable[..., str]] = {str.upper: upper, str.title: initials}
@@ -85,28 +84,11 @@ def tidied(reading: Reading, context: Context) -> Taken | None:
     return Taken((reading.respelled(text, tidy),), written=tidy)
 
 
-@dataclass(frozen=True)
-class Readable(Taken):
-    """A line in characters that the vocabulary has; words that are copied get their accents back."""
-
-    spellings: Mapping[str, str]
-    """The words of the line, by what the model reads."""
-
-    def put_back(self, chosen: Sequence[Translation]) -> Translation:
-        words = (word for word in WORD.finditer(chosen[0].text) if word[0] in self.spellings)
-        return chosen[0].edited([(*word.span(), self.spellings[word[0]]) for word in words])
-
-
-def readable(reading: Reading, context: Context) -> Readable | None:
+def readable(reading: Reading, context: Context) -> Taken | None:
     """The line in characters that the vocabulary has, as far as possible."""
     reads = partial(context.tokenizer.readable, user_items=reading.user_items)
     text = reads(reading.text)
-    if text == reading.text:
-        return None
-    spellings = respellings(reading.text, text)
-    plain = {accented: word for word, accented in spellings.items()}
-    written = partial(WORD.sub, lambda word: plain.get(word[0], word[0]))
-    return Readable((reading.respelled(text, reads),), spellings, written=written)
+    return Taken((reading.respelled(text, reads),)) if text != reading.text else None
 
 
 @dataclass(frozen=True)
@@ -128,8 +110,8 @@ class Recased(Taken):
     def targets(self, text: str) -> Iterator[tuple[str, ...]]:
         """Case is lost: words of the line that were copied had that of the line as the model read it; others, but for
         the first one, had small letters. All mixtures of the two are tried, for a few words."""
-        if self.casing is str or self.written is not str:
-            yield (self.written(text),)
+        if self.casing is str:
+            yield (text,)
             return
         known = {word.upper(): word for word in WORD.findall(self.readings[0].text) if word != word.lower()}
         copied = [word for word in dict.fromkeys(map(str.upper, WORD.findall(text))) if word in known][:MOST_COPIED]
@@ -190,10 +172,3 @@ def with_case(constraints: Constraints, casing: Callable[[str], str]) -> Constra
     more = (form for phrase in banned for form in forms(phrase, ()) if not any(form in other for other in wanted))
     must_not = tuple(dict.fromkeys((*banned, *more)))
     return replace(constraints, must=tuple(must), must_not=must_not, prefix=prefix)
-
-
-def lowered(reading: Reading, context: Context) -> Recased:
-    """A line in capitals, in small letters for models that have no list of words. Languages with İ have ı, too."""
-    small = partial(small_letters, dotless="İ" in reading.text)
-    inner = reading.respelled(outside_items(reading.text, small, reading.user_items))
-    return Recased((inner,), partial(upper, language=context.language), reading.user_items, written=str.lower)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from nmt.text.items import outside_items, prose
-from nmt.text.scripts import ONE_CASE, WORD
+from nmt.text.scripts import ONE_CASE
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
 
 INVISIBLE = re.compile(
@@ -132,16 +132,6 @@ class Characters:
             return text
         forms = [c if c in self.known else self.find_form(c) for c in text]
         return None if None in forms else "".join(filter(None, forms))
-
-
-def respellings(line: str, readable: str) -> dict[str, str]:
-    """The words of a line that a model read without their accents, by what it read."""
-    words, read = WORD.findall(line), WORD.findall(readable)
-    if len(words) != len(read):
-        return {}
-    known = set(words)
-    spellings = {plain: word for word, plain in zip(words, read, strict=True) if plain != word}
-    return {plain: word for plain, word in spellings.items() if plain not in known and unaccented(word) == plain}
 
 
 def unaccented(text: str) -> str:

@@ -43,8 +43,6 @@ QUOTES = by_code(
 PAIRS = "() [] {} „“ “” ”” «» »« ‹› ›‹ ‚‘ ‘’ 「」 『』 《》 【】 \"\" '' ** __ ~~ ``"
 AROUND = {pair[0]: pair[1] for pair in PAIRS.split()}
 TYPOGRAPHIC = "„“”«»‹›‚‘「『《"
-# German writes months, like other nouns, with capitals.
-MONTHS = re.compile("(?:Januar|Jänner|Februar|Feber|März|April|Mai|Juni|Juli|August|(?:Sept|Nov|Dez)ember|Oktober)\\b")
 LONGEST = 40  # characters that are taken off at an end
 
 
@@ -111,20 +109,15 @@ def take_off(
 
 
 def is_mark(lead: re.Match[str], knows: Knows) -> bool:
-    """Whether this start of a line is a mark: 2.5 may be a decimal, and a number with a full stop an ordinal, except
-    before a sentence of four words, a word that also exists in lower case, or a script without capitals."""
-    if not lead["number"]:
-        return True
-    text = lead.string[lead.end() :]
-    word = re.match(r"[^\W\d_]+", text)
+    """Whether this start of a line is a mark. A number before a small letter is a part of the text; 2.5 may be a
+    decimal, except before a word that also exists in lower case."""
+    word = re.match(r"[^\W\d_]+", lead.string[lead.end() :]) if lead["number"] else None
+    if not lead["number"] or not word:
+        return not lead["number"]
+    has_case = word[0][0].lower() != word[0][0].upper() and not ONE_CASE.match(word[0])
     if DECIMAL.fullmatch(lead["number"]):
-        return bool(word and word[0][0].isupper() and not ONE_CASE.match(word[0]) and knows(word[0].lower()))
-    if word and (word[0][0].lower() == word[0][0].upper() or ONE_CASE.match(word[0])):
-        return True
-    if not word or word[0] == word[0].lower() or MONTHS.match(text):
-        return False
-    is_sentence = len(text.split(maxsplit=3)) > 3 and text.rstrip()[-1] in ".!?…"
-    return is_sentence or knows(word[0].lower())
+        return has_case and word[0][0].isupper() and knows(word[0].lower())
+    return not has_case or word[0][0].isupper()
 
 
 def is_around(text: str, user_items: UserItems) -> bool:

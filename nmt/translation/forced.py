@@ -20,7 +20,7 @@ from nmt.reading.loop import Context, Given, Reading, Scored, force
 from nmt.reading.request import Part, Request, Translation
 from nmt.text.items import prose
 from nmt.text.normalise import tidy
-from nmt.translation.repair import AS_WRITTEN, CLAUSES, LIFTED, LOWERED, USUAL, in_capitals, shown
+from nmt.translation.repair import AS_WRITTEN, CLAUSES, LIFTED, USUAL, shown
 from nmt.translation.span_search import make_batches
 
 # Longest sentence, in pieces, that is scored: the memory of attention grows with its square.
@@ -72,11 +72,8 @@ class ForcedScorer:
     def score_lines(self, lines: Given) -> Scored:
         """The best score of each line by any plan."""
         best: list[Translation | None] = [None] * len(lines)
-        capitals = [n for n, (line, _) in enumerate(lines) if in_capitals(shown(line, line.text), line)]
-        lowered = [] if self.context.tokenizer.words else [(LOWERED, capitals)]
-        for steps, chosen in [*((steps, [*range(len(lines))]) for steps in PLANS), *lowered]:
-            found = force([lines[n] for n in chosen], steps, self.context, self.score_leaves)
-            for n, translation in zip(chosen, found, strict=True):
+        for steps in PLANS:
+            for n, translation in enumerate(force(lines, steps, self.context, self.score_leaves)):
                 before = best[n]
                 if translation and (before is None or translation.score > before.score):
                     best[n] = translation

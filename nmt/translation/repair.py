@@ -4,9 +4,9 @@ Texts are cut into lines (`nmt.reading`). A plan says how a line is read (its st
 search, of all lines, is searched in batches (`nmt.translation.span_search`).
 
 The first plan is usual. Where a translation looks wrong, the retries of `Call.retry_wrong` follow, and the translation
-that looks least wrong stays. What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last two
-retries, because their translations are even less probable; nor do "numbers" and "items", since another search seldom
-brings these back: a good translation would become a worse one.
+that looks least wrong stays. What still looks wrong is flagged. The flag "unsure" alone doesn't cause the last
+retry, because its translation is even less probable; nor do "numbers" and "items", since another search seldom brings
+these back: a good translation would become a worse one.
 
 A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
 was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
@@ -27,15 +27,13 @@ from nmt.decode.parallel import map_batches
 from nmt.decode.stop import Stop
 from nmt.fields import require
 from nmt.reading.items import items, items_beside, lifted_items, quotes, tags
-from nmt.reading.lines import by_clauses, by_halves, cut_sentences, cut_text, label, mark_up
+from nmt.reading.lines import by_clauses, cut_sentences, cut_text, label, mark_up
 from nmt.reading.loop import Context, Reading, Step, translate
 from nmt.reading.request import BLANK, Lists, Part, Request, Translation
-from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
-from nmt.text.items import prose
+from nmt.reading.spelling import inside, known_words, readable, tidied
 from nmt.text.marking import PLACEHOLDER
 from nmt.text.markup import mode_of, visible
 from nmt.text.normalise import tidy
-from nmt.text.scripts import is_uncased
 from nmt.text.sentences import find_label, split_clauses, split_sentences
 from nmt.text.suspicions import Flag, n_missing, suspicions
 from nmt.translation.mbr import expected_utilities
@@ -52,9 +50,7 @@ WORDS: Steps = (tidied, inside, quotes, known_words, readable)
 USUAL: Steps = (tags, *WORDS, items_beside, items, cut_sentences)
 AS_WRITTEN: Steps = (tags, *WORDS, items_beside, cut_sentences)  # no placeholders for items
 CLAUSES: Steps = (*USUAL[:3], label, *USUAL[2:-1], by_clauses)  # marks around the line, then around its parts
-HALVES: Steps = (*USUAL[:-1], by_halves)
 LIFTED: Steps = (tags, *WORDS[:-1], lifted_items, readable, cut_sentences)
-LOWERED: Steps = (tags, tidied, inside, quotes, lowered, readable, items_beside, items, cut_sentences)
 PLAIN: Steps = (tags, tidied, readable, cut_sentences)
 
 Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
@@ -133,8 +129,6 @@ class Call:
         retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
         retry("items", LIFTED, [line for line in lines if "items" in line.flags])
         free = [line for line in lines if line.flags and not line.reading.constraints]
-        if self.context.tokenizer.words is None:
-            retry("lower case", LOWERED, [line for line in free if in_capitals(line.text, line.reading)])
         for line in free:
             if line.flags and not any(map(str.isalpha, line.text)):
                 copy = Translation(tidy(line.reading.text), 0.0, ())
@@ -149,7 +143,6 @@ class Call:
                 min_length=max(1, search.min_length),
             )
             retry("no repeats", USUAL, wrong, search)
-        retry("shorter spans", HALVES, [line for line in wrong if line.flags - line.bearable], search)
 
     def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> Lists:
         """The n-best lists of lines that are read by these steps; nothing is read when the time is up."""
@@ -271,12 +264,6 @@ class Line:
         if gravity(new.flags) < gravity(old.flags) or (is_surer and gravity(new.flags) == gravity(old.flags)):
             others = [translation for translation in self.translations if translation.text != new.text]
             self.translations = [new, *others][: len(self.translations)]
-
-
-def in_capitals(text: str, line: Reading) -> bool:
-    """Whether a line of several words is in capitals; `text`: as a reader sees it."""
-    text = prose(text, line.user_items)
-    return text.upper() == text != text.lower() and len(text.split()) > 1 and not is_uncased(text)
 
 
 def gravity(flags: Sequence[Flag]) -> tuple[int, int]:

@@ -13,16 +13,7 @@ from hypothesis import strategies as st
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.items import tags
-from nmt.reading.lines import (
-    best_joins,
-    by_clauses,
-    by_halves,
-    cut_points,
-    cut_sentences,
-    cut_text,
-    each_sentence,
-    label,
-)
+from nmt.reading.lines import best_joins, by_clauses, cut_points, cut_sentences, cut_text, each_sentence, label
 from nmt.reading.loop import Limits, Reading
 from nmt.reading.request import Constraints, Request, Term, Translation
 from nmt.text.items import find_items, tag_pairs
@@ -170,14 +161,6 @@ def test_a_line_of_more_sentences_or_pieces_than_usual_is_cut_into_sentences(
     context, steps = context_of(tokenizer, limits=limits), [cut]
     assert text_of(line, steps, context).text == line  # type: ignore[arg-type]
     assert asked_of(line, line, steps, context)[:n] == ([line] if n == 1 else SENTENCES)  # type: ignore[arg-type]
-
-
-def test_halves_are_half_as_long(tokenizer: Tokenizer) -> None:
-    line = ("ein Hund und noch ein Hund " * 4).strip()
-    (ids,) = tokenizer.encode_source([line])
-    halves = spans_of(line, tokenizer, Limits(200, 200), by_halves)
-    assert max(len(span.ids or ()) for span in halves) <= len(ids) // 2
-    assert [i for span in halves for i in span.ids or ()] == ids
 
 
 def test_spans_amid_a_sentence_are_joined_as_they_were(tokenizer: Tokenizer) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from nmt.data.tokenizer import Tokenizer
 from nmt.reading.loop import Reading
 from nmt.reading.request import Constraints, Request, Term
-from nmt.reading.spelling import inside, known_words, lowered, readable, tidied
+from nmt.reading.spelling import inside, known_words, readable, tidied
 from nmt.text.edges import quotes_of
 from nmt.text.user_items import UserItems
 from nmt.text.words import Words, spellings_of
@@ -90,28 +90,6 @@ def test_words_in_items_of_the_user_stay(tokenizer: Tokenizer) -> None:
     model = Pretended()
     assert "LAEUFT-9 Łódź" in text_of(request, [known_words, readable], context, model).text
     assert model.asked == ["DER HUND LAEUFT-9 Łódź läuft"]
-
-
-@pytest.mark.parametrize(
-    ("line", "read", "answer", "translation"),
-    [
-        ("Café in São Paulo", "Cafe in Sao Paulo", "a cafe in Sao Paulo", "a cafe in São Paulo"),
-        ("René, Rene", "Rene, Rene", "Rene, Rene", "Rene, Rene"),
-    ],
-)
-def test_copied_words_get_accents(tokenizer: Tokenizer, line: str, read: str, answer: str, translation: str) -> None:
-    model, context = Pretended(lambda _: answer), context_of(tokenizer)
-    assert text_of(line, [readable], context, model).text == translation
-    assert model.asked == [read]
-    assert asked_of(line, translation, [readable], context) == [answer]
-
-
-def test_capitals_become_small_letters_but_not_in_items(tokenizer: Tokenizer) -> None:
-    model = Pretended()
-    lines = ["DER {X} HUND", "ISLAK BİR {X} İP"]
-    assert text_of(lines[0], [lowered], context_of(tokenizer), model).text == lines[0]
-    text_of(lines[1], [lowered], context_of(tokenizer), model)
-    assert model.asked == ["der {X} hund", "ıslak bir {X} ip"]
 
 
 @pytest.mark.parametrize(

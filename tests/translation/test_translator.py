@@ -341,12 +341,6 @@ def test_marks_around_a_line_stay_around_its_translation(translator: Translator)
     assert given.text.startswith("- Dog")
 
 
-def test_a_name_that_was_copied_has_its_accents_again(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["Hello Nguyen and Rene"] * len(ids))
-    assert translator.translate(["Nguyễn René"], SHORT) == ["Hello Nguyễn and René"]
-    assert translator.translate(["Nguyễn Nguyen"], SHORT) == ["Hello Nguyen and Rene"]
-
-
 @pytest.mark.parametrize("search", [replace(SHORT, guard=True), replace(SHORT, samples=2, n_best=2)])
 def test_each_search_may_stop(translator: Translator, search: SearchConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard's retries, and what places terms, are further searches."""

@@ -22,7 +22,7 @@ from nmt.server.errors import Refused
 from nmt.text.items import find_items
 from nmt.text.normalise import BREAK, tidy
 from nmt.text.sentences import split_sentences
-from nmt.translation.repair import USUAL, in_capitals
+from nmt.translation.repair import USUAL
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS, FIRST_PIECE, SPACE
 
@@ -81,12 +81,11 @@ def narrow(
 def read(translator: Translator, source: str, kept: str) -> tuple[Tree, Reading] | None:
     """A sentence as the model reads it for a translation, and the part whose translation begins with the prefix. None
     if there is nothing to read, or if the model reads other words than the user, without tags or quotes."""
-    tokenizer, reading = translator.tokenizer, Reading.of(Request(source, Constraints(kept)))
+    reading = Reading.of(Request(source, Constraints(kept)))
     tree = grow(reading, (cut_text, *USUAL), translator.context(translator.search, "none"))
     leaves = [leaf for leaf in tree.leaves() if leaf.ids]
     has_items = any(item.kind != "number" for item in find_items(source))
-    is_retried = tokenizer.words is None and in_capitals(source, reading)  # in small letters
-    if not leaves or has_items or is_retried or loses_signs(tree):
+    if not leaves or has_items or loses_signs(tree):
         return None
     return tree, next((leaf for leaf in leaves if leaf.constraints), leaves[0])
 
