@@ -48,6 +48,7 @@ REMOVED: dict[str, tuple[Any, str]] = {
     "search.lm_weight": (0, FLUENT),
     "search.lm_mode": ("fusion", FLUENT),
     "search.terms": ("must", "since hints were met in 86% of lines, and terms that must occur in all; leave it out"),
+    "search.mbr": ("none", "since 400 lines of Cherokee had 0.7 to 1.0 chrF less with it; leave it out"),
     "search.cuda_graphs": (False, "since a GPU records the steps of each search; leave it out"),
     "search.shortlist": (0, "since CTranslate2 searches faster without it; leave it out"),
 }
@@ -144,5 +145,4 @@ def upgrade_model_info(info: dict[str, Any], number: int) -> dict[str, Any]:
 
 def upgrade_decoding(decoding: dict[str, Any]) -> dict[str, Any]:
     search = {name: value for name, value in decoding.items() if name not in REMOVED_FROM_DECODING}
-    search = without_removed(search, "search", past=True)
-    return search | {"mbr": "chrf"} if search.get("mbr") == "bleu" else search
+    return without_removed(search, "search", past=True)

@@ -64,10 +64,10 @@ def test_all_search_settings_can_be_given_and_the_translations_kept(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], stderr_of: Stderr
 ) -> None:
     options = ["--model", str(run), "--json", "-", "--device", "cpu", "--save", str(tmp_path / "kept")]
-    search = ["--samples", "4", "--mbr", "chrf", "--seed", "5", "--guard", "true", "--split-above", "9"]
+    search = ["--samples", "4", "--seed", "5", "--guard", "true", "--split-above", "9"]
     assert main([*options, *search]) == 0
     found, _ = json.loads(capsys.readouterr().out)
-    changed = replace(SHORT, samples=4, mbr="chrf", seed=5, guard=True, split_above=9)
+    changed = replace(SHORT, samples=4, seed=5, guard=True, split_above=9)
     assert found["settings"]["search"] == asdict(changed)
     translations = Translator.load(run / "model", "cpu").translate(SOURCES, changed)
     assert (tmp_path / "kept" / "test.out").read_text("utf-8").splitlines() == translations

@@ -22,6 +22,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from sacrebleu.metrics.chrf import CHRF
+
 from nmt.commands.pieces import Model, Pieces, side_of, write_pieces
 from nmt.config import DataConfig
 from nmt.config.names import describe_changes
@@ -45,7 +47,6 @@ from nmt.files import (
     write_json,
 )
 from nmt.messages import say
-from nmt.translation.mbr import pairwise_chrf
 
 STATE = "state.json"
 # Lines of a piece: enough to sort by length, few enough to translate again.
@@ -269,8 +270,8 @@ def distil(pairs: Iterable[Pair], translations: Mapping[str, Sequence[str]]) -> 
         if not texts:
             ledger.drop(translations[source][0][1:])
         elif target:
-            likeness = pairwise_chrf([target, *texts])[0, 1:]
-            target = texts[int(likeness.argmax())]
+            likeness = [CHRF().sentence_score(target, [text]).score for text in texts]
+            target = texts[likeness.index(max(likeness))]
         else:
             target = texts[0]
         if target:

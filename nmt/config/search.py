@@ -68,10 +68,6 @@ class SearchConfig:
     seed: int = 1
     """Seed of random sampling. A sentence's samples depend on the seed and on the sentence, not on the batch."""
 
-    mbr: Literal["none", "chrf"] = "none"
-    """How a candidate is chosen: none takes the best hypothesis, or the first sample, and chrf the candidate with the
-    highest mean chrF against all (minimum Bayes risk). See Kumar and Byrne 2004."""
-
     split_above: Count = 0
     """Number of pieces above which a line is translated sentence by sentence; 0 does so with lines of more pieces or
     sentences than training sources had. 1 cuts all lines, and 10000 hardly any. Models skip sentences in lines that are

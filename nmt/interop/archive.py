@@ -59,7 +59,7 @@ def write(export: Export, folder: Path) -> None:
 
 
 def about(export: Export) -> About:
-    about, lost = ctranslate2.about(export), lost_settings(export.info.search, (*UNABLE, "mbr"))
+    about, lost = ctranslate2.about(export), lost_settings(export.info.search, (*UNABLE,))
     return replace(about, usage=PROGRAM, notes=(*about.notes, *lost, LACKS))
 
 

@@ -244,7 +244,7 @@ def about(export: Export) -> About:
     if export.info.objective != "lm":
         most = generation_json(layout, export.info)["max_new_tokens"]
         notes.append(f"`generate` writes at most {most:,} pieces, however long the source is.")
-        notes += lost_settings(export.info.search, ("length_norm", "samples", "mbr"))
+        notes += lost_settings(export.info.search, ("length_norm", "samples"))
     if not export.tokenizer.joint or export.tokenizer.mapped:
         notes.append("The tokenizer doesn't tidy text: give it text in Unicode's form NFC, without control characters.")
     new = "[:, batch['input_ids'].size(1) :]" if layout.family == "decoder-only" else ""  # without the prompt

@@ -104,7 +104,7 @@ class Validator:
 
 def plain(search: SearchConfig) -> SearchConfig:
     """The settings of one search without retries; what cuts a line, and limits a translation, is as users have it."""
-    return replace(search, guard=False, samples=0, mbr="none", n_best=1)
+    return replace(search, guard=False, samples=0, n_best=1)
 
 
 @torch.inference_mode()

@@ -25,7 +25,7 @@ from nmt.translation.translator import Translator
 
 MAX_REMARKS = 1000  # that are printed; further ones are only counted
 TOO_LONG = "too long to be scored"
-TO_TRANSLATE = "pictures glossary prefix must must-not item alignments n-best samples mbr".split()  # noqa: SIM905
+TO_TRANSLATE = "pictures glossary prefix must must-not item alignments n-best samples".split()  # noqa: SIM905
 OF_SEARCH = "beam-size min-length max-length max-length-ratio no-repeat-ngram repetition-penalty".split()  # noqa: SIM905
 NOT_UTF8 = (
     "not valid UTF-8, or half a surrogate pair, which is read as U+FFFD; if the text has another encoding, convert it, "

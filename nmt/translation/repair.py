@@ -8,9 +8,8 @@ that looks least wrong stays. What still looks wrong is flagged. The flag "unsur
 retry, because its translation is even less probable; nor do "numbers" and "items", since another search seldom brings
 these back: a good translation would become a worse one.
 
-A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search; what
-was chosen by minimum Bayes risk is chosen so again. Of a ranked list, the first translation is tried again: a retry's
-best one comes before it, and the others stay.
+A retry searches as the first attempt did: samples are replaced by samples, one by one, and never by beam search. Of a
+ranked list, the first translation is tried again: a retry's best one comes before it, and the others stay.
 """
 
 import math
@@ -36,7 +35,6 @@ from nmt.text.markup import mode_of, visible
 from nmt.text.normalise import tidy
 from nmt.text.sentences import find_label, split_clauses, split_sentences
 from nmt.text.suspicions import Flag, n_missing, suspicions
-from nmt.translation.mbr import expected_utilities
 from nmt.translation.model_folder import Facts
 from nmt.translation.span_search import MOST_TERMS, Span, SpanSearch
 
@@ -73,7 +71,7 @@ class Call:
     @property
     def ranked(self) -> bool:
         """Whether the first translation of a list is the best; if not, all are samples of equal rank."""
-        return not self.context.search.samples or self.context.search.mbr != "none"
+        return not self.context.search.samples
 
     def in_portions(self, requests: Sequence[Request]) -> Lists:
         """As `translate`, for a call that may end before it is done, or whose searches leave Python's interpreter free:
@@ -148,21 +146,16 @@ class Call:
         """The n-best lists of lines that are read by these steps; nothing is read when the time is up."""
         if self.stop and self.stop.is_late():
             return unreached(lines)
-        # Minimum Bayes risk and rerankers choose among all hypotheses of the beam, or all samples.
-        choose_later = search.mbr != "none" or self.rerank is not None
-        wide = replace(search, n_best=search.samples or search.beam_size) if choose_later else search
+        # Rerankers choose among all hypotheses of the beam, or all samples.
+        wide = replace(search, n_best=search.samples or search.beam_size) if self.rerank else search
         context = replace(self.context, search=wide)
         lists = translate(lines, steps, context, lambda leaves: self.leaves(leaves, wide)) if lines else []
         if wide.n_best > 1:
-            lists = self.chosen(lines, lists, wide)
+            lists = self.chosen(lines, lists)
         return [translations[: search.n_best] for translations in lists]
 
-    def chosen(self, lines: Sequence[Reading], lists: Lists, search: SearchConfig) -> Lists:
-        """The lists in the order of minimum Bayes risk, and of a reranker; but for samples, each text once."""
-        if search.mbr == "chrf":  # by probability, or samples as they are
-            for n, found in enumerate(lists):
-                weights = None if search.samples else [t.log_prob for t in found]
-                lists[n] = best_first(found, expected_utilities([t.text for t in found], weights))
+    def chosen(self, lines: Sequence[Reading], lists: Lists) -> Lists:
+        """The lists in the order of a reranker; but for samples, each text once."""
         if self.ranked:
             lists = list(map(distinct, lists))
         if self.rerank:

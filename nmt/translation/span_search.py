@@ -263,7 +263,7 @@ class SpanSearch:
         asked = [n for n, spans in several.items() if any(not t.source for t in spans[0].constraints.must)]
         if not asked:
             return list(chain(*lines))
-        search, drafts = replace(search, n_best=1, mbr="none"), dict[int, list[Draft]]()
+        search, drafts = replace(search, n_best=1), dict[int, list[Draft]]()
         found = self.search_each(dict.fromkeys(Span(span.ids) for n in asked for span in lines[n]), {}, search, stop)
         for n in asked:
             wanted = self.compiler.compile(replace(lines[n][0].constraints, prefix=""), 0, search)

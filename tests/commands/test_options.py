@@ -306,8 +306,8 @@ def test_an_option_that_is_given_twice_is_told(capsys: pytest.CaptureFixture[str
 
 def test_settings_of_format_1_are_read_under_today_s_names(tmp_path: Path) -> None:
     recipe = tmp_path / "recipe.yaml"
-    recipe.write_text("decoding: {beam_size: 3, split_above: 200, mbr: bleu, prefix_bias: 0.5}\n")
-    assert load_config(recipe).search == SearchConfig(beam_size=3, mbr="chrf")
+    recipe.write_text("decoding: {beam_size: 3, split_above: 200, mbr: none, prefix_bias: 0.5}\n")
+    assert load_config(recipe).search == SearchConfig(beam_size=3)
     recipe.write_text("decoding: {split_above: 90}\nsearch: {beam_size: 2}\n")
     assert load_config(recipe).search == SearchConfig(beam_size=2, split_above=90)
 

@@ -54,7 +54,7 @@ def texts() -> Iterator[Attack]:
     yield "sentences streamed", v1("translate", text=["Ja. " * 1_900] * 128, stream=True)
     yield "one text streamed", v1("translate", text="A. " * 3_333, stream=True)
     yield "all texts", v1("translate", text=many, search={"beam_size": 16, "n_best": 8})
-    yield "all texts sampled", v1("translate", text=many, search={"samples": 16, "mbr": "chrf"})
+    yield "all texts sampled", v1("translate", text=many, search={"samples": 16})
     yield "long texts with all details", v1("translate", text=[long] * 90, alignments=True, tokens=True, attention=True)
     yield "one word", v1("translate", text=["a" * 10_000] * 100)
     yield "no blanks", v1("translate", text=["漢" * 3_000] * 100)

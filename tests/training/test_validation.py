@@ -72,7 +72,7 @@ def test_bleu_goes_by_the_target_language_of_each_set(data: TrainingData, tmp_pa
 
 def test_search_settings_hold_in_validation_too(data: TrainingData, tmp_path: Path) -> None:
     """What is validated is what translation gives, but greedily and without the guard."""
-    search = SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, samples=3, n_best=2, mbr="chrf")
+    search = SearchConfig(max_length_ratio=0.01, no_repeat_ngram=2, samples=3, n_best=2)
     trainer = make_trainer(Config(model=TINY, training=SHORT, search=search), data, tmp_path)
     [translator] = trainer.validator.translators
     used = translator.search

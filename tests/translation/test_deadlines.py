@@ -34,10 +34,9 @@ SETTINGS: dict[str, tuple[SearchConfig, Sequence[str | Request]]] = {
     "n-best with terms": (replace(BEAM, n_best=2), [Request(line, TERM) for line in LINES]),
     "forbidden": (BEAM, [Request(line, Constraints(must_not=("dog", "the"))) for line in LINES]),
     "samples": (replace(GREEDY, samples=3, n_best=3, guard=True), LINES),
-    "minimum risk": (replace(GREEDY, samples=3, mbr="chrf"), LINES),
 }
 BACKENDS: Sequence[Backend] = ("pytorch", "auto", "ctranslate2")
-ONLY_PYTORCH = ("terms", "n-best with terms", "forbidden", "samples", "minimum risk")
+ONLY_PYTORCH = ("terms", "n-best with terms", "forbidden", "samples")
 CASES = [(b, name) for b in BACKENDS for name in SETTINGS if b != "ctranslate2" or name not in ONLY_PYTORCH]
 
 

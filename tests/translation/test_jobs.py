@@ -280,7 +280,7 @@ def test_the_command_has_all(auto: str, model_folder: Path, tmp_path: Path, capf
         assert line.startswith("A")
         assert "dog" in line
         assert " ||| 0-0" in line
-    assert main([*common, "--samples", "4", "--n-best", "4", "--mbr", "chrf"]) == 0
+    assert main([*common, "--samples", "4", "--n-best", "4"]) == 0
     assert len(capfd.readouterr().out.splitlines()) == 8
     assert main([*common, "--force-decode"]) == 0
     assert [float(line) < 0 for line in capfd.readouterr().out.split()] == [True, True]

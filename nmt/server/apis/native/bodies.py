@@ -27,7 +27,6 @@ LIMITS: dict[str, Range | None] = {  # settings of a search that a request may c
     "top_p": None,
     "min_p": None,
     "seed": Range(0, 2**53),
-    "mbr": None,
     "split_above": Range(0, 10_000),
     "guard": None,
 }
