@@ -43,6 +43,11 @@ REMOVED: dict[str, tuple[Any, str]] = {
     **dict.fromkeys(("data.weights", "data.more.weights"), ("", FILTERED)),
     **dict.fromkeys(("cleaning.near", "data.more.cleaning.near"), (None, LIKE)),
     "data.hints": (0, "since it cost 0.5 BLEU of plain text; leave it out, and translate with terms that must occur"),
+    "noise.share": (None, TUNED),
+    "noise.masked": (0.8, TUNED),
+    "noise.random": (0.1, TUNED),
+    "noise.mean_span": (3.0, TUNED),
+    "noise.false_pairs": (0.5, TUNED),
     "noise.kind": ("infilling", "since its spans made translators 2.4 BLEU worse than none; leave it out"),
     "search.coverage_penalty": (0, UNPAID),
     "search.lm_weight": (0, FLUENT),
@@ -75,6 +80,8 @@ def upgrade_settings(settings: dict[str, Any], *, prepared: bool = False) -> dic
         if settings.get(section):
             past = prepared and section in ("data", "cleaning", "search")
             settings[section] = without_removed(settings[section], section, past=past)
+    if not settings.get("noise"):  # a section of older versions
+        settings.pop("noise", None)
     teachers = (settings.get("training") or {}).get("teacher")
     if isinstance(teachers, list):  # nmt 1.0.0 took several
         problem = f"training.teacher is a list of {len(teachers)} folders: several teachers were removed"

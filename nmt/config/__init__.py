@@ -12,12 +12,12 @@ from typing import Annotated
 from nmt.config.data import CleaningConfig, DataConfig, TokenizerConfig
 from nmt.config.model import ModelConfig
 from nmt.config.search import MAX_HYPOTHESES, Backend, DecodingPrecision, SearchConfig
-from nmt.config.training import OBJECTIVES, LoraConfig, NoiseConfig, ObjectiveName, Precision, TrainingConfig
+from nmt.config.training import OBJECTIVES, LoraConfig, ObjectiveName, Precision, TrainingConfig
 from nmt.fields import MAY_CHANGE, Folder, Metavar, require
 from nmt.files import require_plain_name
 
 __all__ = ["MAX_HYPOTHESES", "OBJECTIVES", "Backend", "DecodingPrecision", "ObjectiveName", "Precision"]
-__all__ += ["CleaningConfig", "Config", "DataConfig", "LoraConfig", "ModelConfig", "NoiseConfig", "SearchConfig"]
+__all__ += ["CleaningConfig", "Config", "DataConfig", "LoraConfig", "ModelConfig", "SearchConfig"]
 __all__ += ["TokenizerConfig", "TrainingConfig"]
 
 
@@ -37,7 +37,6 @@ class Config:
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     lora: LoraConfig = field(default_factory=LoraConfig)
-    noise: NoiseConfig = field(default_factory=NoiseConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
 
     def __post_init__(self) -> None:
@@ -66,7 +65,6 @@ class Config:
             require(not self.training.freeze, f"{problem}.freeze: adapters leave all weights as they are")
             require(not self.training.compile, f"{problem}.compile: switch it off")
         denoises = self.training.denoise_steps > 0
-        self.noise.check_use("denoise" if denoises else objective)
         family, families = self.model.family, OBJECTIVES[objective].families
         problem = f"training.objective {objective} needs model.family {' or '.join(families)}"
         require(family in families, f"{problem}: it is {family}")

@@ -1,4 +1,4 @@
-"""Settings of training, of adapters that are trained, and of the noise of pretraining."""
+"""Settings of training, and of adapters that are trained."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
@@ -42,13 +42,6 @@ OBJECTIVES: dict[ObjectiveName, ObjectiveTraits] = {
     "mlm": ObjectiveTraits(("encoder-only",), "both", (*LOSSES, "accuracy"), 0.0),
     "denoise": ObjectiveTraits(("encoder-decoder",), "both", LOSSES, 0.1),
     "pair": ObjectiveTraits(("encoder-only",), "pairs", (*LOSSES, "accuracy"), 0.0),
-}
-USUAL_SHARE = {"mlm": 0.15, "denoise": 0.35}
-NOISE_OF = {  # the fields of NoiseConfig, by the objectives that use them
-    "mlm or denoise": ["share"],
-    "mlm": ["masked", "random"],
-    "denoise": ["mean_span"],
-    "pair": ["false_pairs"],
 }
 
 
@@ -240,40 +233,3 @@ class LoraConfig:
     def __post_init__(self) -> None:
         check_bounds("lora", self)
         check_use("lora", self, self.rank > 0, "lora.rank above 0", ["alpha", "parts"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoiseConfig:
-    """Noise of training.objective mlm, denoise and pair, and of training.denoise_steps, as of denoise."""
-
-    share: Annotated[float | None, Range(0.01, 0.99)] = None
-    """Share of the pieces of each text that are hidden, at least one piece. Without a value, it is 0.15 for mlm and
-    0.35 for denoise."""
-
-    masked: Annotated[float, Range(0, 1)] = 0.8
-    """Share of the pieces hidden by mlm that are replaced by the mask piece, which is unk (Devlin et al. 2019)."""
-
-    random: Annotated[float, Range(0, 1)] = 0.1
-    """Share of the pieces hidden by mlm that are replaced by random pieces. The rest stay as they are."""
-
-    mean_span: Annotated[float, Range(1, 100)] = 3.0
-    """Mean number of pieces in a hidden span of denoise, which replaces each span by one mask piece (text infilling,
-    Lewis et al. 2020, section 2.2). The lengths have a Poisson distribution, and an empty span adds a mask piece."""
-
-    false_pairs: Annotated[float, Range(0.01, 0.99)] = 0.5
-    """Share of the pairs that objective pair spoils, to teach the model to tell them from true pairs."""
-
-    def __post_init__(self) -> None:
-        check_bounds("noise", self)
-        total = self.masked + self.random
-        require(total <= 1, f"noise.masked and noise.random are {total:g} together: they can be 1 at most")
-
-    def check_use(self, objective: str) -> None:
-        """Raise ValueError for a setting that is used only with another objective."""
-        for users, names in NOISE_OF.items():
-            needed = f"training.objective {users}{' or training.denoise_steps' if 'denoise' in users else ''}"
-            check_use("noise", self, objective in users.split(" or "), needed, names)
-
-    def share_of(self, objective: str) -> float:
-        """The share of hidden pieces for objective mlm or denoise."""
-        return self.share or USUAL_SHARE[objective]

@@ -12,13 +12,15 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from nmt.config import Config, NoiseConfig
+from nmt.config import Config
 from nmt.data.batches import Batch, Pairs, Sequences, join, make_batch
 from nmt.data.copies.false_pairs import FALSE, TRUE, IdPair, Material, PieceKinds, as_read, spoil
-from nmt.data.copies.noise import hidden_counts, infill, mask_pieces
+from nmt.data.copies.noise import OF_MLM, hidden_counts, infill, mask_pieces
 from nmt.data.tokenizer import Tokenizer
 from nmt.fields import require
 from nmt.vocabulary import BOS, EOS
+
+FALSE_SHARE = 0.5  # of the pairs, which are spoiled to teach the model to tell them from true pairs
 
 
 class Objective:
@@ -64,7 +66,6 @@ class LanguageModel(Objective):
 class MaskedPieces(Objective):
     """The hidden pieces of `<s> text </s>` (Devlin et al. 2019, section 3.1), hidden anew in each epoch."""
 
-    noise: NoiseConfig
     vocab_size: int
     n_sides = 1
 
@@ -78,20 +79,17 @@ class MaskedPieces(Objective):
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         whole_BS, mask_BS = pairs.source.padded(index_B, eos=True)
         pieces_B = pairs.source.lengths_N[index_B] - 1
-        noised_BL, hidden_BL = mask_pieces(whole_BS[:, 1:-1], pieces_B, self.noise, self.vocab_size, generator)
+        noised_BL, hidden_BL = mask_pieces(whole_BS[:, 1:-1], pieces_B, self.vocab_size, generator)
         hidden_BS = F.pad(hidden_BL, (1, 1))
         noised_BS = torch.where(hidden_BS, F.pad(noised_BL, (1, 1)), whole_BS)
         return Batch(noised_BS, mask_BS, noised_BS, whole_BS, hidden_BS)
 
     def predictions(self, pairs: Pairs, index_B: Tensor) -> int:
-        return int(hidden_counts(pairs.source.lengths_N[index_B] - 1, self.noise.share_of("mlm")).sum())
+        return int(hidden_counts(pairs.source.lengths_N[index_B] - 1, OF_MLM).sum())
 
 
-@dataclass(frozen=True)
 class Denoising(Objective):
     """The text from the noised text (see `nmt.data.copies.noise`)."""
-
-    noise: NoiseConfig
 
     def pairs(self, pairs: Pairs) -> Pairs:
         return Pairs(pairs.target, pairs.target)
@@ -102,7 +100,7 @@ class Denoising(Objective):
     def batch(self, pairs: Pairs, index_B: Tensor, generator: Generator) -> Batch:
         ids_BL, _ = pairs.target.padded(index_B)
         lengths_B, every_B = pairs.target.lengths_N[index_B], torch.arange(len(index_B))
-        src_BS, src_mask_BS = infill(ids_BL, lengths_B, self.noise, generator).padded(every_B, eos=True)
+        src_BS, src_mask_BS = infill(ids_BL, lengths_B, generator).padded(every_B, eos=True)
         return replace(make_batch(pairs, index_B), src_BS=src_BS, src_mask_BS=src_mask_BS)
 
 
@@ -110,7 +108,6 @@ class Denoising(Objective):
 class TruePairs(Objective):
     """Whether a pair is true, or was spoiled: in `<s> source </s> <s> target </s>`, the piece at the first position."""
 
-    noise: NoiseConfig
     kinds: PieceKinds
     most: int = sys.maxsize
     """Pieces of both sides together that the model can read."""
@@ -138,7 +135,7 @@ class TruePairs(Objective):
 
     def perhaps_spoiled(self, pool: Sequence[IdPair], n: int, random: Random) -> IdPair:
         """Pair n of the pool, or a false pair made of it and another one of the batch, whose lengths are similar."""
-        if random.random() >= self.noise.false_pairs:
+        if random.random() >= FALSE_SHARE:
             return pool[n]
         other = pool[(n + random.randrange(1, len(pool))) % len(pool)]
         found = spoil(pool[n], Material(other, self.kinds, random), self.most)
@@ -156,7 +153,7 @@ def split_row(row: list[int]) -> IdPair:
 
 def make_objective(config: Config, tokenizer: Tokenizer, *, first: bool = False) -> Objective:
     """The objective of training, or of its first steps. ValueError if one vocabulary is needed, and there are two."""
-    name, noise, denoise_steps = config.training.objective, config.noise, config.training.denoise_steps
+    name, denoise_steps = config.training.objective, config.training.denoise_steps
     setting = f"training.objective is {name}"
     if first and denoise_steps:
         name, setting = "denoise", f"training.denoise_steps is {denoise_steps}"
@@ -169,9 +166,9 @@ def make_objective(config: Config, tokenizer: Tokenizer, *, first: bool = False)
     if name == "lm":
         return LanguageModel()
     if name == "mlm":
-        return MaskedPieces(noise, tokenizer.tgt_vocab_size)
+        return MaskedPieces(tokenizer.tgt_vocab_size)
     if name == "denoise":
-        return Denoising(noise)
+        return Denoising()
     pieces = tokenizer.target_pieces(range(tokenizer.tgt_vocab_size))
     most = config.model.max_positions - 4 if config.model.positions == "learned" else sys.maxsize
-    return TruePairs(noise, PieceKinds.of(pieces), most)
+    return TruePairs(PieceKinds.of(pieces), most)

@@ -4,7 +4,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import NoiseConfig
 from nmt.data.batches import Pairs, make_batch
 from nmt.data.packing import LEAST_ROW, LONGEST_ROW, RowShape, pack, plan_rows
 from nmt.training.objectives import Denoising
@@ -41,7 +40,7 @@ def test_rows_hold_every_pair_once_and_nothing_else(corpus: Corpus, length: int,
         sources, targets = batch.src_mask_BS & (batch.src_place_BS == 0), batch.tgt_mask_BT & (batch.tgt_place_BT == 0)
         assert torch.equal(sources.sum(1), targets.sum(1))
         for side in (pairs.source, pairs.target):  # as `training.denoise_steps` has them
-            noised = Denoising(NoiseConfig()).batch(Pairs(side, side), index, torch.Generator().manual_seed(epoch))
+            noised = Denoising().batch(Pairs(side, side), index, torch.Generator().manual_seed(epoch))
             assert pack(noised, shape).sentences == len(index), "rows have room for the texts of one side"
 
 

@@ -14,8 +14,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import OBJECTIVES, Config, ModelConfig, NoiseConfig, TokenizerConfig, TrainingConfig
+from nmt.config import OBJECTIVES, Config, ModelConfig, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch
+from nmt.data.copies import noise
 from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
 from nmt.data.tokenizer import Tokenizer, train_tokenizer
 from nmt.extras import typed
@@ -35,13 +36,7 @@ ids = st.lists(st.integers(FIRST_PIECE, VOCAB - 1), min_size=1, max_size=12)
 corpora = st.lists(st.tuples(ids, ids), min_size=1, max_size=6)
 seeds = st.integers(0, 1000)
 KINDS = PieceKinds.of(["▁" * (i % 3 == 0) + "Aa1"[i % 3] for i in range(VOCAB)])
-KINDS_OF_BATCHES: list[Objective] = [
-    Objective(),
-    LanguageModel(),
-    MaskedPieces(NoiseConfig(), VOCAB),
-    Denoising(NoiseConfig()),
-    TruePairs(NoiseConfig(), KINDS),
-]
+KINDS_OF_BATCHES: list[Objective] = [Objective(), LanguageModel(), MaskedPieces(VOCAB), Denoising(), TruePairs(KINDS)]
 
 
 def texts(rows: list[tuple[list[int], list[int]]]) -> Pairs:
@@ -84,24 +79,23 @@ def test_a_language_model_reads_no_source() -> None:
     assert [lengths.tolist() for lengths in pairs.lengths] == [[0, 0], [3, 2]]
 
 
-@given(st.lists(ids | st.just([]), min_size=1, max_size=6), st.none() | st.floats(0.01, 0.99), seeds)
-def test_masked_pieces_are_predicted_and_others_stay(rows: list[list[int]], share: float | None, seed: int) -> None:
-    noise = NoiseConfig(share=share)
-    batch = everything(MaskedPieces(noise, VOCAB), texts([([], text) for text in rows]), seed)
+@given(st.lists(ids | st.just([]), min_size=1, max_size=6), seeds)
+def test_masked_pieces_are_predicted_and_others_stay(rows: list[list[int]], seed: int) -> None:
+    batch = everything(MaskedPieces(VOCAB), texts([([], text) for text in rows]), seed)
     for text, read, real, whole, hidden in zip(
         rows, batch.src_BS, batch.src_mask_BS, batch.tgt_out_BT, batch.tgt_mask_BT, strict=True
     ):
         assert whole[real].tolist() == [BOS, *text, EOS]
         assert read[~hidden].equal(whole[~hidden])
         n = int(hidden.sum())
-        assert abs(n - noise.share_of("mlm") * len(text)) <= 0.5 + 1e-4 or n == 1
+        assert abs(n - 0.15 * len(text)) <= 0.5 + 1e-4 or n == 1
         assert (n > 0) == (len(text) > 0)
         assert not (hidden & ((whole == BOS) | (whole == EOS) | (whole == PAD))).any()
 
 
 def test_denoising_writes_the_text() -> None:
     text = [*range(10, 30)]
-    whole = everything(Denoising(NoiseConfig()), texts([([], text)]))
+    whole = everything(Denoising(), texts([([], text)]))
     assert whole.tgt_out_BT.tolist() == [[*text, EOS]]
     assert int(whole.src_BS[0, -1]) == EOS
     assert UNK in whole.src_BS
@@ -110,7 +104,7 @@ def test_denoising_writes_the_text() -> None:
 
 def test_the_label_of_a_pair_says_whether_it_was_spoiled() -> None:
     rows = [([10 + i, 20 + i, 21 + i], [30 + i, 31 + i, 42]) for i in range(10)]
-    objective = TruePairs(NoiseConfig(false_pairs=0.3), KINDS)
+    objective = TruePairs(KINDS)
     labels: Counter[int] = Counter()
     for seed in range(200):
         batch = everything(objective, as_pairs(rows), seed)
@@ -122,12 +116,12 @@ def test_the_label_of_a_pair_says_whether_it_was_spoiled() -> None:
             true = row[real].tolist() == [BOS, *pair[0], EOS, BOS, *pair[1], EOS]
             assert label == (TRUE if true else FALSE)
             labels[label] += 1
-    assert labels[FALSE] / 2000 == pytest.approx(0.3, abs=0.03)
+    assert labels[FALSE] / 2000 == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_single_pair_is_spoiled_with_others_of_the_corpus() -> None:
     rows = [([10], [11]), ([20], [21]), ([30], [31])]
-    objective = TruePairs(NoiseConfig(false_pairs=0.99), KINDS)
+    objective = TruePairs(KINDS)
     pairs = objective.pairs(as_pairs(rows))
     batches = [objective.batch(pairs, torch.tensor([0]), generator(seed)) for seed in range(100)]
     read = [batch.src_BS[0].tolist() for batch in batches]
@@ -138,12 +132,12 @@ def test_a_single_pair_is_spoiled_with_others_of_the_corpus() -> None:
 @given(corpora, seeds)
 def test_false_pairs_fit_the_positions_of_the_model(rows: list[tuple[list[int], list[int]]], seed: int) -> None:
     most = max(len(source) + len(target) for source, target in rows)
-    batch = everything(TruePairs(NoiseConfig(), KINDS, most), as_pairs(rows), seed)
+    batch = everything(TruePairs(KINDS, most), as_pairs(rows), seed)
     assert batch.src_BS.size(1) <= most + 4
 
 
 def test_noise_depends_on_the_place_of_a_batch_in_the_run_and_on_nothing_else() -> None:
-    objective = MaskedPieces(NoiseConfig(), VOCAB)
+    objective = MaskedPieces(VOCAB)
     pairs = objective.pairs(texts([([], [*range(10, 40)])] * 4))
 
     def noised(seed: int = 1, epoch: int = 0, number: int = 0, part: int = 0) -> list[list[int]]:
@@ -169,11 +163,11 @@ FAMILY: dict[str, dict[str, Any]] = {
 }
 
 
-def settings(objective: Any, noise: dict[str, Any], **changes: Any) -> Config:
+def settings(objective: Any, **changes: Any) -> Config:
     usual = {"objective": objective, "best_metric": "auto", "label_smoothing": "auto"}
     training = replace(SHORT, **{**usual, **changes})
     model = replace(NO_DROPOUT, **FAMILY.get(objective, {}))
-    return Config(model=model, training=training, noise=NoiseConfig(**noise))
+    return Config(model=model, training=training)
 
 
 def trainer_of(config: Config, tokenizer: Tokenizer, folder: Path) -> Trainer:
@@ -193,17 +187,18 @@ BEST = math.log(6)  # nats of a word that could be any of the six
 
 
 @pytest.mark.parametrize(
-    ("objective", "noise", "steps", "best"),
+    ("objective", "steps", "best"),
     [
-        ("lm", {}, 100, 4 * BEST / 5),  # four words and EOS
-        ("mlm", {"masked": 1.0, "random": 0.0}, 100, BEST),
-        ("denoise", {}, 400, BEST / 5),  # one of four words is hidden, and EOS follows
+        ("lm", 100, 4 * BEST / 5),  # four words and EOS
+        ("mlm", 100, BEST),
+        ("denoise", 400, BEST / 5),  # one of four words is hidden, and EOS follows
     ],
 )
 def test_a_model_learns_all_that_the_text_tells(
-    objective: Any, noise: dict[str, Any], steps: int, best: float, tokenizer: Tokenizer, tmp_path: Path
+    objective: Any, steps: int, best: float, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, figures = learned(settings(objective, noise), steps, tokenizer, tmp_path)
+    monkeypatch.setattr(noise, "MASKED", 1.0)  # a piece that stayed would be told
+    _, figures = learned(settings(objective), steps, tokenizer, tmp_path)
     assert figures["validation/nll"] == pytest.approx(best, rel=0.05)
 
 
@@ -218,7 +213,7 @@ def learned(config: Config, steps: int, tokenizer: Tokenizer, folder: Path) -> t
 
 
 def test_a_model_learns_to_tell_true_pairs_from_false_ones(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    model, figures = learned(settings("pair", {}), 600, tokenizer, tmp_path)
+    model, figures = learned(settings("pair"), 600, tokenizer, tmp_path)
     assert figures["validation/accuracy"] > 80
     pairs = corpus(200, 3)
     false = [(source, target) for (source, _), (_, target) in pairwise(pairs)]
@@ -229,7 +224,7 @@ def test_a_model_learns_to_tell_true_pairs_from_false_ones(tokenizer: Tokenizer,
 
 @pytest.mark.parametrize("objective", FAMILY)
 def test_a_run_goes_on_bit_for_bit_and_its_card_is_right(objective: Any, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    config = settings(objective, {}, max_steps=40, log_every=20, validate_every=20, accumulate=2)
+    config = settings(objective, max_steps=40, log_every=20, validate_every=20, accumulate=2)
     whole = run(trainer_of(config, tokenizer, tmp_path / "whole"))
     assert not (tmp_path / "whole" / "translations").exists()
     half = replace(config, training=replace(config.training, max_steps=20))
@@ -263,7 +258,7 @@ def test_a_run_goes_on_bit_for_bit_and_its_card_is_right(objective: Any, tokeniz
 
 
 def test_noised_text_may_come_first(tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trainer = trainer_of(settings("translation", {}, denoise_steps=6, validate_every=4), tokenizer, tmp_path)
+    trainer = trainer_of(settings("translation", denoise_steps=6, validate_every=4), tokenizer, tmp_path)
     run(trainer)
     assert [r["step"] for r in records(tmp_path) if "validation/nll" in r] == [8, 12], "before, it can't translate"
     said = capsys.readouterr().err
@@ -317,7 +312,7 @@ def test_settings_that_contradict_are_refused(model: Any, training: Any, message
 def test_objectives_with_one_language_and_tied_embeddings_need_one_vocabulary(
     tmp_path: Path, objective: Any, steps: int, tied: Any, message: str
 ) -> None:
-    config = settings(objective, {}, denoise_steps=steps)
+    config = settings(objective, denoise_steps=steps)
     config = replace(config, model=replace(config.model, tied_embeddings=tied))
     separate = TokenizerConfig(joint=False, vocab_size=30, byte_fallback=False)
     tokenizer = train_tokenizer(corpus(300, 1), separate, tmp_path, "de", "en")

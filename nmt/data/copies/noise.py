@@ -11,9 +11,14 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from nmt.config import NoiseConfig
 from nmt.data.batches import Sequences
 from nmt.vocabulary import FIRST_PIECE, UNK
+
+# Shares of the pieces of a text that are hidden (Devlin et al. 2019, section 3.1; Lewis et al. 2020, section 2.2). Of
+# those that mlm hides, some become the mask piece, some a random piece, and the others stay.
+OF_MLM, OF_DENOISE = 0.15, 0.35
+MASKED, RANDOM = 0.8, 0.1
+MEAN_SPAN = 3.0  # pieces
 
 
 def hidden_counts(lengths_B: Tensor, share: float) -> Tensor:
@@ -30,35 +35,33 @@ def choose(lengths_B: Tensor, counts_B: Tensor, generator: Generator) -> Tensor:
     return torch.zeros_like(keys_BX, dtype=torch.bool).scatter_(1, order_BX, column_X < counts_B[:, None])
 
 
-def mask_pieces(
-    ids_BL: Tensor, lengths_B: Tensor, noise: NoiseConfig, vocab_size: int, generator: Generator
-) -> tuple[Tensor, Tensor]:
+def mask_pieces(ids_BL: Tensor, lengths_B: Tensor, vocab_size: int, generator: Generator) -> tuple[Tensor, Tensor]:
     """Hide pieces as Devlin et al. 2019, section 3.1: the noised ids, and True at hidden pieces, both (B, L)."""
-    hidden_BL = choose(lengths_B, hidden_counts(lengths_B, noise.share_of("mlm")), generator)
+    hidden_BL = choose(lengths_B, hidden_counts(lengths_B, OF_MLM), generator)
     fate_BL = torch.rand(ids_BL.shape, generator=generator)
     pieces_BL = torch.randint(FIRST_PIECE, vocab_size, ids_BL.shape, generator=generator)
-    pieces_BL.masked_fill_(fate_BL < noise.masked, UNK)
-    changed_BL = hidden_BL & (fate_BL < noise.masked + noise.random)
+    pieces_BL.masked_fill_(fate_BL < MASKED, UNK)
+    changed_BL = hidden_BL & (fate_BL < MASKED + RANDOM)
     return torch.where(changed_BL, pieces_BL, ids_BL), hidden_BL
 
 
-def infill(ids_BL: Tensor, lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -> Sequences:
+def infill(ids_BL: Tensor, lengths_B: Tensor, generator: Generator) -> Sequences:
     """Text infilling (Lewis et al. 2020, section 2.2); never a longer text."""
-    spans_BS, counts_B = poisson_spans(lengths_B, noise, generator)
+    spans_BS, counts_B = poisson_spans(lengths_B, generator)
     starts_BG, hidden_BL = place(lengths_B, spans_BS, counts_B, generator)
     is_piece_BL = torch.arange(int(lengths_B.max())) < lengths_B[:, None]
     return with_masks(ids_BL, is_piece_BL & ~hidden_BL, starts_BG)
 
 
-def poisson_spans(lengths_B: Tensor, noise: NoiseConfig, generator: Generator) -> tuple[Tensor, Tensor]:
+def poisson_spans(lengths_B: Tensor, generator: Generator) -> tuple[Tensor, Tensor]:
     """Random span lengths (B, S), some of them 0, and how many there are in each text (B).
 
     Spans are added until enough pieces are hidden; the last one is as long as it takes. There are at most as many spans
     as hidden pieces, so that no text gets longer, and as gaps.
     """
-    hidden_B1 = hidden_counts(lengths_B, noise.share_of("denoise"))[:, None]
+    hidden_B1 = hidden_counts(lengths_B, OF_DENOISE)[:, None]
     most_B1 = hidden_B1.minimum(lengths_B[:, None] - hidden_B1 + 1)
-    rates_BS = torch.full((len(lengths_B), max(1, int(most_B1.max()))), noise.mean_span)
+    rates_BS = torch.full((len(lengths_B), max(1, int(most_B1.max()))), MEAN_SPAN)
     ends_BS = torch.poisson(rates_BS, generator=generator).long().cumsum(1).minimum(hidden_B1)
     ends_BS = torch.where(torch.arange(rates_BS.size(1)) >= most_B1 - 1, hidden_B1, ends_BS)
     starts_BS = F.pad(ends_BS[:, :-1], (1, 0))
