@@ -1,9 +1,6 @@
-"""Figures for the pictures: a run or a model flows in, rows of benchmarks/results flow out.
+"""Figures for the picture of training on a GPU: a run flows in, rows of benchmarks/results flow out.
 
-    python -m benchmarks.picture_data run runs/de-en-multi30k
-    python -m benchmarks.picture_data attention runs/de-en-multi30k --line "Ein Hund läuft."
-
-`pictures.py` draws the rows: those of a run as the picture of training on a GPU.
+python -m benchmarks.picture_data runs/de-en-multi30k
 """
 
 import json
@@ -18,14 +15,9 @@ BLEU = "validation/bleu"
 
 def main() -> int:
     parser = benchmark_parser(__doc__)
-    parser.add_argument("what", choices=["run", "attention"])
     parser.add_argument("folder", type=Path, help="a finished run")
-    parser.add_argument("--line", default="", help="attention: the sentence")
     args = parser.parse_args()
-    if args.what == "run":
-        add_rows(args.json or RESULTS / "gpu_run.jsonl", learning_rows(args.folder, args.note))
-    else:
-        add_rows(args.json or RESULTS / "attention.jsonl", [attention_row(args.folder, args.line)])
+    add_rows(args.json or RESULTS / "gpu_run.jsonl", learning_rows(args.folder, args.note))
     return 0
 
 
@@ -63,18 +55,6 @@ def validation_minutes(folder: Path) -> Iterator[tuple[int, float]]:
             if any(value.tag == BLEU for value in event.summary.value):
                 yield event.step, minutes
         before = 60 * minutes
-
-
-def attention_row(folder: Path, line: str) -> Row:
-    """The cross-attention of the best translation of a sentence."""
-    from nmt.translation.translator import Translator, find_model
-
-    translator = Translator.load(find_model(str(folder)), precision="fp32")
-    [[best, *_]] = translator.translate_n_best([line])
-    weights_TS, source, target = translator.aligner.attention(best.parts[0])
-    weights = [[round(weight, 3) for weight in row] for row in weights_TS.tolist()]
-    figures = {"source": source, "target": target, "weights": weights}
-    return {"benchmark": "attention", "text": f"{line} → {best.text}", **figures, **describe_run()}
 
 
 if __name__ == "__main__":

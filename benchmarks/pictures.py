@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from benchmarks.rows import RESULTS, Row, all_rows, last_run, run_script
 from benchmarks.summaries import TOOLKITS
 from benchmarks.tables import machine, system, versions
-from nmt.vocabulary import SPACE
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH, MARGIN = 680, 20
@@ -60,7 +59,6 @@ def main() -> int:
         "speed": speed(
             *(last_run(RESULTS / f"{n}.jsonl") for n in ("decode_small", "decode_reference", "train_speed"))
         ),
-        "attention": attention(last_run(RESULTS / "attention.jsonl")[0]),
     }
     for name, picture in pictures.items():
         (PICTURES / f"{name}.svg").write_text(picture, encoding="utf8")
@@ -82,9 +80,8 @@ def text(x: float, y: float, words: str, kind: str = "", turn: int = 0) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}"{named}{turned}>{escape(words)}</text>'
 
 
-def rectangle(x: float, y: float, width: float, height: float, kind: str, opacity: float = 1) -> str:
-    faint = f' fill-opacity="{opacity:.2f}"' if opacity < 1 else ""
-    return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"{faint}/>'
+def rectangle(x: float, y: float, width: float, height: float, kind: str) -> str:
+    return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
 
 
 def ticks(least: float, greatest: float) -> list[float]:
@@ -212,28 +209,6 @@ def speed(small: Sequence[Row], decoding: Sequence[Row], training: Sequence[Row]
             y += 26
         y += 34
     return svg(WIDTH, y - 34, "Sentences a second of nmt and of other systems, translating and training", parts)
-
-
-def attention(row: Row) -> str:
-    """Cross-attention: target pieces are rows, source pieces columns; the more attention, the stronger the colour."""
-    source, target = ([piece.replace(SPACE, "_") for piece in row[side]] for side in ("source", "target"))
-    cell, left = 26, MARGIN + 8 * max(map(len, target))
-    top = 70 + 6 * max(map(len, source))
-    about = "Cross-attention: where the model looks for each piece"
-    legend = "rows: translation; columns: source; the stronger the colour, the more attention"
-    parts = [text(MARGIN, 30, about, "title"), text(MARGIN, 48, legend, "note")]
-    for number, piece in enumerate(source):
-        parts.append(text(left + cell * (number + 0.5), top - 8, piece, turn=-45))
-    for number, (piece, weights) in enumerate(zip(target, row["weights"], strict=True)):
-        y = top + cell * number
-        parts.append(text(left - 8, y + 18, piece, "end"))
-        for column, weight in enumerate(weights):
-            if weight >= 0.01:
-                parts.append(rectangle(left + cell * column, y, cell, cell, "nmt", weight))
-    size = cell * len(source), cell * len(target)
-    frame = f'<rect class="grid" x="{left}" y="{top}" width="{size[0]}" height="{size[1]}" fill="none"/>'
-    width = max(left + size[0] + 60, 520)
-    return svg(width, top + size[1] + MARGIN, f"{about}: {row['text']}", [*parts, frame])
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ EXAMPLES = "python -m nmt.doctor"
 NEEDED = ["torch", "sentencepiece", "ctranslate2", "sacrebleu", "safetensors", "pyarrow", "pyyaml", "rich", "numpy"]
 EXTRAS = {  # what each extra is for, and its packages
     "hub": ("data sets of the Hugging Face hub, such as Multi30k", "datasets huggingface_hub"),
-    "tensorboard": ("curves of a training in a browser", "tensorboard pillow"),
-    "pictures": ("pictures of attention", "pillow"),
+    "tensorboard": ("curves of a training in a browser", "tensorboard"),
     "serve": ("the service and its page", "starlette uvicorn python-multipart httptools uvloop"),
     "cleaning": ("all filters for a crawled corpus", "ftfy"),
     "langid": ("telling languages from each other", "eldc" if sys.version_info < (3, 14) else "py3langid"),

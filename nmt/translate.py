@@ -35,7 +35,6 @@ OPTIONS = """
 --output FILE: File to write instead of standard output.
 --scores: Write score TAB text. The score is the log-probability divided by length ** length penalty.
 --alignments: Write text ||| 0-0 1-2 …: pairs of source and target word numbers, from 0, that are aligned.
---pictures DIR: Folder for pictures of the cross-attention of each line's translation, DIR/LINE.png.
 --verbose: Print model, device, precision and speed on stderr.
 == Documents
 --document FORMAT: Format of a file that is translated as a whole, such as md, html, srt, po, json: its layout stays.

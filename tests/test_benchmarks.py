@@ -410,14 +410,6 @@ def test_the_course_of_a_run_is_kept(tmp_path: Path) -> None:
     assert "; busy<" in pictures.learning(rows)
 
 
-def test_the_attention_of_a_sentence_is_kept(model_folder: Path, run_benchmark: Run) -> None:
-    [row] = run_benchmark(picture_data, "attention", model_folder, "--line 'Haus Boot'")
-    assert "".join(row["source"]) == "▁Haus▁Boot"
-    assert len(row["weights"]) == len(row["target"])
-    assert all(len(weights) == len(row["source"]) and 0 < sum(weights) <= 1.01 for weights in row["weights"])
-    ElementTree.fromstring(pictures.attention(row))
-
-
 @pytest.mark.parametrize("name", document_files.KINDS)
 def test_made_documents_come_back_and_their_tags_are_judged(name: str) -> None:
     sentences = [Sentence(f"Der Hund {n} da.", "", (("Hund", "dog"),)) for n in range(6)]

@@ -5,7 +5,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from nmt.data.tokenizer import Tokenizer
 from nmt.inspect import main
@@ -14,7 +13,6 @@ from nmt.translation.model_folder import Facts
 from tests.tiny import TINY, Stderr, save_tiny
 
 ROOT = Path(__file__).parent.parent
-SENTENCE = "Der kleine Hund läuft."
 
 
 def test_a_folder_is_shown_as_tables(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,8 +38,6 @@ def test_other_objectives_are_shown(tokenizer: Tokenizer, tmp_path: Path, capsys
     output = capsys.readouterr().out
     assert "The model can't write" in output
     assert "decoding" not in output
-    assert main([str(encoder_only), "--sentence", SENTENCE, "--picture", "x.png"]) == 2
-    assert "is no translator: it was trained with training.objective mlm" in capsys.readouterr().err
 
 
 def test_a_language_model_is_measured(tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,15 +53,6 @@ def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFix
     assert report["parts"][0]["weights"][0]["name"] == "tgt_embedding.weight"
 
 
-@pytest.mark.parametrize("translation", [["--translation", "The little dog runs."], []])
-def test_the_attention_of_a_sentence_is_drawn(model_folder: Path, tmp_path: Path, translation: list[str]) -> None:
-    file = tmp_path / "attention.png"
-    assert main([str(model_folder), "--sentence", SENTENCE, *translation, "--picture", str(file)]) == 0
-    with Image.open(file) as image:
-        assert image.format == "PNG"
-        assert min(image.size) > 40
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -75,20 +62,7 @@ def test_the_attention_of_a_sentence_is_drawn(model_folder: Path, tmp_path: Path
         (["EMPTY/binary"], "is not valid YAML"),
         (["EMPTY/large.yaml"], "large.yaml has a model that this machine can't hold"),
         (["EMPTY/nothing"], "has no settings: it is no recipe"),
-        (["MODEL", "--pictur", "x"], "did you mean picture?"),
-        (["MODEL", "--picture", "x.png"], "--sentence and --picture belong together"),
-        (["MODEL", "--translation", "Yes"], "--translation needs --sentence"),
-        (["MODEL", "--to", "en"], "--to needs --sentence"),
-        (["MODEL", "--sentence", "Ja", "--picture", "x.png", "--to", "fr"], "from de to en, not to fr"),
         (["EMPTY/adapter"], "adapter is an adapter: nmt.translate, nmt.evaluate and nmt.serve take it with"),
-        (["MODEL", "--sentence", "Ja", "--translation", "", "--picture", "x.png"], "its translation is empty"),
-        (["MODEL", "--sentence", "Ja", "--translation", "Yes " * 9000, "--picture", "x.png"], "too long for a picture"),
-        (["MODEL", "--sentence", "12", "--translation", "12", "--picture", "x.png"], "passes through the model"),
-        (["MODEL", "--sentence", "Ja. " * 300, "--picture", "x.png"], "take a shorter one"),
-        (["MODEL", "--sentence", "Ja", "--picture", "no/x.png"], "no/x.png: it must be a file with the ending"),
-        (["no-such", "--sentence", "Ja", "--picture", "nothing"], "--picture is nothing: it must be a file with"),
-        (["no-such", "--sentence", "Ja", "--picture", "folder.png"], "folder.png: it must be a file with"),
-        (["RECIPE", "--sentence", "Ja", "--picture", "x.png"], "is not a model folder"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -104,10 +78,9 @@ def test_a_mistake_is_one_line(
     (tmp_path / "large.yaml").write_text(f"model: {{d_model: {1 << 40}}}\n")
     (tmp_path / "nothing").write_text("")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / "folder.png").mkdir()
     (tmp_path / "adapter").mkdir()
     (tmp_path / "adapter" / "adapter_config.json").write_text("{}")
-    places = {"MODEL": str(model_folder), "EMPTY": str(tmp_path), "RECIPE": str(ROOT / "recipes" / "multi30k.yaml")}
+    places = {"MODEL": str(model_folder), "EMPTY": str(tmp_path)}
     words = [places.get(word, word.replace("EMPTY", str(tmp_path))) for word in arguments]
     said = stderr_of(main, words)
     assert message in said

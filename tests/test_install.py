@@ -27,7 +27,7 @@ from tests.data.corpus_files import write_corpus
 ROOT = Path(__file__).parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
 # Names of modules that are not those of their packages.
-PACKAGES = {"PIL": "pillow", "yaml": "pyyaml", "docx": "python-docx", "pptx": "python-pptx", "ruamel": "ruamel.yaml"}
+PACKAGES = {"yaml": "pyyaml", "docx": "python-docx", "pptx": "python-pptx", "ruamel": "ruamel.yaml"}
 PACKAGES |= {"markdown_it": "markdown-it-py"}
 # Packages that nothing imports by name: programs, and what other packages load.
 NOT_IMPORTED = {
@@ -79,12 +79,12 @@ def test_the_doctor_knows_the_packages_of_each_extra() -> None:
     }
     assert doctor.EXTRAS.keys() == optional.keys()
     for extra, (_, names) in doctor.EXTRAS.items():
-        declared = packages(optional[extra]) | (packages(optional["pictures"]) if extra == "tensorboard" else set())
+        declared = packages(optional[extra])
         wanted = {name.replace("_", "-") for name in names.split()}
         assert wanted <= declared
         assert declared - wanted <= {"eldc", "py3langid"}
     everything = {name for line in PROJECT["optional-dependencies"]["all"] for name in re.findall(r"\w+", line)}
-    alone = {"ja", "ko", "pictures", "langid"}
+    alone = {"ja", "ko", "langid"}
     assert doctor.EXTRAS.keys() - everything == alone, "dictionaries are large; others contain the rest"
 
 

@@ -19,7 +19,7 @@ from nmt.text.markup import Mode, visible
 from nmt.translation.jobs import Translating
 
 # Options of nmt.translate that are for lines.
-FOR_LINES = ("scores", "n_best", "samples", "alignments", "pictures", "scorer", "force_decode")
+FOR_LINES = ("scores", "n_best", "samples", "alignments", "scorer", "force_decode")
 FOR_DOCUMENTS = ("columns", "all_entries", "encoding", "memory", "memory_threshold")
 FUZZY = "fuzzy (the translation of a similar text in the memory)"
 LINES = (".txt", ".text", ".tsv", ".tab")  # files that are lines, unless an option asks for a document

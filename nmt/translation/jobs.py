@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from nmt.config import SearchConfig
-from nmt.extras import package
 from nmt.fields import require
 from nmt.messages import print_to_stderr
 from nmt.reading.request import NO_CONSTRAINTS, Constraints, Term, Translation
@@ -25,7 +24,7 @@ from nmt.translation.translator import Translator
 
 MAX_REMARKS = 1000  # that are printed; further ones are only counted
 TOO_LONG = "too long to be scored"
-TO_TRANSLATE = "pictures glossary prefix must must-not item alignments n-best samples".split()  # noqa: SIM905
+TO_TRANSLATE = "glossary prefix must must-not item alignments n-best samples".split()  # noqa: SIM905
 OF_SEARCH = "beam-size min-length max-length max-length-ratio no-repeat-ngram repetition-penalty".split()  # noqa: SIM905
 NOT_UTF8 = (
     "not valid UTF-8, or half a surrogate pair, which is read as U+FFFD; if the text has another encoding, convert it, "
@@ -87,8 +86,6 @@ class Translating:
     """Items that the user describes."""
     markup: Mode = "none"
     """Which lines are read as mark-up."""
-    pictures: Path | None = None
-    """Folder for pictures of the attention of each line's translation: LINE.png, and LINE-2.png … for further spans."""
     scorer: PairScorer | None = None
     """Estimates the quality of the translations."""
     lines: int = 0
@@ -113,8 +110,6 @@ class Translating:
             output += self.form.write(self.lines, record, n_best)
             self.lines += 1
             self.remark(record, first)
-            if self.pictures:
-                self.draw(self.pictures / f"{self.lines:06}", first)
         self.seconds += time.perf_counter() - started
         return as_bytes(output)
 
@@ -148,12 +143,6 @@ class Translating:
         if self.glossary:
             mode = mode_of(text, self.markup)
             self.glossary.count(read_text(text, self.translator, mode), visible(translation, mode))
-
-    def draw(self, path: Path, translations: Sequence[Translation]) -> None:
-        from nmt.translation.pictures import pictures_of  # only now: Pillow is needed for pictures alone
-
-        for i, picture in enumerate(pictures_of(self.translator, translations)):
-            picture.save(f"{path}{f'-{i + 1}' if i else ''}.png")
 
     def report(self, *, verbose: bool) -> Iterator[str]:
         yield from self.remarks.report()
@@ -269,11 +258,7 @@ def make_job(
     problem = translator.compiler.problem(constraints, search)
     require(not problem, f"the constraints of every line can't be met: {problem}")
     glossary = Glossary.load(Path(options.glossary)) if "glossary" in options else None
-    pictures = Path(options.pictures) if "pictures" in options else None
-    if pictures:
-        package("PIL", "pictures")
-        pictures.mkdir(parents=True, exist_ok=True)
     user_items = UserItems.parse(options.item)
     return Translating(
-        translator, search, forms[options.format], constraints, glossary, user_items, options.markup, pictures, scorer
+        translator, search, forms[options.format], constraints, glossary, user_items, options.markup, scorer
     )

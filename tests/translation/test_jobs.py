@@ -2,13 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
@@ -22,7 +19,7 @@ from nmt.translation.glossary import Entry, Glossary
 from nmt.translation.jobs import Scoring, Translating
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
-from tests.tiny import PAIRS, SHORT, Stderr, save_scorer
+from tests.tiny import PAIRS, SHORT, save_scorer
 
 
 def answer(job: Translating, line: str) -> str:
@@ -284,23 +281,3 @@ def test_the_command_has_all(auto: str, model_folder: Path, tmp_path: Path, capf
     assert len(capfd.readouterr().out.splitlines()) == 8
     assert main([*common, "--force-decode"]) == 0
     assert [float(line) < 0 for line in capfd.readouterr().out.split()] == [True, True]
-
-
-@pytest.mark.usefixtures("auto")
-def test_pictures_show_each_part_of_lines(model_folder: Path, tmp_path: Path, stderr_of: Stderr) -> None:
-    (tmp_path / "in").write_text(f"Hund\n\n{PAIRS[0][0]} {PAIRS[0][0]}\n")
-    common = [str(tmp_path / "in"), "--model", str(model_folder), "--pictures", str(tmp_path / "a" / "b")]
-    assert main([*common, "--split-above", "12"]) == 0
-    names = [path.name for path in sorted((tmp_path / "a" / "b").iterdir())]
-    assert names[0] == "000001.png"
-    assert {"000003.png", "000003-2.png"} <= set(names)
-    assert not any(name.startswith("000002") for name in names)
-    with Image.open(tmp_path / "a" / "b" / "000001.png") as picture:
-        assert min(picture.size) > 26
-    assert "--force-decode" in stderr_of(main, [*common, "--force-decode"])
-
-
-@pytest.mark.slow
-def test_pillow_is_loaded_only_for_a_picture() -> None:
-    load = "import sys, nmt.translate, nmt.translation.jobs; sys.exit('PIL.Image' in sys.modules)"
-    subprocess.run([sys.executable, "-c", load], cwd=Path(__file__).parents[2], check=True)
