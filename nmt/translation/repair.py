@@ -14,7 +14,7 @@ ranked list, the first translation is tried again: a retry's best one comes befo
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -24,7 +24,6 @@ from nmt.config import MAX_HYPOTHESES, SearchConfig
 from nmt.decode.hypothesis import LEAST, UNSEARCHED, Hypothesis
 from nmt.decode.parallel import map_batches
 from nmt.decode.stop import Stop
-from nmt.fields import require
 from nmt.reading.items import items, items_beside, lifted_items, quotes, tags
 from nmt.reading.lines import by_clauses, cut_sentences, cut_text, label, mark_up
 from nmt.reading.loop import Context, Reading, Step, translate
@@ -51,9 +50,6 @@ CLAUSES: Steps = (*USUAL[:3], label, *USUAL[2:-1], by_clauses)  # marks around t
 LIFTED: Steps = (tags, *WORDS[:-1], lifted_items, readable, cut_sentences)
 PLAIN: Steps = (tags, tidied, readable, cut_sentences)
 
-Reranker = Callable[[str, Sequence[Translation]], Sequence[float]]
-"""Maps a source line and its candidate translations to values, one for each; higher is better."""
-
 UNREACHED = Translation("", LEAST, (Part((), UNSEARCHED),), ("unfinished",))
 PORTION = 2  # batches whose lines are read, searched and put back together, if a call is cut into portions
 
@@ -65,7 +61,6 @@ class Call:
     context: Context
     facts: Facts
     spans: SpanSearch
-    rerank: Reranker | None = None
     stop: Stop | None = None
 
     @property
@@ -146,24 +141,11 @@ class Call:
         """The n-best lists of lines that are read by these steps; nothing is read when the time is up."""
         if self.stop and self.stop.is_late():
             return unreached(lines)
-        # Rerankers choose among all hypotheses of the beam, or all samples.
-        wide = replace(search, n_best=search.samples or search.beam_size) if self.rerank else search
-        context = replace(self.context, search=wide)
-        lists = translate(lines, steps, context, lambda leaves: self.leaves(leaves, wide)) if lines else []
-        if wide.n_best > 1:
-            lists = self.chosen(lines, lists)
-        return [translations[: search.n_best] for translations in lists]
-
-    def chosen(self, lines: Sequence[Reading], lists: Lists) -> Lists:
-        """The lists in the order of a reranker; but for samples, each text once."""
-        if self.ranked:
+        context = replace(self.context, search=search)
+        lists = translate(lines, steps, context, lambda leaves: self.leaves(leaves, search)) if lines else []
+        if search.n_best > 1 and self.ranked:
             lists = list(map(distinct, lists))
-        if self.rerank:
-            for n, (line, found) in enumerate(zip(lines, lists, strict=True)):
-                if found and found[0].parts:  # the reranker sees line and translations as the user does
-                    seen = [replace(translation, text=shown(line, translation.text)) for translation in found]
-                    lists[n] = best_first(found, self.rerank(shown(line, line.text), seen))
-        return lists
+        return [translations[: search.n_best] for translations in lists]
 
     def leaves(self, leaves: Sequence[Reading], search: SearchConfig) -> Lists:
         spans = [Span(leaf.ids or (), leaf.constraints) for leaf in leaves]
@@ -291,11 +273,3 @@ def distinct(translations: Sequence[Translation]) -> list[Translation]:
     """The first translation of each text: hypotheses may differ only in what steps take off, such as a last mark."""
     texts = [translation.text for translation in translations]
     return [translation for n, translation in enumerate(translations) if translation.text not in texts[:n]]
-
-
-def best_first(translations: Sequence[Translation], values: Sequence[float]) -> list[Translation]:
-    """The translations in falling order of their values, which are finite; equal ones stay as they were."""
-    n, found = len(values), len(translations)
-    require(n == found, f"rerank gives {n} values for {found} translations: it must give one for each")
-    require(all(map(math.isfinite, values)), "rerank gives a value that is not finite")
-    return [translations[i] for i in sorted(range(n), key=lambda i: -values[i])]

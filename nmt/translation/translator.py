@@ -50,7 +50,7 @@ from nmt.translation.model_folder import (
     require_objective,
 )
 from nmt.translation.readers import Readers
-from nmt.translation.repair import Call, Reranker
+from nmt.translation.repair import Call
 from nmt.translation.span_search import SpanSearch
 
 
@@ -238,7 +238,6 @@ class Translator:
         self,
         lines: Sequence[str | Request],
         search: SearchConfig | None = None,
-        rerank: Reranker | None = None,
         *,
         markup: Mode = "auto",
         stop: Stop | None = None,
@@ -250,7 +249,6 @@ class Translator:
         Args:
             lines: text, or requests with constraints; ValueError if these can't be met (`ConstraintCompiler.problem`).
             search: the settings of this call; by default the model's own.
-            rerank: orders the hypotheses of the beam, or the samples, of each line, in place of a language model.
             markup: which lines are read as HTML or XML: those that look like it (auto), all (html), or none.
             stop: ends the call before it is done, by the exception Stopped (`nmt.decode.stop`).
         """
@@ -261,17 +259,15 @@ class Translator:
         requests = [line if isinstance(line, Request) else Request(line) for line in lines]
         if isinstance(lines, str) or not all(isinstance(request.text, str) for request in requests):
             texts_of(lines if isinstance(lines, str) else [request.text for request in requests], "lines")
-        call = self.call(search, markup, rerank, stop)
+        call = self.call(search, markup, stop)
         if stop or self.engine.leaves_python:
             return call.in_portions(requests)
-        if self.readers and not rerank:
+        if self.readers:
             return self.readers.translate(self, requests, search, markup)
         return call.translate(requests)
 
-    def call(
-        self, search: SearchConfig, markup: Mode, rerank: Reranker | None = None, stop: Stop | None = None
-    ) -> Call:
-        return Call(self.context(search, markup), self.facts, self.spans, rerank, stop)
+    def call(self, search: SearchConfig, markup: Mode, stop: Stop | None = None) -> Call:
+        return Call(self.context(search, markup), self.facts, self.spans, stop)
 
     def context(self, search: SearchConfig, markup: Mode) -> Context:
         if markup not in get_args(Mode):

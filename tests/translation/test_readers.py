@@ -87,7 +87,6 @@ def test_errors_of_the_engine_reach_the_caller(translator: Translator, monkeypat
 def test_calls_that_may_be_stopped_stay_here(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Readers, "translate", lambda *_: pytest.fail("the processes know nothing of stops"))
     translator.translate(["a dog"], stop=Stop(60))
-    translator.translate_n_best(["a dog"], rerank=lambda line, found: [0.0] * len(found))
 
 
 def test_a_process_that_ends_loses_nothing(translator: Translator) -> None:

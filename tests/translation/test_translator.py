@@ -1,6 +1,5 @@
 """From text to text: no line and no word is lost, batches and threads change nothing, and output is always one line."""
 
-import math
 import os
 import re
 from collections.abc import Sequence
@@ -21,9 +20,8 @@ from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
 from nmt.extras import typed
 from nmt.model.contract import GenerativeModel
-from nmt.reading.request import Constraints, Request, Term, Translation
+from nmt.reading.request import Constraints, Request, Term
 from nmt.text.user_items import NO_USER_ITEMS, UserItems
-from nmt.text.words import Words
 from nmt.translation.model_folder import Facts
 from nmt.translation.repair import PORTION, portions
 from nmt.translation.translator import Translator, find_model
@@ -259,38 +257,6 @@ def test_wrong_arguments_are_named(translator: Translator, model_folder: Path) -
             Translator.load(model_folder, **options)
     with pytest.raises(ValueError, match="the list of model folders is empty"):
         Translator.load([])
-
-
-def test_any_reranker_can_order_the_hypotheses(translator: Translator) -> None:
-    (found,) = translator.translate_n_best(["Hund"], SearchConfig(beam_size=4, n_best=4, guard=False))
-    ((best,),) = translator.translate_n_best(
-        ["Hund"],
-        SearchConfig(beam_size=4, n_best=1, guard=False),
-        rerank=lambda source, translations: [-abs(t.score - found[2].score) for t in translations],
-    )
-    assert best.text == found[2].text
-
-
-@pytest.mark.parametrize(("values", "problem"), [([1.0], "1 values for . translations"), ([math.nan] * 3, "finite")])
-def test_a_reranker_gives_each_hypothesis_a_number(translator: Translator, values: list[float], problem: str) -> None:
-    search = SearchConfig(beam_size=3, n_best=3, guard=False)
-    with pytest.raises(ValueError, match=f"rerank gives .*{problem}"):
-        translator.translate_n_best(["Hund"], search, rerank=lambda source, found: values[: len(found)])
-
-
-@pytest.mark.parametrize("line", ["- Der Hund!!!", "„Der Hund“", "DER HUND LAEUFT", "Der «Hund» läuft", "Der Hund"])
-def test_a_reranker_sees_line_and_translations_as_the_user_does(translator: Translator, line: str) -> None:
-    known = Translator(translator.model, translator.tokenizer.with_words(Words.learn([PAIRS[0][0]])), SHORT)
-    seen = list[tuple[str, list[str]]]()
-
-    def rerank(source: str, translations: Sequence[Translation]) -> list[float]:
-        seen.append((source, [translation.text for translation in translations]))
-        return [0.0] * len(translations)
-
-    search = SearchConfig(beam_size=3, n_best=3, guard=False)
-    (found,) = known.translate_n_best([line], search, rerank=rerank)
-    assert (line, [translation.text for translation in found]) in seen
-    assert {source for source, _ in seen} == {line}
 
 
 @pytest.mark.parametrize(
