@@ -1,4 +1,4 @@
-"""Command: a model folder or a recipe in; its weights, costs and settings out, as tables or JSON."""
+"""Command: a model folder or a recipe in; its weights and settings out, as tables or JSON."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ OPTIONS = """
 
 
 def make_inspect_parser() -> Parser:
-    text = "Show the weights of a model, what it costs, and its settings. A recipe is built with random weights."
+    text = "Show weights, memory of the cache and settings of a model. A recipe is built with random weights."
     parser = Parser("nmt.inspect", text, EXAMPLES, "[options] [MODEL]", OPTIONS)
     text = "Model folder, run folder or recipe (YAML). Without it, the newest finished run."
     parser.add("model", "MODEL", text, nargs="?")

@@ -12,8 +12,7 @@ import yaml
 from nmt.config import ModelConfig
 from nmt.config.recipes import load_config
 from nmt.model.build import build_model
-from nmt.model.contract import GenerativeModel, Model
-from nmt.model.cost import decoding_flops, training_flops
+from nmt.model.contract import Model
 from nmt.translation.inspection import list_parts
 from tests.tiny import build_generative_model
 
@@ -74,11 +73,7 @@ def test_bytes_of_the_cache_are_those_of_a_cache(row: list[str]) -> None:
 @pytest.mark.parametrize("row", table("`model.family` | parameters"), ids=" ".join)
 def test_figures_of_families_are_those_of_the_models(row: list[str]) -> None:
     model = build_model(replace(BASE.model, family=row[0].strip("`")), V, V)  # type: ignore[arg-type]
-    n_parameters, *shown = map(number, row[1:])
-    assert n_parameters == sum(p.numel() for p in model.parameters())
-    sides = [side / 20 for side in decoding_flops(model.eval(), 20, 20)] if isinstance(model, GenerativeModel) else []
-    found = [round(flops / 1e6, 3) for flops in (training_flops(model, 20, 20), *sides)]
-    assert found == [figure for figure in shown if figure is not None]
+    assert number(row[1]) == sum(p.numel() for p in model.parameters())
 
 
 def test_the_tables_are_found() -> None:

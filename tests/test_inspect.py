@@ -1,16 +1,14 @@
 """The command shows every family as tables and as JSON, and tells a mistake in one line."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from nmt.data.tokenizer import Tokenizer
 from nmt.inspect import main
-from nmt.model.build import build_model
 from nmt.translation.model_folder import Facts
-from tests.tiny import TINY, Stderr, save_tiny
+from tests.tiny import Stderr
 
 ROOT = Path(__file__).parent.parent
 
@@ -18,32 +16,10 @@ ROOT = Path(__file__).parent.parent
 def test_a_folder_is_shown_as_tables(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(model_folder)]) == 0
     output = capsys.readouterr().out
-    for words in ("vocabulary", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks", "training, the pair"):
+    for words in ("vocabulary", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks"):
         assert words in output
-    for words in (
-        "cache bytes of a position",
-        "<unk> 0, <s> 1",
-        "self_attention.qkv",
-        "48 × 16 + 48",
-        "model.d_model",
-        "a pair of 20 source",
-    ):
+    for words in ("cache bytes of a position", "<unk> 0, <s> 1", "self_attention.qkv", "48 × 16 + 48", "model.d_model"):
         assert words in output
-
-
-def test_other_objectives_are_shown(tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = build_model(replace(TINY, family="encoder-only"), tokenizer.src_vocab_size, tokenizer.src_vocab_size)
-    encoder_only = save_tiny(tmp_path / "reader", model, tokenizer, objective="mlm")
-    assert main([str(encoder_only)]) == 0
-    output = capsys.readouterr().out
-    assert "The model can't write" in output
-    assert "decoding" not in output
-
-
-def test_a_language_model_is_measured(tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = build_model(replace(TINY, family="decoder-only"), tokenizer.src_vocab_size, tokenizer.src_vocab_size)
-    assert main([str(save_tiny(tmp_path / "lm", model, tokenizer, objective="lm"))]) == 0
-    assert "for a text of 20 target positions" in capsys.readouterr().out
 
 
 def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from nmt.translation.inspection import Part, Report
 
 
 def print_report(report: Report) -> None:
-    """Print the facts, the tables of weights and of FLOPs, and the settings that differ from the defaults."""
+    """Print the facts, the table of weights, and the settings that differ from the defaults."""
     console = Console(markup=False, highlight=False)
     known = plain_table("", "")
     settings = plain_table("settings that differ from the defaults", "value", "default", right=2)
@@ -21,15 +21,9 @@ def print_report(report: Report) -> None:
         known.add_row(name, shown(value))
     for name, default in report.changed.items():
         settings.add_row(name, shown(report.settings[name]), shown(default))
-    work = plain_table("", "million FLOPs", right=1)
-    for name, flops in report.flops.items():
-        work.add_row(name, f"{flops / 1e6:,.3f}")
-    for table in (known, weights_table(report), work):
+    for table in (known, weights_table(report), *([settings] if report.changed else [])):
         console.print(table)
         console.print()
-    console.print(legend(report), soft_wrap=True)
-    if report.changed:
-        console.print("", settings, sep="\n")
 
 
 def plain_table(*columns: str, right: int = 0) -> Table:
@@ -69,19 +63,9 @@ def weights_table(report: Report) -> Table:
     return table
 
 
-def legend(report: Report) -> str:
-    source, target = report.positions
-    read = f"a pair of {source} source positions (with EOS) and" if source else "a text of"
-    reads = "" if report.cache_bytes else " The model can't write: its target positions are pieces that it predicts."
-    return (
-        f"FLOPs are of products of matrices, for {read} {target} target positions (with BOS). "
-        f"Training is a forward and a backward pass. Decoding is greedy, with a cache.{reads}"
-    )
-
-
 def facts(report: Report) -> dict[str, Any]:
-    """What a report says besides weights, FLOPs and settings, by its name in tables; without what is unknown."""
-    apart = ("parameters", "embedding_parameters", "parts", "positions", "flops", "settings", "changed")
+    """What a report says besides weights and settings, by its name in tables; without what is unknown."""
+    apart = ("parameters", "embedding_parameters", "parts", "settings", "changed")
     known = {name: value for name, value in vars(report).items() if name not in apart and value is not None}
     names = {"cache_bytes": "cache bytes of a position", "version": "nmt version"}
     return {names.get(name, name.replace("_", " ")): value for name, value in known.items()}

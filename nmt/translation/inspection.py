@@ -1,4 +1,4 @@
-"""What is known of a model: a model folder or a recipe flows in, a report of its weights, costs and settings flows out.
+"""What is known of a model: a model folder or a recipe flows in, a report of its weights and settings flows out.
 
 A report is the same for every family of models: it is made from the modules, the methods of the contract, and the
 settings. A recipe is enough for it: the model is built with random weights, and no data is read.
@@ -18,12 +18,10 @@ from nmt.files import model_in
 from nmt.model.blocks import Stack
 from nmt.model.build import build_model
 from nmt.model.contract import GenerativeModel, Model
-from nmt.model.cost import decoding_flops, training_flops
 from nmt.translation.model_folder import load_model
 from nmt.upgrade import take_format
 from nmt.vocabulary import SPECIAL_PIECES
 
-PIECES = 20  # of source and target, with BOS or EOS, that FLOPs are given for
 USUAL_PIECES = 8000  # of a recipe whose tokenizer.vocab_size is auto
 
 
@@ -65,10 +63,6 @@ class Report:
     parameters: int
     embedding_parameters: int
     parts: tuple[Part, ...]
-    positions: tuple[int, int]
-    """Length of the source (with EOS) and of the target (with BOS) of the pair that FLOPs are given for."""
-    flops: dict[str, int]
-    """Of training with a pair, and of decoding, for a position of each side."""
     cache_bytes: dict[str, int] | None
     """Bytes in float32 of keys and values, for a source position and for a position of a hypothesis; None: no cache."""
     vocabulary: dict[str, int]
@@ -88,15 +82,6 @@ def inspect(path: Path) -> Report:
     path = find_recipe(str(path))
     require(path.exists(), f"{path}: there is no such model folder or recipe")
     model, settings, known = (read_folder if path.is_dir() else read_recipe)(path)
-    room = model.max_positions  # a decoder-only model reads both sides as one sequence, with a BOS more
-    n_target = PIECES if room is None else max(1, min(PIECES, (room - 1) // 2))
-    n_source = 0 if known["objective"] == "lm" else n_target  # a language model has no source
-    flops = {"training, the pair": training_flops(model, n_source, n_target)}
-    if isinstance(model, GenerativeModel):
-        of_source, of_target = decoding_flops(model, n_source, n_target)
-        if n_source:
-            flops["decoding, a source position"] = round(of_source / n_source)
-        flops["decoding, a target position"] = round(of_target / n_target)
     defaults = flatten(Config())
     return Report(
         model=str(path),
@@ -104,8 +89,6 @@ def inspect(path: Path) -> Report:
         parameters=sum(p.numel() for p in model.parameters()),
         embedding_parameters=sum({id(p): p.numel() for p in model.embeddings()}.values()),
         parts=tuple(list_parts(model)),
-        positions=(n_source, n_target),
-        flops=flops,
         cache_bytes=model.cache_bytes() if isinstance(model, GenerativeModel) else None,
         settings=settings,
         changed={name: defaults[name] for name, value in settings.items() if value != defaults[name]},

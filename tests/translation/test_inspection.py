@@ -66,7 +66,6 @@ def test_a_folder_tells_its_facts(model_folder: Path, tmp_path: Path) -> None:
     assert report.vocabulary == {"source": saved["src_vocab_size"], "target": saved["tgt_vocab_size"]}
     assert report.special_ids == {"<unk>": 0, "<s>": 1, "</s>": 2, "<pad>": 3}
     assert (report.facts, report.format, report.version) == (saved["facts"], FORMAT, __version__)
-    assert report.positions == (20, 20)
     assert report.changed["model.d_model"] == ModelConfig().d_model
     assert report.settings["search.beam_size"] == SHORT.beam_size
     assert "model.norm" not in report.changed
@@ -83,14 +82,3 @@ def test_a_recipe_is_a_model_without_data(recipe: Path) -> None:
     assert embedding.shape == (300, 16)
     writes = report.settings["model.family"] != "encoder-only"
     assert (report.cache_bytes is not None) == writes
-    of_source = ["decoding, a source position"] if writes and report.objective != "lm" else []
-    of_target = ["decoding, a target position"] if writes else []
-    assert [*report.flops] == ["training, the pair", *of_source, *of_target]
-    assert min(report.flops.values()) > 0
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_pair_is_shorter_if_learned_positions_have_no_room(family: str, tmp_path: Path) -> None:
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(settings(family, positions="learned", max_positions=12))
-    assert inspect(recipe).positions == (0 if family == "decoder-only" else 5, 5)
