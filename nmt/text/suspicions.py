@@ -38,8 +38,6 @@ UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
 LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
-# A letter of a script with spaces, and a number. Hebrew, Arabic and Amharic write prepositions before numbers: በ1990.
-GLUED = re.compile(rf"(?![{ASIAN}\u0590-\u08ff\u1200-\u139f])[^\W\d_]\d+(?!\w)")
 SLASH = re.compile("(?<=[۰-۹])/(?=[۰-۹])")  # the decimal point of Persian: ۳/۵ is 3.5
 MONTHS = frozenset("月월")
 # Words that multiply the number before them.
@@ -85,7 +83,6 @@ def suspicions(
         "items": has_items and loses_items((source, of_source), (translation, of_translation)),
         "sentences": not empty and loses_sentences(source, translation, length / max(1, source_length)),
         "numbers": (bool(lost) and not empty and wants_number(lost, translation))
-        or (has_items and is_glued(of_source, source, translation))
         or (not any(has_letters) and not empty and numbers(source, of_source) != numbers(translation, of_translation)),
         "unsure": not sure,
     }
@@ -137,14 +134,6 @@ def lost_numbers(source: str, items: list[Item], others: list[Item], translation
 def figures(number: str) -> str:
     """The digits of a number without the zeros around them."""
     return re.sub(r"\D", "", number).strip("0")
-
-
-def is_glued(items: list[Item], source: str, translation: str) -> bool:
-    """Whether a number of the source stands right after a letter in the translation alone."""
-    glued = set(GLUED.findall(translation))
-    glued -= set(GLUED.findall(source)) if glued else set()
-    numbers = {item.canonical for item in items if item.kind == "number"} if glued else set[str]()
-    return any(number[1:] in numbers for number in glued)
 
 
 def wants_number(lost: list[Item], translation: str) -> bool:

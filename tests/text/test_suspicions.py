@@ -123,7 +123,6 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("Es kostet 2,5 Euro.", "It costs 2.51 euros.", ["numbers"]),
         (f"Um 27 {{{'1' * 5000}}}", f"At {{{'1' * 5000}}}", ["numbers"]),
         ("Die Musik der 50er ist gut.", "The music of the 1950s is good.", []),
-        ("Sie kommt um 2 Uhr.", "She comes at2 o'clock.", ["numbers"]),
         ("Mehr CO2 um 2 Uhr", "More CO2 at 2 o'clock", []),
         ("Um 2 Uhr sank das CO₂.", "At 2nd street, the C3PO sank.", []),
         ("at 2 o'clock", "在2点钟", []),
