@@ -98,6 +98,13 @@ def auto(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files, as the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def stderr_of(request: pytest.FixtureRequest) -> Stderr:
     """Makes a call of a command, which must return this status; gives what it then wrote to stderr."""
     capture = request.getfixturevalue("capfd" if "capfd" in request.fixturenames else "capsys")

@@ -143,12 +143,11 @@ def test_a_byte_order_mark_costs_no_point_only_lf_ends_a_line_and_utf16_is_refus
 )
 @pytest.mark.usefixtures("auto")
 def test_a_mistake_is_told_in_one_line(
-    arguments: list[str], message: str, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
+    arguments: list[str], message: str, run: Path, here: Path, stderr_of: Stderr
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     for name, n in (("two", 2), ("one", 1), ("none", 0)):
-        write(tmp_path / name, SOURCES[:n])
-    (tmp_path / "model").symlink_to(run / "model")
+        write(here / name, SOURCES[:n])
+    (here / "model").symlink_to(run / "model")
     model = [] if {"--model", "--hypothesis"} & {*arguments} else ["--model", str(run)]
     said = stderr_of(main, [*model, *arguments])
     assert said.startswith("nmt.evaluate: ")

@@ -114,12 +114,11 @@ def test_nmt_has_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert callable(import_module("nmt.__main__").main)
 
 
-def test_messages_name_commands_as_they_are_typed_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scripts = tmp_path / "my env" / "bin"
+def test_messages_name_commands_as_they_are_typed_here(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts = here / "my env" / "bin"
     scripts.mkdir(parents=True)
     monkeypatch.setattr(sys, "executable", str(scripts / "python"))
     monkeypatch.setenv("PATH", "")
-    monkeypatch.chdir(tmp_path)
     assert extras.typed("train") == "'my env/bin/python' -m nmt.train"
     monkeypatch.chdir("/usr")
     assert extras.typed("train") == f"'{scripts}/python' -m nmt.train"
@@ -127,21 +126,20 @@ def test_messages_name_commands_as_they_are_typed_here(tmp_path: Path, monkeypat
     monkeypatch.chdir(ROOT)
     assert extras.install("hub") == f"'{scripts}/python' -m pip install --editable '.[hub]'"
     monkeypatch.setattr(extras, "is_clone", lambda: True)
-    monkeypatch.setattr(extras, "CLONE", tmp_path / "it's mine")
-    assert shlex.split(extras.install("hub"))[-1] == f"{tmp_path}/it's mine[hub]"
+    monkeypatch.setattr(extras, "CLONE", here / "it's mine")
+    assert shlex.split(extras.install("hub"))[-1] == f"{here}/it's mine[hub]"
     monkeypatch.setattr(extras, "is_clone", lambda: False)
     assert extras.install("hub") == f"'{scripts}/python' -m pip install 'bitext-nmt[hub]'"
     (scripts / "nmt").touch(0o755)
     assert extras.typed("train") != "nmt train", "another nmt, or none, is found"
-    (linked := tmp_path / "linked").mkdir()
+    (linked := here / "linked").mkdir()
     (linked / "nmt").symlink_to(scripts / "nmt")
     for folder in (scripts, linked):
         monkeypatch.setenv("PATH", str(folder))
         assert extras.typed("train") == "nmt train"
 
 
-def test_recipes_are_found_by_name_in_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_recipes_are_found_by_name_in_every_folder(here: Path) -> None:
     expected = load_config(ROOT / "recipes" / "modern.yaml")
     for given in ("modern", "modern.yaml", "recipes/modern.yaml"):
         assert load_config(find_recipe(given)) == expected

@@ -48,19 +48,18 @@ def test_a_model_folder_of_an_older_format_translates_as_it_did(number: int) -> 
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_a_run_of_an_old_format_goes_on_as_before(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_an_old_format_goes_on_as_before(number: int, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if number < 3:  # those versions sorted pairs by the target, then by the source
         monkeypatch.setattr("nmt.data.batches.sort_key", lambda lengths, _: (lengths[-1] << 32) + lengths[0])
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(SAVED / f"format-{number}" / "run", tmp_path / "runs" / "run")
+    shutil.copytree(SAVED / f"format-{number}" / "run", here / "runs" / "run")
     assert main(["--config", "runs/run/config.yaml", "--resume", "--training.max_steps", "60"]) == 0
-    records = [json.loads(line) for line in (tmp_path / "runs" / "run" / "metrics.jsonl").read_text().splitlines()]
+    records = [json.loads(line) for line in (here / "runs" / "run" / "metrics.jsonl").read_text().splitlines()]
     nll = {record["step"]: record["train/nll"] for record in records if "train/nll" in record}
     validated = {record["step"]: record["validation/nll"] for record in records if "validation/nll" in record}
     assert [nll[step] for step in (50, 60)] == pytest.approx(TRAINED[number], abs=1e-3)
     assert validated[60] == pytest.approx(VALIDATED[number], abs=1e-3)
-    settings = tmp_path / "runs" / "run" / "config.yaml"
+    settings = here / "runs" / "run" / "config.yaml"
     assert "\n  text: pairs\n" in settings.read_text()
     settings.write_text(settings.read_text().replace("  text: pairs\n", ""))  # as an older nmt wrote it
     assert main(["--config", "runs/run/config.yaml", "--resume"]) == 0
-    assert (tmp_path / "runs" / "run" / "model" / "config.json").is_file()
+    assert (here / "runs" / "run" / "model" / "config.json").is_file()

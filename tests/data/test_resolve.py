@@ -67,9 +67,8 @@ def test_another_corpus_than_that_of_the_recipe_leaves_its_licence_and_companion
     ],
 )
 def test_text_that_no_step_would_read_is_told_before_it_is_prepared(
-    corpus: Path, tmp_path: Path, more: list[str], fails: bool, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, here: Path, more: list[str], fails: bool
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("none.yaml").write_text("training: {seed: 2}\n")
     command = ["--data.corpus", str(corpus), "--data.more", f"[{{corpus: {corpus}, name: alone, text: both}}]", *more]
     with pytest.raises(ValueError, match=r"alone of data.more has no translations: .* Set") if fails else nullcontext():

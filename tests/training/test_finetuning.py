@@ -91,11 +91,10 @@ def test_a_shallower_model_starts_with_the_first_layers(words: Tokenizer, tmp_pa
 
 
 def test_a_run_folder_will_do_and_a_wrong_one_is_noticed_before_anything_is_prepared(
-    words: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: Tokenizer, here: Path
 ) -> None:
-    save_tiny(tmp_path / "run" / "model", new_model(CONFIG, words, 1), words)
-    assert "encoder 100.0%" in start_from(new_model(CONFIG, words, 2), words, tmp_path / "run")
-    monkeypatch.chdir(tmp_path)
+    save_tiny(here / "run" / "model", new_model(CONFIG, words, 1), words)
+    assert "encoder 100.0%" in start_from(new_model(CONFIG, words, 2), words, here / "run")
     for start, message in (("nowhere", "no such folder"), ("run", "trained with other settings")):
         config = Config(name="new", training=TrainingConfig(start_from=start))
         with pytest.raises(ValueError, match=message):

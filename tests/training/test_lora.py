@@ -111,9 +111,8 @@ def test_odd_peft_adapters_are_refused(data: TrainingData, base: Path, tmp_path:
         Translator.load(base, "cpu", adapter=tmp_path)
 
 
-def test_another_vocabulary_or_model_is_refused(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_tokenizer(tmp_path / "other")
+def test_another_vocabulary_or_model_is_refused(base: Path, here: Path) -> None:
+    make_tokenizer(here / "other")
     family = replace(TINY, family="decoder-only", encoder_layers=2)
     cases = (TINY, "", r"give tokenizer\.folder"), (TINY, "other", r"give tokenizer\.folder")
     for model, folder, message in (*cases, (family, str(base), r"model\.family")):

@@ -59,11 +59,10 @@ def test_the_name_of_text_in_one_language_has_no_ending(corpus: str) -> None:
     assert corpus_name(DataConfig(corpus=corpus, text="target")) == "news"
 
 
-def test_the_place_of_a_corpus_in_files_needs_no_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "talks").mkdir()
+def test_the_place_of_a_corpus_in_files_needs_no_loading(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(here))
+    (here / "talks").mkdir()
     for corpus in ("auto", "phrasebook", "multi30k", "hub:wmt/wmt14:de-en"):
         assert corpus_path(DataConfig(corpus=corpus)) is None
     assert corpus_path(DataConfig(corpus="hub:talks")) == Path("talks")
-    assert corpus_path(DataConfig(corpus="~/mine")) == tmp_path / "mine"
+    assert corpus_path(DataConfig(corpus="~/mine")) == here / "mine"
