@@ -1,13 +1,17 @@
 """What tests of data share: corpora in plain files, and steps that are interrupted."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from nmt.config import DataConfig
+from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.config.data import Text
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.corpora import Corpus, load_corpus
+from nmt.data.store.prepared import Prepared
+from nmt.data.store.preparing import prepare
 
 
 def pairs_of(name: str, count: int = 3) -> list[Pair]:
@@ -26,6 +30,19 @@ def write_corpus(folder: Path, *languages: str, **splits: Sequence[Sequence[str]
 
 def load(path: Path | str, source: str = "de", target: str = "en", text: Text = "auto") -> Corpus:
     return load_corpus(DataConfig(corpus=str(path), source=source, target=target, text=text))
+
+
+def prepared_of(data: DataConfig, folder: Path, vocab_size: int = 330) -> Prepared:
+    """The corpus prepared in a run folder."""
+    return prepare(None, Config(data=data, tokenizer=TokenizerConfig(vocab_size=vocab_size)), folder)
+
+
+@contextmanager
+def edited(file: Path) -> Iterator[dict[str, Any]]:
+    """The members of a JSON file, which may be changed."""
+    members = json.loads(file.read_text())
+    yield members
+    file.write_text(json.dumps(members))
 
 
 def kept_in(corpus: Corpus, split: str = "train") -> dict[str, int]:

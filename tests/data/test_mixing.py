@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -53,14 +54,12 @@ def test_weights_multiply_the_pairs_of_a_corpus_and_a_temperature_evens_out_dire
     """Two directions of 8 + 2 and 2 + 1 pairs, of corpora with the weights 1 and 3: 14 and 5 pairs."""
     portions = [*THERE_AND_BACK, *(replace(portion, weight=3) for portion in THERE_AND_BACK)]
     portion_N = torch.tensor([0] * 8 + [1] * 2 + [2] * 2 + [3] * 1)
-    kept, even = (mixture_of(numbered(portion_N), portions, temperature) for temperature in (1, 1e9))
-    assert kept
-    assert even
+    mixtures: Any = (mixture_of(numbered(portion_N), portions, temperature) for temperature in (1, 1e9))
+    kept, even = mixtures
     assert kept.amounts == [8, 2, 6, 3]
     assert sum(even.amounts) == 19
     assert abs(even.amounts[0] + even.amounts[2] - 9.5) <= 1
-    only = mixture_of(numbered(torch.tensor([0] * 5 + [1] * 5)), [ONE, replace(ONE, weight=0.5)], temperature=5)
-    assert only
+    only: Any = mixture_of(numbered(torch.tensor([0] * 5 + [1] * 5)), [ONE, replace(ONE, weight=0.5)], temperature=5)
     assert sum(only.amounts) == 8  # 7.5, rounded to the even number
 
 

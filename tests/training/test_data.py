@@ -73,8 +73,7 @@ def test_the_final_mark_is_the_usual_one_if_nearly_all_sources_have_one(sources:
 
 
 def test_a_translator_knows_the_words_of_its_sources_and_a_language_model_none(known: Tokenizer) -> None:
-    words = TrainingData.encode(known, PAIRS, PAIRS).tokenizer.words
-    assert words is not None
+    words: Any = TrainingData.encode(known, PAIRS, PAIRS).tokenizer.words
     assert {"Hund", "Männer", "Wo"} <= words.ranks.keys()
     without_sources = TrainingData.encode(known, [("", target) for _, target in PAIRS], [])
     assert (without_sources.tokenizer.words, without_sources.facts) == (None, Facts())
@@ -241,10 +240,8 @@ def test_only_the_first_steps_read_texts_without_translations_and_a_stop_changes
 ) -> None:
     if ahead:
         request.getfixturevalue("threads")
-    texts = mixed(data, 50)
-    assert isinstance(texts.train, Pairs)
+    texts: Any = mixed(data, 50)
     portion_N = texts.train.portion_N
-    assert portion_N is not None
     read, make = dict[bool, set[int]](), Feed.make
 
     def noted(feed: Feed, planned: PlannedBatch) -> Batch:
@@ -261,8 +258,7 @@ def test_only_the_first_steps_read_texts_without_translations_and_a_stop_changes
 def test_the_steps_of_an_epoch_are_those_of_its_own_text(data: TrainingData, tmp_path: Path) -> None:
     """Texts without translations may be longer than pairs, and many more."""
     pairs, texts = corpus(60, 1), [(" ".join([text] * 4),) * 2 for text, _ in corpus(100, 3)]
-    encoded = TrainingData.encode(data.tokenizer, [*pairs, *texts], PAIRS)
-    assert isinstance(encoded.train, Pairs)
+    encoded: Any = TrainingData.encode(data.tokenizer, [*pairs, *texts], PAIRS)
     settings: dict[str, Any] = {"max_epochs": 8, "max_steps": 999, "denoise_steps": 20, "validate_every": 999}
     trainer = run(new_trainer(mixed(encoded, 100), tmp_path, **settings))
     alone = new_trainer(replace(data, train=encoded.train.chosen(torch.arange(60))), tmp_path / "alone")

@@ -58,13 +58,11 @@ def test_each_matrix_of_a_fused_one_takes_a_step_of_its_own() -> None:
     attention = "encoder.0.self_attention.qkv.weight"
     for start, rows in ((0, 16), (16, 8), (24, 8)):  # q has four heads, k and v two each
         old, new = before[attention][start : start + rows], model.get_parameter(attention)[start : start + rows]
-        gradient = model.get_parameter(attention).grad
-        assert gradient is not None
+        gradient: Any = model.get_parameter(attention).grad
         step = orthogonal(1.95 * gradient[start : start + rows][None])[0]
         torch.testing.assert_close(new, old * (1 - 0.02 * 0.1) - 0.2 * 0.02 * math.sqrt(16) * step)
     name = "decoder.0.around_cross.norm.weight"
     gradient = model.get_parameter(name).grad
-    assert gradient is not None
     torch.testing.assert_close(model.get_parameter(name), before[name] - 0.01 * gradient.sign())
 
 
@@ -84,8 +82,7 @@ def test_every_learned_parameter_moves_once(name: Any) -> None:
 @pytest.mark.parametrize("family", ["encoder-decoder", "decoder-only", "encoder-only"])
 def test_an_output_layer_of_its_own_is_adamw_s(family: Any) -> None:
     model = build_model(replace(MODEL, family=family, tied_embeddings="none"), 30, 30)
-    optimizer = make_optimizer(model, TrainingConfig(optimizer="muon", weight_decay=0.3))
-    assert isinstance(optimizer, Muon)
+    optimizer: Any = make_optimizer(model, TrainingConfig(optimizer="muon", weight_decay=0.3))
     output = model.get_parameter("output.weight")
     assert all(output is not matrix for matrix, _ in optimizer.matrices)
     [group] = [group for group in optimizer.adamw.param_groups if any(p is output for p in group["params"])]

@@ -97,8 +97,7 @@ def test_what_fits_no_row_is_padded(data: TrainingData, tmp_path: Path, changes:
 
 def recording(make: Callable[[Path], Trainer], folder: Path) -> Trainer:
     trainer = make(folder)
-    assert isinstance(trainer.learner, Learner)
-    trainer.recorded = RecordedLoss(trainer.learner)
+    trainer.recorded = RecordedLoss(trainer.learner)  # type: ignore[arg-type]
     trainer.update = RecordedUpdate(trainer.optimizer, trainer.recorded)
     return trainer
 
@@ -113,25 +112,16 @@ def test_recorded_steps_are_the_same_steps(
     monkeypatch.setattr("nmt.training.recorded.record", Replayed)
     # Without biases: that of the keys changes no attention, so that its gradient is rounding, which Adam makes large.
     model = replace(NO_DROPOUT, bias=False)
-    settings: dict[str, Any] = {
-        "batch_tokens": 300,
-        "accumulate": accumulate,
-        "optimizer": optimizer,
-        "r_drop": 1.0,
-        "max_steps": 9,
-    }
+    settings: dict[str, Any] = {"accumulate": accumulate, "optimizer": optimizer, "r_drop": 1.0, "max_steps": 9}
 
     def make(folder: Path) -> Trainer:
-        return new_trainer(data, folder, model, **settings)
+        return new_trainer(data, folder, model, batch_tokens=300, **settings)
 
     plain = run(make(tmp_path / "plain"))
-    recorded = run(recording(make, tmp_path / "recorded"))
-    assert recorded.recorded
-    assert recorded.recorded.first.calls == 9 > WARM_UP
-    assert isinstance(recorded.recorded.first.replay, Replayed)
-    assert isinstance(recorded.recorded.more.replay, Replayed) == (accumulate > 1)
-    assert isinstance(recorded.update, RecordedUpdate)
-    assert isinstance(recorded.update.compute.replay, Replayed)
+    recorded: Any = run(recording(make, tmp_path / "recorded"))
+    first, more, update = recorded.recorded.first, recorded.recorded.more, recorded.update.compute
+    assert first.calls == 9 > WARM_UP
+    assert [isinstance(part.replay, Replayed) for part in (first, update, more)] == [True, True, accumulate > 1]
     require_close(plain.model, recorded.model)
     assert recorded.optimizer.param_groups[0]["lr"] == plain.optimizer.param_groups[0]["lr"]
     resumed = make(tmp_path / "recorded")

@@ -43,12 +43,10 @@ def test_the_loss_is_the_cross_entropy_with_the_teacher(
     data: TrainingData, teachers: list[str], tmp_path: Path, student: ModelConfig, number: int
 ) -> None:
     """That of the logits, whatever the families of the student and its teacher."""
-    trainer = make_trainer(settings(teachers[number], student, teacher_weight=1.0), data, tmp_path)
+    trainer: Any = make_trainer(settings(teachers[number], student, teacher_weight=1.0), data, tmp_path)
     pairs = trainer.data.train.chosen(torch.arange(100))
     batch = make_batch(pairs, torch.arange(20))
     mask, source = batch.tgt_mask_BT, (batch.src_BS, batch.src_mask_BS, batch.tgt_in_BT)
-    assert isinstance(trainer.learner, Learner)
-    assert trainer.learner.teacher
     with torch.no_grad():
         taught = trainer.learner.teacher.model(*source)[mask].softmax(-1)
         expected = -(taught * trainer.model(*source)[mask].log_softmax(-1)).sum()
@@ -80,10 +78,9 @@ def test_a_teacher_has_no_dropout_and_draws_no_number(data: TrainingData, teache
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_prepared(
-    data: TrainingData, teachers: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: TrainingData, teachers: list[str], here: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_tokenizer(tmp_path / "other")
+    make_tokenizer(here / "other")
     own = TokenizerConfig(folder=teachers[0])
     cases = [
         (settings(teachers[0]), "give its folder as tokenizer.folder too"),
@@ -99,8 +96,8 @@ def test_what_does_not_fit_is_refused_before_anything_is_prepared(
     assert not Path("runs/x/data").exists()
     long = TrainingData.encode(data.tokenizer, [("ab " * 90, "cd")], [("ab", "cd")])
     learned = make_model(data.tokenizer, 1, replace(TINY, positions="learned", max_positions=50))
-    folder = str(save_tiny(tmp_path / "learned", learned, data.tokenizer))
+    folder = str(save_tiny(here / "learned", learned, data.tokenizer))
     with pytest.raises(ValueError, match="reads at most 50 positions, and a training sequence takes"):
-        make_trainer(settings(folder), long, tmp_path)
+        make_trainer(settings(folder), long, here)
     with pytest.raises(ValueError, match="used only with training"):
         TrainingConfig(teacher_weight=0.5)

@@ -53,40 +53,32 @@ def test_a_file_in_an_older_encoding_is_named_with_the_command_that_converts_it(
     assert (tmp_path / "converted").read_text(encoding="utf8").splitlines() == lines
 
 
-def test_a_replacement_character_in_a_file_is_utf8(tmp_path: Path) -> None:
-    (tmp_path / "all.cs").write_bytes("text \ufffd\n".encode() + "žlutý\n".encode("cp1250"))
-    write(tmp_path / "all.en", ["text \ufffd", "yellow"], "utf8")
-    ledgers = {"train": Ledger(read=2, dropped=Counter({"invalid UTF-8": 1}))}
-    [warning] = describe_losses(ledgers, {"train": [tmp_path / "all.cs", tmp_path / "all.en"]}, ("cs", "en"))
-    assert warning.count("is not UTF-8") == 1
-    assert f"{tmp_path / 'all.cs'} is not UTF-8 (line 2)" in warning
-
-
-def test_a_file_that_zstandard_has_compressed_is_unpacked_first(tmp_path: Path) -> None:
-    file = tmp_path / "all.cs.zst"
-    with pyarrow.CompressedOutputStream(str(file), "zstd") as out:
-        out.write("text\nšílený žlutý\n".encode("cp1250"))
-    ledgers = {"train": Ledger(read=2, dropped=Counter({"invalid UTF-8": 1}))}
-    [warning] = describe_losses(ledgers, {"train": [file]}, ("cs", "en"))
-    assert warning.endswith(f"perhaps WINDOWS-1250: zstd -dc {file} | iconv -f WINDOWS-1250 -t UTF-8 > NEW-FILE")
-
-
 @pytest.mark.parametrize(
-    ("languages", "text", "encoding"),
+    ("name", "content", "languages", "told"),
     [
-        (("en", "ru"), "привет, мир", "WINDOWS-1251"),
-        (("pl", "en"), "zażółć gęślą", "WINDOWS-1250"),
-        (("gn", "es"), "ñandéva", "WINDOWS-1252"),
-        (("en", "ja"), "こんにちは世界", "CP932"),
+        ("all.tsv", "a\tb\nпривет, мир\tb".encode("cp1251"), ("en", "ru"), "WINDOWS-1251: iconv -f WINDOWS-1251"),
+        ("all.tsv", "a\tb\nzażółć gęślą\tb".encode("cp1250"), ("pl", "en"), "WINDOWS-1250: iconv -f WINDOWS-1250"),
+        ("all.tsv", "a\tb\nñandéva\tb".encode("cp1252"), ("gn", "es"), "WINDOWS-1252: iconv -f WINDOWS-1252"),
+        ("all.tsv", "a\tb\nこんにちは世界\tb".encode("cp932"), ("en", "ja"), "CP932: iconv -f CP932 -t UTF-8 FILE"),
+        ("all.cs", b"text \xef\xbf\xbd\n\x9alut\xfd", ("cs", "en"), "WINDOWS-1250: iconv -f WINDOWS-1250"),
+        (
+            "all.cs.zst",
+            b"text\n\x9alut\xfd",
+            ("cs", "en"),
+            "WINDOWS-1250: zstd -dc FILE | iconv -f WINDOWS-1250 -t UTF-8 >",
+        ),
     ],
 )
-def test_a_table_in_an_older_encoding_is_of_the_languages_of_the_corpus(
-    tmp_path: Path, languages: tuple[str, str], text: str, encoding: str
+def test_an_encoding_is_guessed_by_the_languages_of_the_corpus(
+    tmp_path: Path, name: str, content: bytes, languages: tuple[str, str], told: str
 ) -> None:
-    file = write(tmp_path / "all.tsv", ["a\tb", f"{text}\tb"], encoding)
+    """A replacement character in a file is UTF-8."""
+    file, other = tmp_path / name, write(tmp_path / "all.en", ["text \ufffd", "yellow"], "utf8")
+    file.write_bytes(pyarrow.compress(content, "zstd", asbytes=True) if name.endswith("zst") else content)
     ledgers = {"train": Ledger(read=2, dropped=Counter({"invalid UTF-8": 1}))}
-    [warning] = describe_losses(ledgers, {"train": [file]}, languages)
-    assert f"perhaps {encoding}: iconv -f {encoding} -t UTF-8 {file}" in warning
+    [warning] = describe_losses(ledgers, {"train": [file, other]}, languages)
+    assert warning.count("is not UTF-8") == 1
+    assert f"{file} is not UTF-8 (line 2), but perhaps {told.replace('FILE', str(file))}" in warning
 
 
 @pytest.mark.parametrize(("n_ascii", "few"), [(0, "no usable train pair"), (8, "few usable train pairs")])

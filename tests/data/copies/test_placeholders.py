@@ -10,10 +10,9 @@ import pytest
 from nmt.config import Config, DataConfig, TokenizerConfig
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.copies.placeholders import Aligner, add_placeholders, with_placeholders
-from nmt.data.corpora import load_corpus
 from nmt.data.store.preparing import prepare
 from nmt.vocabulary import ITEMS
-from tests.data.corpus_files import write_corpus
+from tests.data.corpus_files import prepared_of, write_corpus
 
 WORDS = {"rote": "red", "alte": "old", "kleine": "small", "Hund": "dog", "Mann": "man", "Fisch": "fish", "Hut": "hat"}
 PAIRS = [
@@ -99,18 +98,17 @@ def test_marks_beside_words_leave_the_punctuation_where_it_is() -> None:
 def test_the_tokenizer_has_a_piece_for_each_placeholder(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "dogs", train=PAIRS[:50], val=PAIRS[50:60], test=PAIRS[60:])
     data = DataConfig(corpus=str(corpus), placeholders=0.5)
-    config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=320))
-    prepared = prepare(load_corpus(data), config, tmp_path / "run")
+    prepared = prepared_of(data, tmp_path / "run", 320)
     assert prepared.tokenizer.has_placeholders
     assert len(prepared.train) == 50 + 25
     [ids] = prepared.tokenizer.encode_target([f"a {ITEMS[0]} b{ITEMS[5]}"])
     assert ITEMS[0] in prepared.tokenizer.target_pieces(ids)
     assert prepared.tokenizer.decode_target([ids]) == [f"a {ITEMS[0]} b{ITEMS[5]}"]
-    plain = replace(config, name="plain", data=replace(data, placeholders=0.0))
-    assert not prepare(load_corpus(data), plain, tmp_path / "plain").tokenizer.has_placeholders
-    reused = replace(config, name="other", tokenizer=TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer")))
+    plain = prepared_of(replace(data, placeholders=0.0), tmp_path / "plain", 320)
+    assert not plain.tokenizer.has_placeholders
+    reused = Config(data=data, tokenizer=TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer")))
     with pytest.raises(ValueError, match=r"has no pieces for placeholders: set data\.placeholders to 0"):
-        prepare(load_corpus(data), reused, tmp_path / "other")
+        prepare(None, reused, tmp_path / "other")
 
 
 def test_two_words_are_never_linked_to_the_same_word() -> None:

@@ -5,12 +5,10 @@ from random import Random
 
 import pytest
 
-from nmt.config import Config, DataConfig, TokenizerConfig
+from nmt.config import DataConfig
 from nmt.data.copies.typos import make_typos, with_typos
-from nmt.data.corpora import load_corpus
-from nmt.data.store.preparing import prepare
 from nmt.text.words import Words
-from tests.data.corpus_files import write_corpus
+from tests.data.corpus_files import prepared_of, write_corpus
 
 PAIRS = [(f"Der Hund {n} läuft.", f"The dog {n} runs.") for n in range(100)]
 
@@ -47,14 +45,13 @@ def test_a_share_of_the_pairs_has_a_copy_with_typos_in_the_source() -> None:
 def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "dogs", train=PAIRS[:80], val=PAIRS[80:90], test=PAIRS[90:])
     data = DataConfig(corpus=str(corpus), typos=0.1)
-    config = Config(name="run", runs=str(tmp_path), data=data, tokenizer=TokenizerConfig(vocab_size=320))
-    prepared = prepare(load_corpus(data), config, tmp_path / "run")
+    prepared = prepared_of(data, tmp_path / "run", 320)
     assert {*PAIRS[:80]} < {*prepared.train}
     assert len(prepared.train) == 80 + 8
     assert prepared.val == PAIRS[80:90]
     words = Words.parse((tmp_path / "run" / "data" / "words.txt").read_text())
     assert {*words.usual, *words.first} == {"Der", "Hund", "läuft", *map(str, range(80))}, "not those of copies"
-    assert prepare(None, config, tmp_path / "run").train == prepared.train
+    assert prepared_of(data, tmp_path / "run", 320).train == prepared.train
 
 
 def test_text_without_translations_has_no_typos() -> None:

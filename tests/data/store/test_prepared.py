@@ -1,6 +1,5 @@
 """Promises of the command: a finished folder is whole and recognised, an unfinished one starts again, pairs add up."""
 
-import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from nmt.data.texts import Texts
 from nmt.prepare import main
 from nmt.training.data import TrainingData
 from nmt.upgrade import FORMAT
-from tests.data.corpus_files import interrupt, tree, write_corpus
+from tests.data.corpus_files import edited, interrupt, tree, write_corpus
 from tests.tiny import Stderr
 
 WORDS = ["Hund dog", "Katze cat", "Haus house", "Baum tree", "Straße street", "Kind child", "Fluss river", "Berg hill"]
@@ -177,10 +176,8 @@ def test_what_else_is_in_the_folder_stays(tmp_path: Path) -> None:
 
 def test_the_size_of_the_tokenizer_s_sample_may_be_another_default(tmp_path: Path) -> None:
     prepare(corpus(), config(tmp_path), tmp_path / "run")
-    file = tmp_path / "run" / "data" / "corpus.json"
-    record = json.loads(file.read_text())
-    record["settings"]["tokenizer"]["sample_characters"] = 100_000_000  # of an older nmt
-    file.write_text(json.dumps(record))
+    with edited(tmp_path / "run" / "data" / "corpus.json") as record:
+        record["settings"]["tokenizer"]["sample_characters"] = 100_000_000  # of an older nmt
     without_hashes(tmp_path / "run")
     assert prepare(corpus(), config(tmp_path), tmp_path / "run").name == "mine"
 
@@ -194,10 +191,8 @@ def without_hashes(folder: Path) -> None:
     """As a folder that an older nmt prepared."""
     for part in ("data", "tokenizer"):
         (folder / part / "SHA256SUMS").unlink()
-    file = folder / "data" / "corpus.json"
-    record = json.loads(file.read_text())
-    del record["inputs"]
-    file.write_text(json.dumps(record))
+    with edited(folder / "data" / "corpus.json") as record:
+        del record["inputs"]
 
 
 @pytest.mark.parametrize("names", [["test.tgt"], ["val.src", "val.tgt"]])
@@ -214,10 +209,9 @@ def test_a_folder_of_an_older_nmt_whose_text_was_changed_is_refused(tmp_path: Pa
 def test_a_record_of_a_newer_nmt_is_refused(tmp_path: Path) -> None:
     prepare(corpus(), config(tmp_path), tmp_path)
     without_hashes(tmp_path)
-    file = tmp_path / "data" / "corpus.json"
-    record = json.loads(file.read_text())
-    assert record["format"] == FORMAT
-    file.write_text(json.dumps(record | {"format": FORMAT + 1}))
+    with edited(tmp_path / "data" / "corpus.json") as record:
+        assert record["format"] == FORMAT
+        record["format"] += 1
     with pytest.raises(ValueError, match=rf"corpus\.json has format {FORMAT + 1}, of a newer nmt"):
         Prepared.load(tmp_path)
 
@@ -357,12 +351,3 @@ def test_texts_are_one_vocabulary(tmp_path: Path) -> None:
     texts = replace(config(tmp_path, text="both"), tokenizer=TokenizerConfig(folder=str(tmp_path / "two/tokenizer")))
     with pytest.raises(ValueError, match=r"for each language, but data\.text is both: take another"):
         prepare(corpus(), texts, tmp_path / "run")
-
-
-def test_the_command_shows_the_ledger_and_names_the_folder(tmp_path: Path, folder: Path, stderr_of: Stderr) -> None:
-    argv = ["--data.corpus", str(folder), "--runs", str(tmp_path / "runs"), "--tokenizer.vocab_size", "320"]
-    shown = stderr_of(main, argv, status=0)
-    assert f"Ready: {tmp_path / 'runs' / 'de-en-mine'}" in shown
-    assert json.loads((tmp_path / "runs" / "de-en-mine" / "ledger.json").read_text())["train"]["kept"] == 60
-    assert "kept" in shown
-    assert "is prepared already: 66 pairs of mine for training" in stderr_of(main, argv, status=0)

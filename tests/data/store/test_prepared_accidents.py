@@ -1,7 +1,6 @@
 """Preparation and accidents: edited text, damaged files, a full disk, two commands at once."""
 
 import errno
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,17 +18,16 @@ from nmt.data.store.preparing import prepare
 from nmt.data.store.shards import Draft
 from nmt.files import locked
 from nmt.prepare import main
-from tests.data.corpus_files import interrupt, tree, write_corpus
+from tests.data.corpus_files import edited, interrupt, tree, write_corpus
 from tests.tiny import Stderr
 
 PAIRS = [(f"das ist Satz {n} von allen", f"this is sentence {n} of all") for n in range(60)]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """A corpus, beside the current folder's runs/."""
-    monkeypatch.chdir(tmp_path)
-    return write_corpus(tmp_path / "mine", train=PAIRS[:40], val=PAIRS[40:50], test=PAIRS[50:])
+    return write_corpus(here / "mine", train=PAIRS[:40], val=PAIRS[40:50], test=PAIRS[50:])
 
 
 CONFIG = Config(data=DataConfig(corpus="mine", text="pairs"), tokenizer=TokenizerConfig(vocab_size=290))
@@ -160,11 +158,9 @@ def test_text_that_did_not_change_is_not_read_again(folder: Path, monkeypatch: p
 
 def test_the_record_of_an_older_nmt_has_no_times(folder: Path) -> None:
     prepare(None, CONFIG, RUN)
-    file = RUN / "data" / "corpus.json"
-    record = json.loads(file.read_text())
-    for known in record["inputs"].values():
-        del known["mtime_ns"]
-    file.write_text(json.dumps(record))
+    with edited(RUN / "data" / "corpus.json") as record:
+        for known in record["inputs"].values():
+            del known["mtime_ns"]
     (RUN / "data" / "SHA256SUMS").unlink()
     assert len(prepare(None, CONFIG, RUN).train) == 40
     (folder / "train.de").write_bytes((folder / "train.de").read_bytes().replace(b"Satz 7", b"Satz 8"))

@@ -216,30 +216,30 @@ def test_a_text_of_marks_alone_cannot_be_learned_from(train: Train) -> None:
         train(pairs=[("▁", "▁")])
 
 
-def test_rare_characters_are_spelled_in_bytes_when_coverage_allows(train: Train) -> None:
-    rare = [*PAIRS, ("Das Ω steht hier.", "The Ω is here.")]
-    whole, covered = train(pairs=rare, vocab_size=320), train(pairs=rare, vocab_size=320, character_coverage=0.999)
-    assert "Ω" in "".join(whole.source_pieces(whole.encode_source(["Ω"])[0]))
-    assert "Ω" not in "".join(covered.source_pieces(covered.encode_source(["Ω"])[0]))
-    assert covered.decode_target(covered.encode_target(["Ω"])) == ["Ω"]
+RARE = [("Das Ω steht hier.", "The Ω is here.")]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "coverage", "is_piece"),
+    [
+        (RARE, 1.0, True),
+        (RARE, 0.999, False),
+        ([("Ω ▅", "▁\ufdd0▅")] * 9, 1.0, True),  # marks of SentencePiece
+        ([("Ω " * 3000, "Hund")], 1.0, True),  # SentencePiece alone would skip a line above 4,192 bytes without a word
+    ],
+)
+def test_a_character_has_a_piece_or_is_spelled_in_bytes_where_coverage_allows(
+    train: Train, pairs: list[tuple[str, str]], coverage: float, is_piece: bool
+) -> None:
+    tokenizer = train(pairs=[*PAIRS, *pairs], character_coverage=coverage)
+    assert ("Ω" in "".join(tokenizer.source_pieces(tokenizer.encode_source(["Ω"])[0]))) == is_piece
+    assert tokenizer.decode_target(tokenizer.encode_target(["Ω ▁ ▅"])) == ["Ω ▁ ▅"]
 
 
 def test_the_least_coverage_is_sentencepieces_own(train: Train) -> None:
     assert train(character_coverage=0.98).src_vocab_size > 260
     with pytest.raises(ValueError, match=r"character_coverage is 0.97: it must be at least 0.98 and at most 1"):
         train(character_coverage=0.97)
-
-
-def test_sentencepieces_own_marks_in_training_text_do_no_harm(train: Train) -> None:
-    marked = train(pairs=[*PAIRS, *[("Ω▅", "▁\ufdd0▅")] * 9])
-    assert "Ω" in "".join(marked.source_pieces(marked.encode_source(["Ω"])[0]))
-    assert marked.decode_target(marked.encode_target(["▁ ▅"])) == ["▁ ▅"]
-
-
-def test_long_sentences_are_learned_from(train: Train) -> None:
-    """SentencePiece alone would skip a line above 4,192 bytes without a word."""
-    long = train(pairs=[*PAIRS, ("Ω " * 3000, "Hund")])
-    assert "Ω" in "".join(long.source_pieces(long.encode_source(["Ω"])[0]))
 
 
 def test_of_a_large_corpus_the_first_pairs_are_used() -> None:
