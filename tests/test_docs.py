@@ -250,14 +250,6 @@ def test_python_examples_run(example: str, folder: Path, monkeypatch: pytest.Mon
     exec(compile(example, "docs", "exec"), {})
 
 
-def test_the_documentation_shows_all_doors() -> None:
-    shown = " ".join(COMMANDS)
-    names = ("train", "translate", "generate", "evaluate", "augment", "export", "inspect", "prepare", "tokenizer")
-    commands = [f"nmt.{name}" for name in names]
-    for door in ("make train-de-en", "make test", "make tensorboard", "make train-fi-sv", "torchrun", *commands):
-        assert door in shown
-
-
 def test_commands_that_are_left_out_or_changed_are_in_the_pages() -> None:
     assert [part for part in (*EXEMPT, *ELSEWHERE) if not any(part in command for command in COMMANDS)] == []
 

@@ -3,6 +3,7 @@
 import errno
 import gzip
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -235,13 +236,9 @@ def test_an_error_of_a_full_disk_gets_the_name_of_the_file(tmp_path: Path) -> No
 # Names
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "a..b", ".hidden", "step-00000040", "de en", "ä"])
-def test_a_plain_name_passes(name: str) -> None:
-    files.require_plain_name(name, "--name")
-
-
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc/passwd", "a\\b", "x/", "C:\\x"])
 def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=r"^--name is '.*': it must be a plain name") as error:
+    for plain in ("model.safetensors", "a..b", ".hidden", "step-00000040", "de en", "ä"):
+        files.require_plain_name(plain, "--name")
+    with pytest.raises(ValueError, match=rf"^--name is {re.escape(repr(name))}: it must be a plain name"):
         files.require_plain_name(name, "--name")
-    assert repr(name) in str(error.value)

@@ -15,11 +15,10 @@ ROOT = Path(__file__).parent.parent
 
 def test_a_folder_is_shown_as_tables(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(model_folder)]) == 0
+    words = ["vocabulary", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks", "<unk> 0, <s> 1", "model.d_model"]
+    words += ["cache bytes of a position", "self_attention.qkv", "48 × 16 + 48"]
     output = capsys.readouterr().out
-    for words in ("vocabulary", "encoder, block 1", "decoder, blocks 1 to 2", "2 blocks"):
-        assert words in output
-    for words in ("cache bytes of a position", "<unk> 0, <s> 1", "self_attention.qkv", "48 × 16 + 48", "model.d_model"):
-        assert words in output
+    assert [word for word in words if word not in output] == []
 
 
 def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,22 +41,16 @@ def test_json_has_the_whole_report(model_folder: Path, capsys: pytest.CaptureFix
     ],
 )
 def test_a_mistake_is_one_line(
-    arguments: list[str],
-    message: str,
-    model_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    stderr_of: Stderr,
+    arguments: list[str], message: str, model_folder: Path, here: Path, stderr_of: Stderr
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "wrong.yaml").write_text("model: {d_modl: 3}\n")
-    (tmp_path / "large.yaml").write_text(f"model: {{d_model: {1 << 40}}}\n")
-    (tmp_path / "nothing").write_text("")
-    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / "adapter").mkdir()
-    (tmp_path / "adapter" / "adapter_config.json").write_text("{}")
-    places = {"MODEL": str(model_folder), "EMPTY": str(tmp_path)}
-    words = [places.get(word, word.replace("EMPTY", str(tmp_path))) for word in arguments]
+    (here / "wrong.yaml").write_text("model: {d_modl: 3}\n")
+    (here / "large.yaml").write_text(f"model: {{d_model: {1 << 40}}}\n")
+    (here / "nothing").write_text("")
+    (here / "binary").write_bytes(b"\xff\xfe\x00")
+    (here / "adapter").mkdir()
+    (here / "adapter" / "adapter_config.json").write_text("{}")
+    places = {"MODEL": str(model_folder), "EMPTY": str(here)}
+    words = [places.get(word, word.replace("EMPTY", str(here))) for word in arguments]
     said = stderr_of(main, words)
     assert message in said
     assert len(said.strip().splitlines()) == 1

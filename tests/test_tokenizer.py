@@ -218,9 +218,3 @@ def test_the_commands_of_the_folder_s_page_parse() -> None:
     assert {words[3] for words in commands} == {"train", "encode", "decode"}
     for words in commands:
         make_tokenizer_parser(words[3]).parse(words[5:])
-
-
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs git to know what it ignores")
-def test_trained_tokenizers_stay_out_of_git() -> None:
-    for name, ignored in (("tokenizers/mine/joint.model", 0), ("tokenizers/README.md", 1)):
-        assert subprocess.run(["git", "check-ignore", "--quiet", name], cwd=ROOT, check=False).returncode == ignored

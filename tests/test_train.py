@@ -133,11 +133,9 @@ def test_a_trained_run_without_figures_is_not_made_longer(finished: Path, stderr
     assert "BLEU" in stderr_of(main, same, status=0)
 
 
-def test_tensorboard_has_scalars_and_samples(finished: Path) -> None:
+def test_tensorboard_has_samples(finished: Path) -> None:
     events = EventAccumulator(str(finished / "tensorboard"))
     events.Reload()
-    tags = events.Tags()
-    assert {"train/loss", "validation/bleu", "speed/target_tokens_per_second"} <= set(tags["scalars"])
     assert [e.step for e in events.Tensors("samples/text_summary")] == [3, 6]
     shown = events.Tensors("samples/text_summary")[0].tensor_proto.string_val[0].decode()
     assert all(f"| {source} |" in shown for source, _ in SENTENCES[20:22])
@@ -335,6 +333,7 @@ def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
         (["--data.corpus", "nowhere/at/all"], "nowhere/at/all"),
         (["--training.max_stepz", "3"], "did you mean training.max_steps?"),
         (["--training.device", "cuda:99", "--data.corpus", "CORPUS"], "cuda:99"),
+        (["--training.device", "gpu", "--data.corpus", "CORPUS"], "'gpu' is not a device"),
         (["--training.threads", "100000"], "at most 1024"),
         (["--model.d_ff", "100000000000", "--data.corpus", "CORPUS"], "memory ran out"),
         (["--data.text", "target", "--data.corpus", "CORPUS"], "can't learn from data.text target: take pairs"),
@@ -346,13 +345,7 @@ def test_a_mistake_is_one_line_and_status_2(corpus: Path, stderr_of: Stderr, arg
     tokenizer = ["--tokenizer.vocab_size", "60", "--tokenizer.byte_fallback", "false"]
     said = stderr_of(main, [*argv, "--runs", str(corpus.parent / "runs"), *tokenizer])
     assert message in said.splitlines()[-1]
-
-
-def test_a_wrong_device_is_told_before_anything_is_prepared(corpus: Path, stderr_of: Stderr) -> None:
-    runs = corpus.parent / "runs"
-    said = stderr_of(main, ["--training.device", "gpu", "--data.corpus", str(corpus), "--runs", str(runs)])
-    assert "'gpu' is not a device" in said
-    assert not runs.exists()
+    assert "--training.device" not in argv or not (corpus.parent / "runs").exists(), "nothing is prepared"
 
 
 COMMANDS = ("train", "prepare", "translate", "evaluate", "augment")

@@ -113,23 +113,6 @@ def test_files_are_translated_in_turn_into_a_file(model_folder: Path, translator
     assert (tmp_path / "out").read_text("utf-8").split("\n") == [*translator.translate(lines), ""]
 
 
-def test_a_byte_order_mark_is_not_translated_and_utf16_is_refused(
-    model_folder: Path, translator: Translator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("a", "b"):
-        (tmp_path / name).write_text("Hund\nKaffee\n", "utf-8-sig")
-    files = [str(tmp_path / "a"), str(tmp_path / "b"), "--model", str(model_folder), "--precision", "fp32"]
-    assert main([*files, "--format", "tsv"]) == 0
-    rows = [line.split("\t")[:2] for line in capfd.readouterr().out.splitlines()]
-    assert rows == [[line, *translator.translate([line])] for line in ("Hund", "Kaffee")] * 2
-    (tmp_path / "b").write_text("Hund\n", "utf-16")
-    assert main(files) == 2
-    assert capfd.readouterr().err == (
-        f"nmt.translate: {tmp_path / 'b'} is UTF-16: convert it with "
-        f"iconv -f UTF-16 -t UTF-8 {tmp_path / 'b'} > NEW-FILE; only UTF-8 can be read\n"
-    )
-
-
 def test_remarks_name_their_file(model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a").write_bytes(b"Hund\nHund\n")
     (tmp_path / "b").write_bytes(b"Hund\nStra\xdfe\n")
@@ -288,14 +271,8 @@ def test_search_options_go_before_the_model_s_own(auto: str, model_folder: Path,
     ],
 )
 def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
-    arguments: list[str],
-    message: str,
-    model_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    stderr_of: Stderr,
+    arguments: list[str], message: str, model_folder: Path, here: Path, stderr_of: Stderr
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     texts = {"in": "Hund\n", "a.json": "{]", "a.csv": "{}", "a.de": "{}", "a": "PK\3\4\n", "a.pdf": "1", "a.rst": "1"}
     for name, text in texts.items():
         Path(name).write_text(text)
@@ -305,7 +282,7 @@ def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
     assert said.startswith("nmt.translate: ")
     assert message in said
     assert said.count("\n") == 1
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == texts
+    assert {path.name: path.read_text() for path in here.iterdir()} == texts
 
 
 def test_a_process_answers_every_line_of_the_worst_bytes(model_folder: Path, translator: Translator) -> None:
@@ -421,14 +398,8 @@ def test_a_compressed_document_has_the_format_that_its_name_says() -> None:
     ],
 )
 def test_an_office_file_is_written_to_no_terminal_and_under_no_name_of_another_format(
-    model_folder: Path,
-    tmp_path: Path,
-    output: list[str],
-    message: str,
-    stderr_of: Stderr,
-    monkeypatch: pytest.MonkeyPatch,
+    model_folder: Path, here: Path, output: list[str], message: str, stderr_of: Stderr, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "isatty", lambda _: True)
     Path("a.docx").write_bytes(docx())
     assert message in stderr_of(main, ["a.docx", "--model", str(model_folder), *output])
@@ -439,9 +410,8 @@ def test_an_office_file_is_written_to_no_terminal_and_under_no_name_of_another_f
 @pytest.mark.parametrize(("name", "shown"), [("a.txt", "lines: 3"), ("a.md", "texts: 1")])
 @pytest.mark.parametrize("output", [["--output", "b"], []])
 def test_a_terminal_shows_how_far_a_translation_is_if_the_results_go_elsewhere(
-    model_folder: Path, tmp_path: Path, name: str, shown: str, output: list[str], monkeypatch: pytest.MonkeyPatch
+    model_folder: Path, here: Path, name: str, shown: str, output: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "isatty", lambda _: True)
     terminal = io.StringIO()
     monkeypatch.setattr("nmt.messages.console", lambda: Console(file=terminal, force_terminal=True))

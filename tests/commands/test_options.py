@@ -1,10 +1,10 @@
 """Settings: strict, documented, the same from YAML and from the command line; every recipe loads."""
 
-import contextlib
 import re
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
 from importlib import import_module
@@ -16,47 +16,28 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt.augment import make_augment_parser
+from nmt.__main__ import COMMANDS
 from nmt.commands.options import Parser, make_run_parser, run_command
 from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchConfig, TrainingConfig
 from nmt.config.data import CorpusConfig
-from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types, short_help
+from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types
 from nmt.config.recipes import load_config, make_config
 from nmt.config.yaml12 import read_yaml, write_yaml
-from nmt.convert import make_convert_parser
-from nmt.doctor import make_doctor_parser
-from nmt.evaluate import make_evaluate_parser
-from nmt.export import make_export_parser
 from nmt.extras import typed
 from nmt.generate import make_generate_parser
-from nmt.inspect import make_inspect_parser
-from nmt.keys import make_keys_parser
-from nmt.messages import say, show_value
-from nmt.prepare import make_prepare_parser
-from nmt.serve import make_serve_parser
+from nmt.messages import show_value
 from nmt.tokenizer import make_tokenizer_parser
 from nmt.train import OFTEN_CHANGED, make_train_parser
 from nmt.translate import make_translate_parser
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "recipes").glob("*.yaml"))
+# Of the tokenizer's command, each action has options of its own.
 PARSERS: dict[str, Callable[[], Parser]] = {
-    "nmt.prepare": make_prepare_parser,
-    "nmt.train": make_train_parser,
-    "nmt.translate": make_translate_parser,
-    "nmt.generate": make_generate_parser,
-    "nmt.evaluate": make_evaluate_parser,
-    "nmt.augment": make_augment_parser,
-    "nmt.convert": make_convert_parser,
-    "nmt.export": make_export_parser,
-    "nmt.inspect": make_inspect_parser,
-    "nmt.keys": make_keys_parser,
-    "nmt.serve": make_serve_parser,
-    "nmt.doctor": make_doctor_parser,
-    "nmt.tokenizer train": partial(make_tokenizer_parser, "train"),
-    "nmt.tokenizer encode": partial(make_tokenizer_parser, "encode"),
-    "nmt.tokenizer decode": partial(make_tokenizer_parser, "decode"),
-}
+    f"nmt.{name}": getattr(import_module(f"nmt.{name}"), f"make_{name}_parser")
+    for name in COMMANDS
+    if name != "tokenizer"
+} | {f"nmt.tokenizer {action}": partial(make_tokenizer_parser, action) for action in ("train", "encode", "decode")}
 OF_TRAINING = {"--config", "--help-all", "--resume"}
 
 
@@ -125,22 +106,21 @@ SPY += [f"[{{corpus: x, cleaning: {value}}}]" for value in SPY[:2]] + ["[{corpus
 
 
 @pytest.mark.parametrize("value", [*SPY, "!!python/name:spy.X"])
-def test_no_value_of_a_setting_is_imported(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_value_of_a_setting_is_imported(value: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A recipe of a stranger must not run code, even if the current folder has a module of that name."""
-    (tmp_path / "spy.py").write_text("open('imported', 'w').close()\nclass X: pass\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
+    (here / "spy.py").write_text("open('imported', 'w').close()\nclass X: pass\n")
+    monkeypatch.syspath_prepend(here)
     parser, kinds = make_run_parser("nmt.train", ""), {hint: name for name, (hint, *_) in setting_types().items()}
     for name in [*kinds.values(), *sections(), "data.class_path", "class_path"]:  # one setting of each type
         monkeypatch.delitem(sys.modules, "spy", raising=False)
         section, _, setting = name.rpartition(".")
-        (tmp_path / "config.yaml").write_text(f"{section}: {{{setting}: {value}}}" if section else f"{name}: {value}")
-        with contextlib.suppress(ValueError):
-            load_config(tmp_path / "config.yaml")
+        (here / "config.yaml").write_text(f"{section}: {{{setting}: {value}}}" if section else f"{name}: {value}")
+        with suppress(ValueError):
+            load_config(here / "config.yaml")
         for argv in ([f"--{name}", value], [f"--{name}.class_path", "spy.X"], [f"--{name}.help=spy.X"]):
-            with contextlib.suppress(ValueError):
+            with suppress(ValueError):
                 make_config(parser.parse(argv))
-        assert not (tmp_path / "imported").exists(), name
+        assert not (here / "imported").exists(), name
 
 
 def test_settings_are_yaml_1_2(tmp_path: Path) -> None:
@@ -242,13 +222,10 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_metavars_name_the_kind_of_a_value_and_help_says_that_the_model_decides() -> None:
     shown = {action.dest: action.metavar for action in PARSERS["nmt.train"]()._actions}
-    assert shown["data.corpus"] == "CORPUS"
-    assert shown["training.max_steps"] == shown["model.n_kv_heads"] == "N"
-    assert shown["training.learning_rate"] == "X"
-    assert shown["tokenizer.folder"] == shown["runs"] == "DIR"
-    assert shown["training.compile"] == shown["model.bias"] == "{true,false}"
-    assert shown["model.norm"] == "{layer,rms}"
-    assert shown["tokenizer.user_defined_symbols"] == "[TEXT,...]"
+    expected = {"data.corpus": "CORPUS", "training.max_steps": "N", "model.n_kv_heads": "N", "runs": "DIR"}
+    expected |= {"training.learning_rate": "X", "tokenizer.folder": "DIR", "model.norm": "{layer,rms}"}
+    expected |= {"model.bias": "{true,false}", "tokenizer.user_defined_symbols": "[TEXT,...]"}
+    assert shown | expected == shown
     actions = {action.dest: action for action in PARSERS["nmt.translate"]()._actions}
     assert actions["guard"].metavar == "{true,false}"
     for name, default in (("beam_size", "5"), ("guard", "true")):
@@ -268,15 +245,6 @@ def test_help_all_shows_every_setting(capsys: pytest.CaptureFixture[str]) -> Non
 def test_an_unknown_option_names_the_help_that_lists_all(command: str, shows_all: str) -> None:
     with pytest.raises(ValueError, match=f"there is no setting qqqq; {shows_all} lists all$"):
         PARSERS[command]().parse(["--qqqq", "1"])
-
-
-def test_short_help_is_the_first_sentence_of_each_docstring() -> None:
-    texts = short_help()
-    assert list(texts) == [field.name for field in fields(SearchConfig)]
-    for name, text in texts.items():
-        assert text.endswith("."), name
-        assert 15 < len(text) < 180, name
-    assert texts["beam_size"] == "Number of hypotheses that beam search keeps at each step; 1 is greedy search."
 
 
 @pytest.mark.parametrize(
@@ -350,6 +318,7 @@ def test_a_run_folder_in_place_of_its_settings_is_answered_with_their_file(tmp_p
         ("training", "stages", [], ["{step: 5, weights: {crawl: 0}}"]),
         ("training", "beta2", 0.98, 0.999),
         ("data", "variants", 0.0, 0.1),
+        ("data", "weights", "''", "quality"),
         ("search", "terms", "must", "hint"),
         ("model", "experts", 0, 8),
         ("noise", "kind", "infilling", "spans"),
@@ -359,42 +328,38 @@ def test_a_run_folder_in_place_of_its_settings_is_answered_with_their_file(tmp_p
 def test_a_setting_that_was_removed_is_refused_where_it_was_used(
     tmp_path: Path, section: str, name: str, unused: object, used: object
 ) -> None:
-    recipe, reason = tmp_path / "recipe.yaml", "it was removed, since .*(; leave it out|nmt 1.0.0)"
+    recipe, reason = tmp_path / "recipe.yaml", "it was removed, since .*(; leave it out|; take |nmt 1.0.0)"
     recipe.write_text(f"{section}: {{{name}: {unused}}}")
     assert load_config(recipe) == Config()
     recipe.write_text(f"{section}: {{{name}: {used}}}")
     with pytest.raises(ValueError, match=re.escape(f"{section}.{name} is {used}: ") + reason):
         load_config(recipe)
-    short = [name.replace("_", "-")] if name != "kind" else []  # of a tokenizer
+    short = [name.replace("_", "-")] if name not in ("kind", "weights") else []  # others have such names
     for option in (f"{section}.{name}", *short):
         with pytest.raises(ValueError, match=f"there is no setting {option}: {reason}"):
             make_train_parser().parse([f"--{option}", str(used)])
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "corpus.json").touch()  # a run, whose text is prepared
-    if section not in ("data", "cleaning", "search"):
+    if name == "weights" or section not in ("data", "cleaning", "search"):
         with pytest.raises(ValueError, match=reason):
             load_config(recipe)
     else:
         assert load_config(recipe) == Config()
 
 
-def test_weights_of_pairs_are_refused_where_they_were_used(tmp_path: Path) -> None:
-    """In a recipe, in an entry of data.more, and on a command line; what says nothing is read."""
+REMOVED_WEIGHTS = r"data\.more\.weights is quality: it was removed, since .*; take data.scorer and data.least_quality"
+
+
+def test_weights_of_pairs_are_refused_in_an_entry_too(tmp_path: Path) -> None:
+    """In a recipe and on a command line; what says nothing is read."""
     recipe, more = tmp_path / "recipe.yaml", "[{corpus: x, weight: 2, weights: %s}]"
-    recipe.write_text(f"data: {{weights: '', more: {more % repr('')}}}")
-    config = load_config(recipe)
-    assert config == Config(data=DataConfig(more=(CorpusConfig(corpus="x", weight=2),)))
-    parser = make_run_parser("nmt.train", "Train.")
-    assert parser.parse(["--data.more", more % repr("")])["data.more"] == config.data.more
-    removed = "it was removed, since .*; take data.scorer and data.least_quality"
-    for data in ("weights: quality", f"more: {more % 'quality'}"):
-        recipe.write_text(f"data: {{{data}}}")
-        with pytest.raises(ValueError, match=rf"recipe.yaml: data\.(more\.)?weights is quality: {removed}"):
-            load_config(recipe)
-    with pytest.raises(ValueError, match=f"there is no setting data.weights: {removed}"):
-        parser.parse(["--data.weights", "quality"])
-    with pytest.raises(ValueError, match=f"data.more.weights is quality: {removed}"):
-        parser.parse(["--data.more", more % "quality"])
+    parser, expected = make_run_parser("nmt.train", ""), (CorpusConfig(corpus="x", weight=2),)
+    for weights in ("''", "quality"):
+        recipe.write_text(f"data: {{more: {more % weights}}}")
+        with nullcontext() if weights == "''" else pytest.raises(ValueError, match=REMOVED_WEIGHTS):
+            assert load_config(recipe).data.more == expected
+        with nullcontext() if weights == "''" else pytest.raises(ValueError, match=REMOVED_WEIGHTS):
+            assert parser.parse(["--data.more", more % weights])["data.more"] == expected
 
 
 def test_only_settings_that_alter_what_was_learned_are_fixed() -> None:
@@ -406,35 +371,37 @@ def test_only_settings_that_alter_what_was_learned_are_fixed() -> None:
     assert len(flat) == 2 + sum(len(fields(kind)) for kind in sections().values())
 
 
-def test_a_users_mistake_is_printed_and_ours_is_not_hidden(capsys: pytest.CaptureFixture[str]) -> None:
-    def mistake() -> int:
-        raise ValueError("the value is 3: take 4")
+def failing(error: BaseException) -> Callable[[], int]:
+    def work() -> int:
+        raise error
 
-    def bug() -> int:
-        raise KeyError("x")
+    return work
 
-    def full() -> int:
-        raise OSError(28, "No space left on device")
 
-    def interrupt() -> int:
-        raise KeyboardInterrupt("stopped; --resume goes on")
+@pytest.mark.parametrize(
+    ("work", "status", "said"),
+    [
+        (failing(ValueError("the value is 3: take 4")), 2, "nmt.train: the value is 3: take 4"),
+        (failing(OSError(28, "No space left on device")), 2, "nmt.train: No space left on device"),
+        (lambda: len(Path("/no/file").read_bytes()), 2, "nmt.train: /no/file: No such file or directory"),
+        (lambda: len(Path("/no\x1b\x9b").read_bytes()), 2, "nmt.train: /no\ufffd\ufffd: No such file or directory"),
+        (lambda: bool(import_module("nowhere")), 2, "nmt.train: No module named 'nowhere': "),
+        (failing(KeyboardInterrupt("stopped; --resume goes on")), 130, "stopped; --resume goes on"),
+        (failing(ValueError("a\x07\x1b]0;x")), 2, "nmt.train: a\ufffd\ufffd]0;x"),  # which terminals obey
+    ],
+)
+def test_a_users_mistake_is_printed(
+    work: Callable[[], int], status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command("train", work) == status
+    [line] = capsys.readouterr().err.strip().splitlines()
+    assert line.startswith(said)
+    assert "nowhere" not in said or line.endswith(f"{typed('doctor')} shows what is missing")
 
-    assert run_command("train", mistake) == 2
-    assert capsys.readouterr().err == "nmt.train: the value is 3: take 4\n"
-    assert run_command("train", full) == 2
-    assert capsys.readouterr().err == "nmt.train: No space left on device\n"
-    assert run_command("train", lambda: len(Path("/no/file").read_bytes())) == 2
-    assert capsys.readouterr().err == "nmt.train: /no/file: No such file or directory\n"
-    assert run_command("train", lambda: len(Path("/no\x1b[2J\x9b").read_bytes())) == 2
-    assert capsys.readouterr().err == "nmt.train: /no\ufffd[2J\ufffd: No such file or directory\n", "terminals obey"
-    assert run_command("train", lambda: bool(import_module("nowhere"))) == 2
-    assert capsys.readouterr().err == f"nmt.train: No module named 'nowhere': {typed('doctor')} shows what is missing\n"
-    say("a\x07\x1b]0;x")
-    assert capsys.readouterr().err == "a\ufffd\ufffd]0;x\n"
-    assert run_command("train", interrupt) == 130
-    assert "--resume goes on" in capsys.readouterr().err
+
+def test_a_mistake_of_ours_is_not_hidden() -> None:
     with pytest.raises(KeyError):
-        run_command("train", bug)
+        run_command("train", failing(KeyError("x")))
 
 
 def test_changed_entries_are_told_as_a_recipe_has_them() -> None:

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -120,10 +119,3 @@ def test_few_sentences_show_nothing() -> None:
     reference = text(1, FEWEST - 1)
     found = compare([reference], [spoiled(reference, 1, 1)], [reference])
     assert found.verdict == "There are too few sentences to tell A and B apart: 29, not 30."
-
-
-def test_a_thousand_sentences_take_seconds() -> None:
-    reference = text(1, 1000)
-    started = perf_counter()
-    compare([spoiled(reference, 0.1, 1)] * 3, [spoiled(reference, 0.2, 1)] * 3, [reference])
-    assert perf_counter() - started < 30

@@ -195,14 +195,6 @@ def test_a_profile_drops_each_kind_of_bad_pair_by_its_cause() -> None:
     assert [cleaner.cause(pair) for pair in (("Guten Morgen 1", "Good morning 1"), *bad.values())] == ["", *bad]
 
 
-def test_text_that_was_decoded_wrongly_is_repaired_and_counted() -> None:
-    pytest.importorskip("ftfy")
-    pairs = [("Das ist schÃ¶n", "That’s nice"), ("Schön", "Nice")]
-    kept, ledger = Cleaner(DataConfig(), CleaningConfig(profile="gentle"), HeldOut({})).clean(pairs)
-    assert kept == [("Das ist schön", "That’s nice"), ("Schön", "Nice")]
-    assert ledger.repaired == {"wrong decoding undone": 1}
-
-
 # Text that nmt has held out
 
 

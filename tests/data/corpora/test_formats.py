@@ -162,14 +162,6 @@ def test_folders_of_opus_and_mtdata_are_read_by_the_names_of_their_files(tmp_pat
         load(tmp_path)
 
 
-def test_the_files_of_several_directions_are_known(tmp_path: Path) -> None:
-    names = [f"Europarl.{pair}.{code}" for pair in ("de-en", "de-fr", "en-fr") for code in pair.split("-")]
-    for name in names:
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in GERMAN))
-    data = DataConfig(corpus=str(tmp_path), many_to_many=("de", "en", "fr"))
-    assert {split: [file.name for file in files] for split, files in corpus_files(data).items()} == {"train": names}
-
-
 def test_held_out_text_of_other_languages_beside_that_of_the_corpus_is_left_out(tmp_path: Path) -> None:
     stems = {"Europarl": GERMAN[:20], "valid": GERMAN[20:30], "test": GERMAN[30:]}
     for pair in ("de-en", "de-fr", "en-fr"):

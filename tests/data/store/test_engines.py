@@ -1,10 +1,7 @@
 """Promises of engines: the same files whoever makes them; what is finished is not made again."""
 
-import gc
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial, partialmethod
@@ -15,7 +12,7 @@ import pytest
 
 from nmt.config import Config
 from nmt.data.store import engines, preparing, shards
-from nmt.data.store.engines import Engine, collecting_seldom
+from nmt.data.store.engines import Engine
 from nmt.data.store.prepared import DRAFT, Prepared
 from nmt.data.store.preparing import prepare, prepare_part
 from nmt.data.store.shards import Draft
@@ -25,6 +22,13 @@ from tests import forks
 from tests.data.corpus_files import interrupt, tree
 
 ONE = Engine(workers=1)
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+
+
+@pytest.fixture
+def cheap_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are forks of this process; test_a_killed_worker_is_told has new processes."""
+    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
 
 
 def die(file: Path, n: int) -> None:
@@ -36,9 +40,8 @@ def die(file: Path, n: int) -> None:
 
 
 @pytest.mark.slow
-def test_more_workers_make_the_same_bytes(tmp_path: Path, settings: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes are forks of this one, which are cheap; test_a_killed_worker_is_told has new ones."""
-    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
+@pytest.mark.usefixtures("cheap_workers")
+def test_more_workers_make_the_same_bytes(tmp_path: Path, settings: Config) -> None:
     first = prepare(None, settings, tmp_path / "one", engine=ONE)
     assert len(first.store) == 4
     assert first.ledgers["train"].dropped == {"repeated": 8}
@@ -131,9 +134,9 @@ def note_id(file: Path, n: int) -> None:
         out.write(f"{os.getpid()}\n")
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_processes_stay_for_next_tasks_and_end_with_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
+@needs_proc
+@pytest.mark.usefixtures("cheap_workers")
+def test_processes_stay_for_next_tasks_and_end_with_the_engine(tmp_path: Path) -> None:
     with Engine(workers=2) as engine:
         for _ in range(3):
             engine.run(partial(note_id, tmp_path / "ids"), range(4), "Noting")
@@ -157,12 +160,12 @@ def is_running(process: int) -> bool:
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@needs_proc
+@pytest.mark.usefixtures("cheap_workers")
 def test_ctrl_c_ends_all_processes_at_once_and_they_say_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A terminal sends it to all of them; those that wait or start would print tracebacks above the message."""
-    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
     started, processes = time.monotonic(), list[int]()
 
     def wait_and_stop() -> None:
@@ -182,9 +185,9 @@ def test_ctrl_c_ends_all_processes_at_once_and_they_say_nothing(
     assert "Traceback" not in capfd.readouterr().err
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_workers_end_when_their_driver_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "get_context", lambda _: get_context("fork"))
+@needs_proc
+@pytest.mark.usefixtures("cheap_workers")
+def test_workers_end_when_their_driver_is_killed(tmp_path: Path) -> None:
 
     def drive(_: list[str]) -> int:
         Engine(workers=2).run(partial(write_id, tmp_path), [0, 1], "Waiting")
@@ -262,13 +265,3 @@ def test_a_killed_driver_goes_on(tmp_path: Path, settings: Config, monkeypatch: 
 def test_a_part_that_is_none_is_refused(part: str) -> None:
     with pytest.raises(ValueError, match=r"--part is .*: it must be I/N"):
         Engine.parse("0", part)
-
-
-def test_processes_that_prepare_collect_garbage_seldom_and_this_one_as_before() -> None:
-    usual = gc.get_threshold()
-    with collecting_seldom():
-        assert gc.get_threshold() == engines.SELDOM
-    assert gc.get_threshold() == usual
-    started = "from nmt.data.store.engines import start_worker; import gc; start_worker(); print(gc.get_threshold())"
-    done = subprocess.run([sys.executable, "-c", started], stdout=subprocess.PIPE, text=True, check=True)
-    assert done.stdout == f"{engines.SELDOM}\n"
