@@ -1,4 +1,4 @@
-"""A stand-in for the hub of Hugging Face: it serves the files of a folder as one model."""
+"""A stand-in for the hub of Hugging Face: it serves the files of a folder as one model or data set."""
 
 import hashlib
 import json
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import parse_qs, unquote
 
 COMMIT = "c0ffee" + 34 * "0"
 
@@ -16,7 +17,8 @@ class Hub(BaseHTTPRequestHandler):
     """Answers what huggingface_hub asks: the list of files, their sizes and hashes, and their contents."""
 
     folder: Path
-    name = "owner/tiny"
+    name: str
+    """Its kind too: models/owner/tiny."""
     asked: list[str]
     cut: list[str]
     """Files whose next answer ends half-way."""
@@ -27,17 +29,32 @@ class Hub(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.answer(with_body=True)
 
+    def do_POST(self) -> None:
+        """Some of the entries of the list of files."""
+        names = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode()).get("paths", [])
+        there = [name for name in names if (self.folder / name).is_file()]
+        self.send(json.dumps([*map(self.entry, there)]).encode(), with_body=True, type="application/json")
+
+    def entry(self, name: str) -> dict[str, object]:
+        return {"type": "file", "path": name, "size": (self.folder / name).stat().st_size, "oid": name}
+
     def answer(self, with_body: bool) -> None:
-        path = self.path.split("?")[0]
+        path = unquote(self.path.split("?")[0])
         self.asked.append(f"{self.command} {path} {self.headers.get('Range', '')}".strip())
         files = sorted(p.name for p in self.folder.iterdir())
-        if re.fullmatch(rf"/api/models/{self.name}(/revision/[\w.-]+)?", path):
-            about = {"id": self.name, "sha": COMMIT, "siblings": [{"rfilename": name} for name in files]}
+        if re.fullmatch(rf"/api/{self.name}(/revision/(?!missing)[\w.-]+)?", path):
+            about = {
+                "id": self.name.partition("/")[2],
+                "sha": COMMIT,
+                "siblings": [{"rfilename": name} for name in files],
+            }
             self.send(json.dumps(about).encode(), with_body, type="application/json")
-        elif path.startswith(f"/api/models/{self.name}/tree/"):
-            tree = [{"type": "file", "path": n, "size": (self.folder / n).stat().st_size, "oid": n} for n in files]
-            self.send(json.dumps(tree).encode(), with_body, type="application/json")
-        elif path.startswith(f"/{self.name}/resolve/{COMMIT}/") and path.rpartition("/")[2] in files:
+        elif path.startswith(f"/api/{self.name}/tree/"):
+            self.send(json.dumps([*map(self.entry, files)]).encode(), with_body, type="application/json")
+        elif (
+            path.startswith(f"/{self.name.removeprefix('models/')}/resolve/{COMMIT}/")
+            and path.rpartition("/")[2] in files
+        ):
             name = path.rpartition("/")[2]
             is_cut = with_body and name in self.cut
             self.send((self.folder / name).read_bytes(), with_body, is_cut=is_cut)
@@ -45,8 +62,10 @@ class Hub(BaseHTTPRequestHandler):
                 self.cut.remove(name)
                 self.close_connection = True
         else:
+            kinds = {"/revision/": "Revision", "/resolve/": "Entry"}
+            kind = next((kind for part, kind in kinds.items() if part in path), "Repo")
             self.send_response(404)
-            self.send_header("X-Error-Code", "RepoNotFound")
+            self.send_header("X-Error-Code", f"{kind}NotFound")
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -71,11 +90,11 @@ class Hub(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def hub(folder: Path, *cut: str) -> Iterator[tuple[str, list[str]]]:
+def hub(folder: Path, *cut: str, name: str = "models/owner/tiny") -> Iterator[tuple[str, list[str]]]:
     """Serve a folder; gives the address, and the list of requests so far. `cut`: files whose first answer ends
     half-way."""
     asked: list[str] = []
-    kind = type("Served", (Hub,), {"folder": folder, "asked": asked, "cut": list(cut)})
+    kind = type("Served", (Hub,), {"folder": folder, "name": name, "asked": asked, "cut": list(cut)})
     server = ThreadingHTTPServer(("127.0.0.1", 0), kind)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

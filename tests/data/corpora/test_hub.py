@@ -1,17 +1,12 @@
 """The hub: a data set is read by columns, and whether the hub can be used is decided in bounded time."""
 
-import hashlib
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlparse
 
 import pytest
 
@@ -19,6 +14,8 @@ from nmt.config import DataConfig
 from nmt.config.data import Text
 from nmt.data.corpora import corpus_files, hub
 from tests.data.corpus_files import load, pairs_of
+from tests.interop.hub_server import COMMIT
+from tests.interop.hub_server import hub as serving
 
 
 @pytest.mark.parametrize("column", ["own", "translation"])
@@ -88,63 +85,6 @@ def test_a_revision_is_named_and_not_of_a_local_folder(tmp_path: Path) -> None:
     assert hub.parse_hub(DataConfig(corpus=f"hub:{tmp_path}/talks@v1")).dataset == f"{tmp_path}/talks@v1"
 
 
-class StandIn(BaseHTTPRequestHandler):
-    """As much of the hub's protocol as its client needs to download the files of one data set."""
-
-    commit = "0" * 40
-    revisions = ("main", "v1", commit)
-    dataset = f"/api/datasets/{hub.MULTI30K}"
-    files = {
-        f"{split}.jsonl": "".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs_of(split)).encode()
-        for split in ("train", "val", "test")
-    }
-
-    def do_GET(self) -> None:
-        path = unquote(urlparse(self.path).path)
-        revision = path.removeprefix(f"{self.dataset}/revision/")
-        if path == self.dataset or revision in self.revisions:
-            self.reply(200, json.dumps({"id": hub.MULTI30K, "sha": self.commit, "siblings": []}).encode())
-        elif path == f"{self.dataset}/tree/{self.commit}":
-            self.reply(200, json.dumps([self.entry(name) for name in self.files]).encode())
-        elif "/resolve/" in path and (name := path.rpartition("/")[2]) in self.files:
-            self.reply(200, self.files[name], {"etag": self.entry(name)["oid"]})
-        elif "/revision/" in path:
-            self.reply(404, b"{}", {"x-error-code": "RevisionNotFound"})
-        else:
-            self.reply(404, b"{}", {"x-error-code": "EntryNotFound"})
-
-    do_HEAD = do_GET
-
-    def do_POST(self) -> None:
-        query = self.rfile.read(int(self.headers["content-length"])).decode()
-        names = parse_qs(query).get("paths", [])
-        self.reply(200, json.dumps([self.entry(name) for name in names if name in self.files]).encode())
-
-    def entry(self, name: str) -> dict[str, object]:
-        content = self.files[name]
-        return {"type": "file", "path": name, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}
-
-    def reply(self, status: int, body: bytes, headers: dict[str, object] | None = None) -> None:
-        self.send_response(status)
-        for name, value in {"x-repo-commit": self.commit, "content-length": len(body), **(headers or {})}.items():
-            self.send_header(name, str(value))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Keep the tests' output clean."""
-
-
-@pytest.fixture
-def server() -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), StandIn)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
 Read = list[Any]  # name, training pairs, names of test sets, notes, commits
 
 
@@ -171,21 +111,25 @@ def load_in_a_new_process(home: Path, endpoint: str, *corpora: str) -> list[Read
     return [json.loads(line.removeprefix("READ ")) for line in done.stdout.splitlines() if line.startswith("READ ")]
 
 
-def test_auto_and_revisions_are_read_from_the_hub_then_from_a_copy(server: ThreadingHTTPServer, tmp_path: Path) -> None:
-    endpoint, named = f"http://127.0.0.1:{server.server_port}", f"hub:{hub.MULTI30K}"
-    pairs = [list(pair) for pair in pairs_of("train")]
-    expected: Read = ["multi30k", pairs, ["test_2016_flickr"], [], {hub.MULTI30K: StandIn.commit}]
-    corpora = ["auto", f"{named}@v1", f"{named}@v2"]
-    auto, (_, train, _, _, commits), (problem, *_) = load_in_a_new_process(tmp_path, endpoint, *corpora)
-    assert (auto, train, commits) == (expected, pairs, {f"{hub.MULTI30K}@v1": StandIn.commit})
+def test_auto_and_revisions_are_read_from_the_hub_then_from_a_copy(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    for split in ("train", "val", "test"):
+        rows = [json.dumps({"de": de, "en": en}) for de, en in pairs_of(split)]
+        (tmp_path / "files" / f"{split}.jsonl").write_text("".join(f"{row}\n" for row in rows))
+    pairs, home, named = [list(pair) for pair in pairs_of("train")], tmp_path / "home", f"hub:{hub.MULTI30K}"
+    expected: Read = ["multi30k", pairs, ["test_2016_flickr"], [], {hub.MULTI30K: COMMIT}]
+    with serving(tmp_path / "files", name=f"datasets/{hub.MULTI30K}") as (endpoint, _):
+        corpora = ["auto", f"{named}@v1", f"{named}@missing"]
+        auto, (_, train, _, _, commits), (problem, *_) = load_in_a_new_process(home, endpoint, *corpora)
+    assert (auto, train, commits) == (expected, pairs, {f"{hub.MULTI30K}@v1": COMMIT})
     # And not the copy of another revision.
-    assert problem.startswith(f"the data set {hub.MULTI30K} has no revision 'v2': name a branch, a tag or a commit")
-    server.shutdown()
-    server.server_close()
-    corpora = ["auto", f"{named}@{StandIn.commit[:8]}", f"{named}@v1"]
-    auto, (_, train, *_), (problem, *_) = load_in_a_new_process(tmp_path, endpoint, *corpora)
+    assert problem.startswith(
+        f"the data set {hub.MULTI30K} has no revision 'missing': name a branch, a tag or a commit"
+    )
+    corpora = ["auto", f"{named}@{COMMIT[:8]}", f"{named}@v1"]
+    auto, (_, train, *_), (problem, *_) = load_in_a_new_process(home, endpoint, *corpora)
     assert (auto, train) == (expected, pairs)
-    assert f"the copy in the cache is of commit {StandIn.commit}, which may not be v1" in problem
+    assert f"the copy in the cache is of commit {COMMIT}, which may not be v1" in problem
 
 
 def test_auto_takes_the_phrasebook_and_says_so_when_the_hub_is_not_there(tmp_path: Path) -> None:
