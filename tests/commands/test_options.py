@@ -216,6 +216,7 @@ def test_each_command_shows_its_own_settings(monkeypatch: pytest.MonkeyPatch) ->
     searching = {f"--{field.name.replace('_', '-')}" for field in fields(SearchConfig)}
     assert searching <= shown_options(texts["nmt.translate"])
     assert "--data.max_pieces" not in texts["nmt.augment"]
+    assert [name for name, text in texts.items() if "change on resume" in " ".join(text.split())] == ["nmt.train"]
     assert shown_options(texts["nmt.tokenizer train"]) < kept | {"--config", "--help-all"}
     assert all("CONFIG" not in text.replace("CONFIGURATION", "") for text in texts.values())
 

@@ -50,6 +50,15 @@ def test_a_data_set_of_one_language_is_read(tmp_path: Path, column: str, text: T
         load(f"hub:{tmp_path}", text="both")
 
 
+def test_the_configuration_that_is_named_is_read(tmp_path: Path) -> None:
+    configs = [f"- config_name: {name}\n  data_files: {name}.jsonl\n" for name in ("one", "two")]
+    (tmp_path / "README.md").write_text(f"---\nconfigs:\n{''.join(configs)}---\n")
+    for name in ("one", "two"):
+        rows = (json.dumps({"de": de, "en": en}) for de, en in pairs_of(name, 40))
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows))
+    assert {source.split()[0] for source, _ in load(f"hub:{tmp_path}:two").train} == {"two"}
+
+
 def test_a_data_set_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text('{"de": "eins", "en": "one"}\n')
     with pytest.raises(ValueError, match="no split named train; it has test"):
