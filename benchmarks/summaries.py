@@ -10,7 +10,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from benchmarks.rows import Row, all_rows, last_run, ratios
-from benchmarks.tables import TABLES, machine, markdown, system, versions
+from benchmarks.tables import machine, markdown, system, versions
 
 TOOLKITS = {"nmt": "nmt", "transformers": "MarianMT", "joeynmt": "JoeyNMT", "eole": "Eole"}
 
@@ -268,12 +268,6 @@ def origins(rows: Sequence[Row]) -> str:
     return f"{'; '.join(machines)}; {', '.join(parts)}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}."
 
 
-def all_documents(results: Path) -> str:
-    """Formats of text and of offices in one table."""
-    rows = [row for name in ("documents", "documents_office") for row in last_run(results / f"{name}.jsonl")]
-    return f"{TABLES['documents'](rows)}\n\n{origins(rows)}"
-
-
 def widths(results: Path) -> str:
     """Trainings of a narrow and of a wide model in equal time."""
     rows = [row for row in all_rows(results / "small_corpora.jsonl") if row["corpus"].startswith("three languages")]
@@ -287,7 +281,6 @@ SUMMARIES: dict[str, Callable[[Path], str]] = {
     "rivals": rivals,
     "worse": worse,
     "results": results_of_runs,
-    "documents": all_documents,
     "equal_time": equal_time,
     "all_directions": partial(equal_time, toolkits=False),
     "published": published,
