@@ -3,7 +3,7 @@
     python -m benchmarks.report
 
 The pages have `<!-- table: NAME -->` and `<!-- end -->` on lines of their own. What is between them is replaced by the
-table of the last run in results/NAME.jsonl, or by what the function NAME of `summaries.py` makes of several results.
+table of the last run in results/NAME.jsonl, or by what the function NAME of `summaries.py` or `sentences.py` makes.
 """
 
 import argparse
@@ -13,11 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.rows import RESULTS, Row, add_rows, describe_run, last_run, run_script
+from benchmarks.sentences import SENTENCES
 from benchmarks.summaries import SUMMARIES
 from benchmarks.tables import TABLES, machine, versions
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / name / "README.md" for name in ("benchmarks", "recipes", ".")] + sorted(ROOT.glob("docs/*.md"))
+MADE = SUMMARIES | SENTENCES
 PLACE = re.compile(r"^<!-- table: (\w+) -->\n.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
 
 
@@ -32,8 +34,8 @@ def with_tables(text: str, results: Path) -> str:
     """The text with new tables in their places."""
 
     def replace(place: re.Match[str]) -> str:
-        name = place[1]
-        made = SUMMARIES[name](results) if name in SUMMARIES else report(last_run(results / f"{name}.jsonl"))
+        make = MADE.get(name := place[1])
+        made = make(results) if make else report(last_run(results / f"{name}.jsonl"))
         return f"<!-- table: {name} -->\n{made}\n<!-- end -->"
 
     return PLACE.sub(replace, text)
