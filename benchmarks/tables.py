@@ -320,4 +320,5 @@ def steps(rows: Sequence[Row]) -> str:
 
 
 WITH_ALL_ROWS = (any_language, decode_speed, real_lines, real_text, doors, fuzz, students, documents, steps)
+TABLES["prepare_peers"] = TABLES["prepare_speed"]
 TABLES |= {function.__name__: function for function in WITH_ALL_ROWS}
