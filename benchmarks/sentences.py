@@ -56,9 +56,11 @@ def serve_memory(results: Path) -> str:
     """What a service needs after many requests, with its cache and without."""
     rows = last_run(results / "serve_memory.jsonl")
     with_cache, without = (row["megabytes"] for row in rows)
-    last, half = (f"{with_cache[n]} MiB with the cache, {without[n]} without" for n in (-1, 4))
-    requests = f"{rows[0]['requests']:,} requests of 64 clients (int8, greedy; {rows_of('serve_memory')})"
-    return f"**Memory** after {requests}: {last}; after half of them {half}. {origins(rows)}"
+    about = f"the phrasebook's model, int8, greedy; {rows_of('serve_memory')}"
+    requests = f"**Memory** after {rows[0]['requests']:,} requests of 64 clients ({about})"
+    half = f"after half of them {with_cache[4]} and {without[4]}"
+    figures = f"{with_cache[-1]} MiB with the cache, {without[-1]} without; {half}"
+    return f"{requests}: {figures}. {origins(rows)}"
 
 
 SENTENCES: dict[str, Callable[[Path], str]] = {
