@@ -72,7 +72,7 @@ def describe_run(peers: Mapping[str, str] | None = None) -> Row:
 
 
 def commit() -> str:
-    """Of the code that was measured; empty if it isn't in a repository."""
+    """Of the code that was measured, which should be in main: a rebase renames it. Empty without a repository."""
     asked = ["git", "-C", str(RESULTS), "rev-parse", "--short", "HEAD"]
     return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 

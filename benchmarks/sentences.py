@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.rows import all_rows, last_run
-from benchmarks.summaries import mean_of, named_runs, origins
+from benchmarks.summaries import mean_of, named_runs
 
 
 def rows_of(name: str) -> str:
@@ -60,7 +60,7 @@ def serve_memory(results: Path) -> str:
     requests = f"**Memory** after {rows[0]['requests']:,} requests of 64 clients ({about})"
     half = f"after half of them {with_cache[4]} and {without[4]}"
     figures = f"{with_cache[-1]} MiB with the cache, {without[-1]} without; {half}"
-    return f"{requests}: {figures}. {origins(rows)}"
+    return f"{requests}: {figures}."
 
 
 SENTENCES: dict[str, Callable[[Path], str]] = {
