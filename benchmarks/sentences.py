@@ -1,6 +1,6 @@
 """Sentences of the pages that have figures: rows of benchmarks/results flow in, Markdown flows out.
 
-A function has the name of its place in a page; its argument is the folder of the results. A sentence names the file
+A function has the name of its place in a page; its argument is the folder of the results. It or its page names the file
 with its rows, which have commit, command and machine.
 """
 
