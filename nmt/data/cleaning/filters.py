@@ -167,29 +167,29 @@ class HeldOut:
     @cached_property
     def all(self) -> "Repeats":
         """What repeats any held-out text, without case, punctuation and digits."""
-        return Repeats(self.splits, alike)
+        return Repeats(self.splits, numbers=False)
 
     @cached_property
     def repeats(self) -> "Repeats":
         """What repeats text that nmt has held out, without case and punctuation. Numbers count: lines of one kind that
         differ in a number are in no test set of the user's, and most of a corpus may be such lines."""
-        return Repeats({name: pairs for name, pairs in self.splits.items() if name in self.chosen}, unpunctuated)
+        return Repeats({name: pairs for name, pairs in self.splits.items() if name in self.chosen}, numbers=True)
 
 
 class Repeats:
     """Finds text that repeats other text."""
 
-    def __init__(self, splits: Mapping[str, Iterable[Sequence[str]]], normal: Callable[[str], str]) -> None:
-        """`splits`: pairs (or texts) by set; `normal`: sides for which it gives the same repeat each other."""
-        self.normal = normal
+    def __init__(self, splits: Mapping[str, Iterable[Sequence[str]]], *, numbers: bool) -> None:
+        """`splits`: pairs (or texts) by set; `numbers`: whether texts that differ in a number don't repeat."""
+        self.numbers = numbers
         self.whole: dict[str, str] = {}
         self.windows: dict[bytes, str] = {}
         self.marks = set[tuple[str, str, str]]()
         """Words of windows (see `window_marks`): most texts have none of them, which is seen sooner."""
         for split, pairs in splits.items():
             for text in filter(None, (side for pair in pairs for side in pair)):
-                self.whole.setdefault(normal(text), split)
-                words = window_words(text)
+                whole, words = self.plain(text)
+                self.whole.setdefault(whole, split)
                 self.marks.update(window_marks(words))
                 for window in windows(words):
                     self.windows.setdefault(window, split)
@@ -197,22 +197,28 @@ class Repeats:
     def find(self, sides: Collection[str]) -> str:
         """Why a training pair must not be learned; empty for a clean one."""
         for text in filter(None, sides if self.whole else ()):
-            if split := self.whole.get(self.normal(text)):
+            whole, words = self.plain(text)
+            if split := self.whole.get(whole):
                 return f"nearly in {split}"
-            words = window_words(text)
             if self.marks.isdisjoint(window_marks(words)):
                 continue
-            if split := next((self.windows[window] for window in windows(words) if window in self.windows), ""):
+            starts = (n for n, mark in enumerate(window_marks(words)) if mark in self.marks)
+            if split := next((self.windows[w] for w in windows(words, starts) if w in self.windows), ""):
                 return f"{WINDOW} words of {split}"
         return ""
 
-
-def window_words(text: str) -> list[str]:
-    """What stands between blanks, without case and punctuation; empty for a text that is too short for a window."""
-    if text.count(" ") < WINDOW - 1:
-        return []
-    words = without_ascii_signs(text.casefold(), blanks=True).split()
-    return words if all(map(str.isalnum, words)) else list(filter(None, map(without_signs, words)))
+    def plain(self, text: str) -> tuple[str, list[str]]:
+        """A text without case, punctuation and blanks (`unpunctuated` or `alike`); and its words, without case and
+        punctuation, or none if it is too short for a window."""
+        if text.count(" ") < WINDOW - 1:
+            whole, words = unpunctuated(text), []
+        else:
+            words = without_ascii_signs(text.casefold(), blanks=True).split()
+            whole = "".join(words)
+            if not whole.isalnum():
+                words = [plain for word in words if (plain := word if word.isalnum() else without_signs(word))]
+                whole = "".join(words) or text
+        return whole if self.numbers else DIGIT.sub("0", whole), words
 
 
 def window_marks(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
@@ -220,7 +226,7 @@ def window_marks(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     return zip(words, words[WINDOW // 2 :], words[WINDOW - 1 :], strict=False)
 
 
-def windows(words: Sequence[str]) -> Iterator[bytes]:
-    """Each WINDOW words in a row, as digests."""
-    for start in range(len(words) - WINDOW + 1):
+def windows(words: Sequence[str], starts: Iterable[int] | None = None) -> Iterator[bytes]:
+    """Each WINDOW words in a row, as digests; `starts`: those that begin at these words."""
+    for start in range(len(words) - WINDOW + 1) if starts is None else starts:
         yield digest(" ".join(words[start : start + WINDOW]))

@@ -74,9 +74,9 @@ def test_tables_of_held_out_text_are_made_once(tmp_path: Path, monkeypatch: pyte
     made, whole = list[Any](), Repeats.__init__
     monkeypatch.setattr(shards, "SHARD", 64)
 
-    def counted(repeats: Repeats, *given: Any) -> None:
+    def counted(repeats: Repeats, *given: Any, **named: Any) -> None:
         made.append(given)
-        whole(repeats, *given)
+        whole(repeats, *given, **named)
 
     monkeypatch.setattr(Repeats, "__init__", counted)
     data = DataConfig(corpus=str(tmp_path), many_to_many=languages, text="pairs")
