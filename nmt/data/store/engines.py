@@ -15,7 +15,7 @@ from threading import Thread
 from nmt.fields import require
 from nmt.messages import say
 
-Task = Callable[[int], None]
+Task = Callable[[int], object]
 SELDOM = 1_000_000, 20, 100  # thresholds of Python's garbage collector
 
 
@@ -76,7 +76,14 @@ class Engine:
             advice = "the same command goes on with what is missing. Fewer --workers need less memory"
             raise ValueError(f"{problem}. What is finished is kept: {advice}") from None
 
-    def submit(self, task: Task, numbers: Iterable[int]) -> list[Future[None]]:
+    def start(self, known: object) -> None:
+        """Start the pool before there are tasks, while this process does others: the processes import what `known` is
+        of, with all that this needs."""
+        if self.most > 1 and not self.pool:
+            self.pool = ProcessPoolExecutor(self.most, get_context("spawn"), start_worker, (known,))
+            self.submit(abs, [0])  # the first call starts all processes
+
+    def submit(self, task: Task, numbers: Iterable[int]) -> list[Future[object]]:
         """Let processes of the pool do the task. They never get the signal of Ctrl-C: each would print a traceback."""
         self.pool = self.pool or ProcessPoolExecutor(self.most, get_context("spawn"), start_worker)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -103,7 +110,7 @@ def collecting_seldom() -> Iterator[None]:
         gc.set_threshold(*usual)
 
 
-def start_worker() -> None:
+def start_worker(*_: object) -> None:
     """Let this worker process end when the one that started it is killed: it may hold much memory."""
     gc.set_threshold(*SELDOM)
 

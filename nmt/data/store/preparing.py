@@ -73,7 +73,7 @@ def prepare(
     assert load_scorer or not config.data.scorer
     scorer = load_scorer(config) if load_scorer and config.data.scorer else None  # before hours of reading
     with explaining_stops(folder / DRAFT), naming(folder / DRAFT), collecting_seldom(), engine:
-        draft, stages = begin(corpus, config, folder, scorer)
+        draft, stages = begin(corpus, config, folder, engine, scorer)
         for stage in stages:
             stage.do(draft.folder, engine)
             tidy(draft.folder, stages)
@@ -91,7 +91,7 @@ def prepare_part(config: Config, folder: Path, engine: Engine) -> bool:
         with locked(folder, wait=True):
             if read_record(folder):
                 return True
-            draft, stages = begin(None, config, folder)
+            draft, stages = begin(None, config, folder, engine)
         for stage in stages:
             if stage.where == "parts" and draft.folder.exists():  # it is gone if another part has finished all
                 stage.do(draft.folder, engine)
@@ -121,7 +121,7 @@ def explaining_stops(draft: Path) -> Iterator[None]:
 
 
 def begin(
-    corpus: Corpus | None, config: Config, folder: Path, scorer: Scorer | None = None
+    corpus: Corpus | None, config: Config, folder: Path, engine: Engine, scorer: Scorer | None = None
 ) -> tuple[Draft, list[Stage]]:
     """Read the corpus, unless a draft has it already, read with equal settings from the same files; then the stages."""
     settings = flat(data_settings(config))
@@ -139,7 +139,7 @@ def begin(
     for leftover in (folder / "data", folder / "tokenizer", folder / DRAFT):
         remove_ours(leftover)
     try:
-        draft = read(corpus, config, folder / DRAFT, {"reading": reading, "inputs": fingerprints(files)})
+        draft = read(corpus, config, folder / DRAFT, engine, {"reading": reading, "inputs": fingerprints(files)})
     except BaseException:
         shutil.rmtree(folder / DRAFT, ignore_errors=True)  # frees space if the disk is full
         raise
@@ -148,21 +148,23 @@ def begin(
     return draft, stages
 
 
-def read(corpus: Corpus | None, config: Config, folder: Path, state: dict[str, Any]) -> Draft:
+def read(corpus: Corpus | None, config: Config, folder: Path, engine: Engine, state: dict[str, Any]) -> Draft:
     """Read the corpus into a draft folder. `state`: what it was read with."""
     corpus = corpus or load_corpus(config.data)
     for note in corpus.notes:
         say(note)
     mark(folder)
+    size = shards_for(len(corpus.train))
+    if size > 1:
+        engine.start(Draft)
     files = corpus.train.move(folder / "read")
     splits = {"val": corpus.val, **corpus.tests}
     for split, pairs in splits.items():
         write_lines(folder / "text" / f"{split}.src", (source for source, _ in pairs))
         write_lines(folder / "text" / f"{split}.tgt", (target for _, target in pairs))
-    size, tasks = shards_for(len(corpus.train)), min(len(files), MOST_TASKS)
     state |= {
         "shards": size,
-        "tasks": tasks,
+        "tasks": min(len(files), MOST_TASKS),
         "corpus": corpus.name,
         "notes": corpus.notes,
         "pairs": {split: len(pairs) for split, pairs in splits.items()},
@@ -173,7 +175,7 @@ def read(corpus: Corpus | None, config: Config, folder: Path, state: dict[str, A
         "ledgers": {split: ledger.as_dict() for split, ledger in corpus.ledgers.items()},
     }
     write_json(folder / STATE, state)
-    return Draft(folder, config, sections_of(config.data), size, tasks)
+    return Draft(folder, config, sections_of(config.data), size, state["tasks"])
 
 
 def stages_of(draft: Draft, settings: dict[str, Any], scorer: Scorer | None) -> list[Stage]:
