@@ -1,7 +1,6 @@
 """Constraints are met where they can be, concern their own line only, and never cost a line its translation."""
 
 import re
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 from unicodedata import normalize
@@ -9,13 +8,10 @@ from unicodedata import normalize
 import pytest
 
 from nmt.config import SearchConfig
-from nmt.decode.phrases import Automaton
 from nmt.decode.pytorch import TorchEngine
-from nmt.decode.surfaces import Surfaces
 from nmt.reading.lines import cut_sentences
 from nmt.reading.loop import Limits, Reading
 from nmt.reading.request import Constraints, Request, Term
-from nmt.translation import constraints
 from nmt.translation.translator import Translator
 from tests.reading.pretended import context_of
 from tests.tiny import PAIRS, SHORT
@@ -72,7 +68,7 @@ def test_a_whole_translation_meets_its_constraints_or_not(translator: Translator
 
 
 @pytest.mark.parametrize("guard", [False, True])
-def test_a_line_whose_constraints_leave_no_hypothesis_is_translated_and_flagged(
+def test_what_has_no_hypothesis_is_flagged(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, guard: bool
 ) -> None:
     find = TorchEngine.search
@@ -126,26 +122,12 @@ def test_after_a_blank_that_ends_a_prefix_another_word_begins_or_the_translation
     assert any(not best.text.startswith("A ") for best in lists[1]), "without a blank the word may go on"
 
 
-def test_an_automaton_is_made_once_for_equal_constraints_and_surfaces_once_for_a_vocabulary(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = Counter[str]()
-
-    def count(name: str, kind: Any) -> None:
-        def noted(*arguments: Any) -> Any:
-            made[name] += 1
-            return kind(*arguments)
-
-        monkeypatch.setattr(constraints, name, noted)
-
-    count("Automaton", Automaton)
-    count("Surfaces", Surfaces)
+def test_an_automaton_is_made_once_for_equal_phrases_of_a_vocabulary(translator: Translator) -> None:
     fresh = Translator(translator.model, translator.tokenizer, SHORT)
     wanted = Constraints(must=(Term(("dog",)),), must_not=("men",))
-    lines = [Request(line, replace(wanted, prefix=prefix)) for line in ("Hund", "Wiese") for prefix in ("", "The")]
-    assert all("dog" in line for line in fresh.translate(lines))
-    assert all("dog" in line for line in fresh.between().translate(lines))
-    assert made == {"Automaton": 1, "Surfaces": 1}
+    first = fresh.automata.find(wanted)
+    assert all("dog" in line for line in fresh.translate([Request("Hund", wanted), Request("Wiese", wanted)]))
+    assert first is fresh.automata.find(replace(wanted, prefix="The")) is fresh.between().automata.find(wanted)
 
 
 def test_a_string_is_no_list_of_phrases_but_a_list_is_as_good_as_a_tuple(translator: Translator) -> None:

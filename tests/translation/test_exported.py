@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import CompiledConstraints
 from nmt.decode.pytorch import TorchEngine
-from nmt.decode.stop import Stop, Stopped
+from nmt.decode.stop import Stop
 from nmt.interop.convert import convert
 from nmt.interop.export import export
 from nmt.reading.request import Constraints, Request
@@ -93,15 +94,8 @@ def test_no_repeated_ngrams_batches_and_given_translations(foreign: Translator, 
             assert len(set(bigrams)) == len(bigrams)
     alone = [foreign.translate([line], greedy)[0] for line in LINES]
     assert foreign.translate(LINES, greedy) == alone == foreign.translate(LINES, greedy, stop=Stop(1000))
-    assert foreign.translate(LINES, greedy, stop=Stop(0.0)) == [""] * len(LINES)
-    ended = Stop()
-    ended.set()
-    with pytest.raises(Stopped):
-        foreign.translate(LINES, greedy, stop=ended)
-    for ours, theirs in zip(own.scorer().score(PAIRS), foreign.scorer().score(PAIRS), strict=True):
-        assert ours
-        assert theirs
-        assert theirs.score == pytest.approx(ours.score, abs=1e-4)
+    ours, theirs = ([pair.score for pair in t.scorer().score(PAIRS) if pair] for t in (own, foreign))
+    assert theirs == pytest.approx(ours, abs=1e-4)
 
 
 @pytest.mark.parametrize("settings", [{"length_norm": "gnmt"}, {"repetition_penalty": 1.5}, {"samples": 2}])
@@ -121,9 +115,7 @@ def test_lines_that_are_too_long_for_the_positions_are_cut(tokenizer: Tokenizer,
     assert 20 < max(len(part.hypothesis.ids) for part in best.parts) <= 23
 
 
-def test_commands_have_backends(
-    exported: Path, lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_use_it(exported: Path, lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--backend", "ctranslate2", "--model", str(exported), "--device", "cpu"]
     output = tmp_path / "out.txt"
     written = ["--format", "jsonl", "--alignments", "--output", str(output)]
@@ -137,9 +129,7 @@ def test_commands_have_backends(
     assert "float32 on cpu" in capsys.readouterr().out
 
 
-def test_folders_that_the_backend_cannot_take(
-    exported: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_that_the_backend_cannot_take(exported: Path, model_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"write one with \S*(python -m nmt\.| )?export MODEL OUT --to ctranslate2"):
         Translator.load(model_folder, "cpu", backend="ctranslate2")
     with pytest.raises(ValueError, match=r"nmt\.evaluate and nmt\.serve take it with --backend ctranslate2"):
@@ -150,16 +140,10 @@ def test_folders_that_the_backend_cannot_take(
         Translator.load(tmp_path / "missing", "cpu", backend="ctranslate2")
     with pytest.raises(ValueError, match=r"CTranslate2 can't run .* on cuda:7"):
         Translator.load(exported, "cuda:7", backend="ctranslate2")
-
-
-def test_a_damaged_folder_is_refused(exported: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for file in exported.iterdir():
-        (copy / file.name).write_bytes(file.read_bytes())
-    (copy / "model.bin").write_bytes(b"other")
+    damaged = Path(shutil.copytree(exported, tmp_path / "damaged"))
+    (damaged / "model.bin").write_bytes(b"other")
     with pytest.raises(ValueError, match=r"model\.bin is damaged or was altered"):
-        Translator.load(copy, "cpu", backend="ctranslate2")
+        Translator.load(damaged, "cpu", backend="ctranslate2")
 
 
 def test_a_model_that_is_told_languages_writes_the_same(tmp_path: Path) -> None:
@@ -252,15 +236,19 @@ def test_the_copy_in_the_cache_is_made_once_and_the_model_folder_stays(
     assert "CTranslate2" not in Translator.load(model_folder, "cpu").describe()
 
 
+@pytest.fixture
+def three_threads() -> Iterator[None]:
+    torch.set_num_threads(3)
+    yield
+    torch.set_num_threads(1)
+
+
+@pytest.mark.usefixtures("three_threads")
 def test_lines_that_are_read_in_shares_keep_their_order(model_folder: Path, own: Translator) -> None:
     auto = Translator.load(model_folder, "cpu", precision="fp32")
     lines = [*LINES, "", "Hund!", "Wiese", "Kaffee und Tisch", "x"] * 3
     search = SearchConfig(beam_size=1, max_length=12, batch_size=4, guard=False)
-    torch.set_num_threads(3)
-    try:
-        assert auto.translate(lines, search) == own.translate(lines, search)
-    finally:
-        torch.set_num_threads(1)
+    assert auto.translate(lines, search) == own.translate(lines, search)
 
 
 def test_log_probabilities_are_exact_where_the_library_s_score_is_not(tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -324,14 +312,11 @@ def test_weights_of_pytorch_are_read_when_a_search_needs_them(tokenizer: Tokeniz
     assert not any(weight.is_inference() for weight in translator.model.parameters())
 
 
+@pytest.mark.usefixtures("three_threads")
 def test_the_library_searches_as_long_as_needed_and_leaves_threads_and_adapters_alone(model_folder: Path) -> None:
     """With the patience of 1 that it has by default, 8 of 100 lines would differ (val of Multi30k, beam 5)."""
-    torch.set_num_threads(3)
-    try:
-        translator = Translator.load(model_folder, "cpu", precision="fp32")
-        assert torch.get_num_threads() == 3
-    finally:
-        torch.set_num_threads(1)
+    translator = Translator.load(model_folder, "cpu", precision="fp32")
+    assert torch.get_num_threads() == 3
     assert isinstance(translator.engine, TorchEngine)
     assert translator.engine.plain
     assert translator.engine.with_models(translator.engine.models).plain is None, "its weights are others"

@@ -108,14 +108,6 @@ def test_a_segment_that_was_not_made_so_costs_no_other_segment_its_score(transla
     assert both.score == pytest.approx((first.score + second.score) / 2, abs=1e-4)
 
 
-def test_an_ensemble_scores_by_its_mean_probability(tokenizer: Tokenizer) -> None:
-    models = [make_model(tokenizer, seed) for seed in (1, 2)]
-    both, *apart = (scored(Translator(chosen, tokenizer, SHORT), PAIRS) for chosen in (models, models[:1], models[1:]))
-    for together, first, second in zip(both, *apart, strict=True):
-        expected = (torch.tensor(first.token_log_probs).exp() + torch.tensor(second.token_log_probs).exp()) / 2
-        assert together.token_log_probs == pytest.approx(expected.log().tolist(), abs=1e-4)
-
-
 def test_scores_that_are_not_numbers_are_an_error(tokenizer: Tokenizer) -> None:
     model = make_model(tokenizer)
     with torch.no_grad():

@@ -163,20 +163,18 @@ def test_generation_stops_at_a_stop_string_and_goes_on_with_the_others(lm: Langu
     assert shorter
 
 
-def test_stop_strings_are_a_list_of_texts_that_are_not_empty(lm: LanguageModel) -> None:
-    for call in (lm.generate, lambda prompts, *rest: lm.stream(prompts[0], *rest)):
+def test_wrong_arguments_are_named(lm: LanguageModel) -> None:
+    settings: Any = {"temperature": 1}
+    seconds: Any = 0.5
+    stream = lambda prompts, *rest: lm.stream(prompts[0], *rest)  # noqa: E731
+    for call in (lm.generate, lm.score, stream):
+        with pytest.raises(TypeError, match="search must be a SearchConfig"):
+            call(["A man"], settings)
+    for call in (lm.generate, stream):
         with pytest.raises(TypeError, match="stop is the string 'abc': give a list of strings"):
             call(["A man"], ONE, "abc")
         with pytest.raises(ValueError, match="stop has an empty text"):
             call(["A man"], ONE, [""])
-
-
-def test_wrong_arguments_are_named(lm: LanguageModel) -> None:
-    settings: Any = {"temperature": 1}
-    seconds: Any = 0.5
-    for call in (lm.generate, lm.score, lambda prompts, search: lm.stream(prompts[0], search)):
-        with pytest.raises(TypeError, match="search must be a SearchConfig"):
-            call(["A man"], settings)
     with pytest.raises(TypeError, match="the end a Stop"):
         lm.generate(["A man"], until=seconds)
 
@@ -192,18 +190,20 @@ def test_a_stream_is_the_continuation_in_parts(lm: LanguageModel) -> None:
         lm.stream("a", replace(search, samples=2))
 
 
-def test_a_prompt_needs_room_in_learned_positions(tokenizer: Tokenizer) -> None:
+def test_a_prompt_needs_room_in_positions_and_memory(tokenizer: Tokenizer, lm: LanguageModel) -> None:
     small = replace(CAUSAL, positions="learned", max_positions=20)
-    lm = LanguageModel(decoder_only(tokenizer, small), tokenizer)
+    few = LanguageModel(decoder_only(tokenizer, small), tokenizer)
     long = "dog " * 12
-    [[one], [other]] = lm.generate([long, "dog"], SearchConfig(samples=1, min_length=50))
+    [[one], [other]] = few.generate([long, "dog"], SearchConfig(samples=1, min_length=50))
     assert (one.text, one.ids, one.ending) == ("", [], "no room")
     assert other.ending == "length"
-    assert len(lm.encode(["dog"])[0]) + len(other.ids) == 17
-    assert [lm.fits(long), lm.fits("dog")] == [False, True]
+    assert len(few.encode(["dog"])[0]) + len(other.ids) == 17
+    assert [few.fits(long), few.fits("dog")] == [False, True]
     with pytest.raises(ValueError, match="the model has only 20 positions"):
-        lm.stream(long)
-    assert [score is None for score in lm.score([long, "dog"])] == [True, False]
+        few.stream(long)
+    assert [score is None for score in few.score([long, "dog"])] == [True, False]
+    [[one]] = lm.generate(["Hund " * 3000])
+    assert (one.text, one.ids, one.ending, lm.fits("Hund " * 3000)) == ("", [], "no room", False)
 
 
 def test_scores_are_forced_scores_without_a_source(lm: LanguageModel) -> None:
@@ -223,13 +223,6 @@ def test_a_model_for_another_objective_is_refused(model_folder: Path) -> None:
         match=r"no language model: .*objective translation, not lm; translate with (\S*python -m nmt\.|nmt )translate",
     ):
         LanguageModel.load(model_folder, "cpu")
-
-
-def test_a_prompt_beyond_the_memory_of_attention_has_no_room(tokenizer: Tokenizer) -> None:
-    lm = LanguageModel(decoder_only(tokenizer), tokenizer)
-    [[one]] = lm.generate(["Hund " * 3000])
-    assert (one.text, one.ids, one.ending) == ("", [], "no room")
-    assert not lm.fits("Hund " * 3000)
 
 
 def test_prompts_take_the_nearest_characters_with_a_piece_and_texts_to_score_do_not(lm: LanguageModel) -> None:

@@ -71,24 +71,35 @@ class Doubtful(Scripted):
 
 
 LOOP = "the the the the the the the the the the the the the the the the"
+LOOPED = ("loop", "too_long")
 
 
-def test_what_looks_wrong_is_tried_again_and_the_better_one_is_taken_and_marked(translator: Translator) -> None:
-    scripted = Scripted(translator, ["A good one.", LOOP], ["A dog runs."])
-    (good,), (repaired,) = scripted("Ein guter.", "Ein Hund läuft.")
-    assert (good.text, good.flags, good.fallback) == ("A good one.", (), "")
-    assert (repaired.text, repaired.flags, repaired.fallback) == ("A dog runs.", (), "no repeats")
-    _, (texts, _, search) = scripted.asked
-    assert texts == ["Ein Hund läuft."]
-    assert search.no_repeat_ngram > 0
-
-
-def test_what_looks_wrong_after_all_attempts_is_flagged_and_the_first_one_kept(translator: Translator) -> None:
-    scripted = Scripted(translator, [LOOP], ["x " + LOOP])
-    ((best,),) = scripted("Ein Hund läuft.")
-    assert (best.text, best.fallback) == (LOOP, "")
-    assert "loop" in best.flags
-    assert len(scripted.asked) == 2
+@pytest.mark.parametrize(
+    ("line", "attempts", "best", "steps", "last_read"),
+    [
+        # What looks wrong is tried again, and the better one is taken; after all attempts, the first one.
+        ("Ein Hund.", ["A good one."], ("A good one.", (), ""), [USUAL], "Ein Hund."),
+        ("Ein Hund.", [LOOP, "A dog."], ("A dog.", (), "no repeats"), [USUAL, USUAL], "Ein Hund."),
+        ("Ein Hund.", [LOOP, f"x {LOOP}"], (LOOP, LOOPED, ""), [USUAL, USUAL], "Ein Hund."),
+        ("NATO", [LOOP] * 2, (LOOP, (*LOOPED, "unknown"), ""), [USUAL, USUAL], "NATO"),
+        # Lost items are lifted out and put back, with their brackets. Those that are still wrong are told.
+        ("Hallo {x}!", ["Hello!"] * 2, ("Hello {x}!", (), "items"), [USUAL, LIFTED], "Hallo!"),
+        ("Hund ({x}) da.", ["The {x} dog.", "The dog."], ("The ({x}) dog.", (), "items"), [USUAL, LIFTED], "Hund da."),
+        ("Ein Hund.", ["A www.x.org."] * 2, ("A www.x.org.", ("items",), ""), [USUAL, LIFTED], "Ein Hund."),
+        # A lost number is told but causes no search; dates may be spelled out; a line without letters is copied.
+        ("Es kostet 12 Euro.", ["It is cheap."], ("It is cheap.", ("numbers",), ""), [USUAL], "Es kostet 12 Euro."),
+        ("24.12.2023", ["December 24, 2023"], ("December 24, 2023", (), ""), [USUAL], "24.12.2023"),
+        ("12:,(45%", ["12255555."], ("12:,(45%", (), "copy"), [USUAL], "12:,(45%"),
+    ],
+)
+def test_what_looks_wrong_is_tried_again_and_marked_or_flagged(
+    translator: Translator, line: str, attempts: list[str], best: object, steps: list[Steps], last_read: str
+) -> None:
+    scripted = Scripted(translator, *([text] for text in attempts))
+    ((found,),) = scripted(line)
+    assert (found.text, found.flags, found.fallback) == best
+    assert [taken for _, taken, _ in scripted.asked] == steps
+    assert scripted.asked[-1][0] == [last_read]
 
 
 def test_a_line_of_many_terms_may_be_long_but_not_loop(translator: Translator) -> None:
@@ -124,36 +135,37 @@ def test_a_line_that_lost_a_sentence_is_translated_sentence_by_sentence(translat
     assert [best.flags for (best,) in lost(line)] == [("sentences", "unknown")]
 
 
+CUT, SMALL = "The bird is his — It begins.", "The bird is his and it is very small."
+VOGEL = "Der Vogel gehört ihm"
+BIRD = "The bird belongs on the eighteenth."
+
+
 @pytest.mark.parametrize(
-    ("whole", "parts", "taken"),
+    ("line", "attempts", "best", "fallback"),
     [
-        ("?The bird belongs on the eighteenth.", ["The bird is his", "The course begins today."], True),
-        ("The bird belongs on the eighteenth.", ["?The bird is his", "The course begins today."], False),
-        ("?The bird is his — The course begins.", None, False),
+        (f"{VOGEL} — Der Kurs beginnt.", [[f"?{BIRD}"], ["The bird is his", "It begins."]], CUT, "sentences"),
+        (f"{VOGEL} — Der Kurs beginnt.", [[BIRD], ["?The bird is his", "It begins."]], BIRD, ""),
+        (f"{VOGEL} — Der Kurs beginnt.", [["?The bird is his — It begins."]], CUT, ""),
+        (f"{VOGEL}; er ist noch sehr klein.", [[f"?{SMALL}"]], SMALL, ""),
+        # A label that was lost is translated alone.
+        *(
+            (
+                f"{label} {VOGEL}.",
+                [["The bird is his."], [*parts, "The bird is his."]],
+                f"{label} The bird is his.",
+                "sentences",
+            )
+            for label, parts in (("Anna:", ["Anna."]), ("- Anna:", ["Anna."]), ("5.2", []))
+        ),
     ],
 )
 def test_clauses_that_were_joined_are_translated_alone_if_the_model_is_surer_of_them(
-    translator: Translator, whole: str, parts: list[str] | None, taken: bool
+    translator: Translator, line: str, attempts: list[list[str]], best: str, fallback: str
 ) -> None:
-    scripted = Doubtful(translator, [whole], *([parts] if parts else []))
-    ((best,),) = scripted("Der Vogel gehört ihm — Der Kurs beginnt heute.")
-    assert len(scripted.asked) == 1 + (parts is not None)
-    assert best.fallback == ("sentences" if taken else "")
-    assert best.text == ("The bird is his — The course begins today." if taken else whole.removeprefix("?"))
-
-
-@pytest.mark.parametrize(("label", "parts"), [("Anna:", ["Anna."]), ("- Anna:", ["Anna."]), ("5.2", [])])
-def test_a_label_that_was_lost_is_translated_alone(translator: Translator, label: str, parts: list[str]) -> None:
-    scripted = Doubtful(translator, ["The bird is his."], [*parts, "The bird is his."])
-    ((best,),) = scripted(f"{label} Der Vogel gehört ihm.")
-    assert (best.text, best.fallback) == (f"{label} The bird is his.", "sentences")
-    assert not {"sentences", "numbers"}.intersection(best.flags)
-
-
-def test_clauses_that_begin_with_small_letters_may_be_joined(translator: Translator) -> None:
-    scripted = Doubtful(translator, ["?The bird is his and it is very small."])
-    scripted("Der Vogel gehört ihm; er ist noch sehr klein.")
-    assert len(scripted.asked) == 1
+    scripted = Doubtful(translator, *attempts)
+    ((found,),) = scripted(line)
+    assert (found.text, found.fallback, len(scripted.asked)) == (best, fallback, len(attempts))
+    assert not {"sentences", "numbers"}.intersection(found.flags)
 
 
 def test_a_line_that_was_cut_already_is_not_cut_again(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,14 +198,10 @@ def test_samples_are_judged_and_replaced_one_by_one_and_never_by_beam_search(tra
     assert [search for _, _, search in listed.asked] == [sampling] * 2
 
 
-def test_samples_without_letters_are_all_copied(translator: Translator) -> None:
-    listed = Listed(translator, ["Noon.", "12", "Ten."])
-    (found,) = listed("12", search=replace(SHORT, guard=True, samples=3, n_best=3))
-    assert [(t.text, t.fallback) for t in found] == [("12", "copy"), ("12", ""), ("12", "copy")]
-
-
-def test_samples_of_a_line_of_items_alone_keep_their_number(translator: Translator) -> None:
+def test_samples_without_letters_are_all_copied_and_keep_their_number(translator: Translator) -> None:
     sampling = replace(SHORT, guard=True, samples=3, n_best=3)
+    (found,) = Listed(translator, ["Noon.", "12", "Ten."])("12", search=sampling)
+    assert [(t.text, t.fallback) for t in found] == [("12", "copy"), ("12", ""), ("12", "copy")]
     (found,) = translator.translate_n_best(["www.example.org"], sampling)
     assert [t.text for t in found] == ["www.example.org"] * 3
 
@@ -228,26 +236,6 @@ def test_what_the_model_is_unsure_of_keeps_its_mark_however_it_looks(translator:
     assert (fine.text, fine.flags, fine.fallback) == ("Fine.", ("unsure", "unknown"), "")
 
 
-def test_items_that_are_wrong_after_the_retry_without_them_are_told_but_cause_no_search(translator: Translator) -> None:
-    scripted = Scripted(translator, *[["A dog runs to www.example.org."]] * 2)
-    ((best,),) = scripted("Ein Hund läuft.")
-    assert (best.flags, best.fallback) == (("items",), "")
-    assert [steps for _, steps, _ in scripted.asked] == [USUAL, LIFTED]
-
-
-def test_a_lost_number_is_told_but_causes_no_search_and_dates_may_be_spelled_out(translator: Translator) -> None:
-    scripted = Scripted(translator, ["It costs a hundred euros.", "December 24, 2023"])
-    (price,), (date,) = scripted("Es kostet 12 Euro.", "24.12.2023")
-    assert (price.flags, price.fallback) == (("numbers",), "")
-    assert (date.text, date.flags, date.fallback) == ("December 24, 2023", (), "")
-
-
-def test_a_line_without_letters_stays_if_a_model_makes_something_else_of_it(translator: Translator) -> None:
-    scripted = Scripted(translator, ["12255555."])
-    ((best,),) = scripted("12:,(45%")
-    assert (best.text, best.flags, best.fallback) == ("12:,(45%", (), "copy")
-
-
 @pytest.mark.parametrize(("ratio", "flags"), [(1.0, ("too_long",)), (3.0, ())])
 def test_lengths_are_judged_by_the_usual_ratio(translator: Translator, ratio: float, flags: tuple[Flag, ...]) -> None:
     long = "A dog is running over the wide green meadow by the river, today."
@@ -256,33 +244,19 @@ def test_lengths_are_judged_by_the_usual_ratio(translator: Translator, ratio: fl
     assert best.flags == flags
 
 
-def test_an_item_keeps_its_brackets_and_is_not_called_repaired_without_them(translator: Translator) -> None:
-    scripted = Scripted(translator, ["The dog {x} runs."], ["Dog runs."])
-    ((best,),) = scripted("Hund ({x}) läuft.")
-    assert "({x})" in best.text
-    assert (best.flags, best.fallback) == ((), "items")
-    assert scripted.asked[1][0][0] == "Hund läuft."
-
-
 def test_items_that_the_user_describes_are_kept(translator: Translator) -> None:
     scripted = Scripted(translator, ["Part hello."], ["Part."])
     ((best,),) = scripted(Request("Teil AB-12.", user_items=UserItems.parse(["[A-Z]+-[0-9]+"])))
     assert (best.text, best.flags) == ("Part AB-12.", ())
 
 
-def test_what_is_wrong_to_the_eye_is_worse_than_being_unsure(translator: Translator) -> None:
+def test_what_is_wrong_to_the_eye_is_worse_than_being_unsure() -> None:
     falling: list[list[Flag]] = [["loop", "copy"], ["items", "unsure"], ["items"], ["unsure"], []]
     assert sorted(falling, key=gravity) == falling[::-1]
-    scripted = Scripted(translator, [LOOP], [LOOP])
-    scripted("NATO")
-    assert [texts[0] for texts, _, _ in scripted.asked] == ["NATO"] * 2, "one word may be a name"
 
 
-def test_lost_items_are_lifted_out_and_put_back(translator: Translator) -> None:
-    scripted = Scripted(translator, ["Hello!"], ["Hello!"])
-    ((best,),) = scripted("Hallo {name}!")
-    assert (best.text, best.flags, best.fallback) == ("Hello {name}!", (), "items")
-    assert scripted.asked[1][0][0] == "Hallo!"
+def test_items_that_were_put_back_are_linked(translator: Translator) -> None:
+    ((best,),) = Scripted(translator, ["Hello!"], ["Hello!"])("Hallo {name}!")
     assert (1, 1) in translator.align("Hallo {name}!", best)
 
 

@@ -54,7 +54,7 @@ def test_rows_and_slots_and_scores_of_a_batch_are_bounded(size: int, beam_size: 
 
 
 @pytest.mark.parametrize("search", [SHORT, replace(SHORT, samples=3, n_best=3)])
-def test_if_memory_runs_out_smaller_batches_give_the_same_translations(
+def test_small_batches_give_the_same(
     tokenizer: Tokenizer, search: SearchConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = Translator(make_model(tokenizer), tokenizer, replace(search, batch_size=5))

@@ -2,73 +2,27 @@
 
 import os
 import re
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.data.tokenizer.languages import Languages
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop, Stopped
 from nmt.extras import typed
-from nmt.model.contract import GenerativeModel
 from nmt.reading.request import Constraints, Request, Term
-from nmt.text.user_items import NO_USER_ITEMS, UserItems
 from nmt.translation.model_folder import Facts
 from nmt.translation.repair import PORTION, portions
 from nmt.translation.translator import Translator, find_model
-from tests.tiny import PAIRS, SHORT, TINY, build_generative_model
+from tests.tiny import PAIRS, SHORT
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
-
-
-class Syllables(Tokenizer):
-    """Two letters a piece, without SentencePiece: so that exact output depends on nothing but the model."""
-
-    VOWELS, CONSONANTS = "aeiou", "bdfgklmnprst"
-    has_placeholders = joint = False
-    words, languages = None, Languages()
-
-    def __init__(self) -> None:
-        self.pieces = [consonant + vowel for consonant in self.CONSONANTS for vowel in self.VOWELS]
-        self.src_vocab_size = self.tgt_vocab_size = 4 + len(self.pieces)
-
-    def readable(self, text: str, user_items: UserItems = NO_USER_ITEMS) -> str:
-        return text
-
-    def knows(self, text: str) -> bool:
-        return True
-
-    def encode_source(self, texts: Sequence[str]) -> list[list[int]]:
-        return [[4 + self.pieces.index(text[i : i + 2]) for i in range(0, len(text), 2)] for text in texts]
-
-    def decode_target(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        return ["".join(self.target_pieces(sentence)) for sentence in ids]
-
-    def target_pieces(self, ids: Sequence[int]) -> list[str]:
-        return [self.pieces[i - 4] for i in ids]
-
-
-def frozen_model(positions: str) -> GenerativeModel:
-    """Weights from whole-number arithmetic alone, the same on every machine."""
-    config = replace(TINY, n_kv_heads=1, encoder_layers=2, positions=positions)  # type: ignore[arg-type]
-    model = build_generative_model(config, 64, 64)
-    with torch.no_grad():
-        for n, (name, weight) in enumerate(sorted(model.named_parameters())):
-            if weight.dim() == 2:
-                mixed = (torch.arange(weight.numel()) + 7919 * n) * 2654435761 % 2**32
-                mixed = (mixed ^ (mixed >> 15)) * 2246822519 % 2**32
-                scale = 0.7 if "embedding" in name else 0.4
-                weight.copy_(((mixed >> 16) - 2**15).view(weight.shape) / 2**15 * scale)
-    return model
 
 
 @few
@@ -208,28 +162,6 @@ def test_without_a_folder_the_newest_finished_run_is_meant(
     assert capsys.readouterr().err == "Model: runs/new/model (en)\n" * 2
     with pytest.raises(ValueError, match=r"no finished run with training\.objective pair"):
         find_model(None, "pair")
-
-
-@pytest.mark.parametrize(
-    ("positions", "beam_size", "expected"),
-    [
-        ("sinusoidal", 1, [("reketureketureketure", -2.955), ("ri", -2.673), ("renamokaruforegegegeri", -3.013)]),
-        (
-            "sinusoidal",
-            4,
-            [("reketurekereketureke", -2.937), ("rilarinurinurinurinu", -2.663), ("dukakakagogogogogogoru", -2.721)],
-        ),
-        ("rotary", 1, [("", -2.275), ("nilaforarinugerinuge", -2.717), ("raforasepapapapapapapa", -2.541)]),
-        ("rotary", 4, [("", -2.275), ("nilaforarinugerinuge", -2.717), ("raforasepapapapapapapa", -2.541)]),
-    ],
-)
-def test_a_frozen_model_prints_exact_texts(positions: str, beam_size: int, expected: list[tuple[str, float]]) -> None:
-    options = SearchConfig(beam_size=beam_size, max_length_ratio=0.2, guard=False)
-    found = Translator(frozen_model(positions), Syllables(), options).translate_n_best(
-        ["kakadu", "torado", "tomatetomatetomate"]
-    )
-    assert [best.text for (best,) in found] == [text for text, _ in expected]
-    assert [best.score for (best,) in found] == pytest.approx([score for _, score in expected], abs=1e-3)
 
 
 @pytest.mark.parametrize("options", [{"samples": 3}, {"samples": 2, "beam_size": 1}])
