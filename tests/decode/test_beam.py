@@ -91,10 +91,10 @@ def no_gradients() -> object:
     n_best=st.integers(1, 6),
     penalty=st.sampled_from([0.0, 0.6, 1.0, 1.7]),
 )
-def test_batched_search_on_the_cache_with_early_stopping_is_the_plain_one(
+def test_batched_search_is_the_plain_one(
     seed: int, vocab_size: int, beam_size: int, n_best: int, penalty: float
 ) -> None:
-    """As many hypotheses as are asked for, the best first; those of a beam of 1 are greedy."""
+    """On the cache, with early stopping: as many hypotheses as are asked for, the best first; a beam of 1 is greedy."""
     model, sources = random_model(seed, vocab_size), random_sources(seed, vocab_size, n=3, longest=4)
     options = SearchConfig(beam_size=beam_size, n_best=min(n_best, beam_size), length_penalty=penalty)
     for found, source in zip(find(model, sources, options), sources, strict=True):

@@ -1,14 +1,12 @@
 """The way out of a forbidden phrase is the shortest; `test_phrases.py` has what else the reader of bytes does."""
 
 import math
-import string
 from itertools import product
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt.decode.byte_automaton import DEAD, UNKNOWN, ByteAutomaton
+from nmt.decode.byte_automaton import DEAD, ByteAutomaton
 from nmt.decode.surfaces import Surfaces
 from nmt.text.scripts import Phrase
 
@@ -37,12 +35,3 @@ def test_the_fewest_pieces_that_settle_a_text_are_found(forbidden: list[str], te
                 rest = "".join(words).replace("▁", " ") + " "
                 expected = n if automaton.read(state, rest.encode()) == automaton.settled else expected
     assert automaton.pieces_to_settle(state, separated) == expected
-
-
-def test_bytes_that_lead_to_the_same_state_are_learned_together() -> None:
-    automaton = reader(["ab"], [], ["a"])
-    automaton.read(automaton.start, b"x")
-    row = automaton.table[automaton.start * 256 : (automaton.start + 1) * 256]
-    learned = {chr(byte) for byte in np.flatnonzero(row != UNKNOWN)}
-    assert learned == {*string.ascii_letters, *string.digits, "_"} - {*"ab"}
-    assert len(set(row[row != UNKNOWN])) == 1

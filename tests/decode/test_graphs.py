@@ -119,7 +119,7 @@ def test_fixed_pieces_and_ensembles_are_recorded_too() -> None:
         assert_same(search(own, *sources, options), search(plain, *sources, options))
 
 
-def test_the_buffers_serve_one_batch_at_a_time_and_grow() -> None:
+def test_the_buffers_serve_one_batch_of_beams_at_a_time_and_grow() -> None:
     model = RecordedModel(a_model(1))
     with torch.inference_mode():
         first = model.start(*batch(torch.Generator().manual_seed(1), 3, 5), max_length=9, width=2)
@@ -136,6 +136,9 @@ def test_the_buffers_serve_one_batch_at_a_time_and_grow() -> None:
         larger = model.start(*batch(torch.Generator().manual_seed(1), 9, 5), max_length=99, width=2)
         assert isinstance(larger, RecordedCache)
         assert larger.buffers.largest == (12, LEAST_LENGTH, 128)
+        del larger
+        samples = model.start(*batch(torch.Generator().manual_seed(1), 3, 5), 9, 2, separate=True)
+        assert not isinstance(samples, RecordedCache)
 
 
 def test_buffers_stay_within_their_limit() -> None:
@@ -146,11 +149,6 @@ def test_buffers_stay_within_their_limit() -> None:
             assert isinstance(cache, RecordedCache) == (n == 2)  # 300 × 2 × 60 fits, but not beside 9,000 positions
             del cache
     assert model.buffers[2].largest == (2, LEAST_LENGTH, 12_288)
-
-
-def test_samples_are_not_recorded() -> None:
-    cache = RecordedModel(a_model(1)).start(*batch(torch.Generator().manual_seed(1), 3, 5), 9, 2, separate=True)
-    assert not isinstance(cache, RecordedCache)
 
 
 def test_an_engine_with_other_models_records_these(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,23 +68,9 @@ def test_phrases_that_must_occur_do_and_those_that_must_not_do_not(
 
 
 @many
-@given(seed=seeds, must=words, beam_size=st.integers(1, 4))
-def test_a_constraint_concerns_its_own_sentence_only(seed: int, must: str, beam_size: int) -> None:
-    decoder = random_model(seed)
-    sources, options = [[5, 6, 7], [9], [10, 11]], SearchConfig(beam_size=beam_size)
-    none = CompiledConstraints()
-    constraints = [none, CompiledConstraints(phrases=Automaton(SURFACES, [[must]], [])), none]
-    together = search(decoder, *batch(sources), options, constraints)
-    for source, constraint, (best, *_) in zip(sources, constraints, together, strict=True):
-        ((alone, *_),) = search(decoder, *batch([source]), options, [constraint])
-        assert alone.ids == best.ids
-
-
-@many
 @given(seed=seeds, must=st.sampled_from([[], [["b"]], [["a"]]]), beam_size=st.integers(1, 4))
-def test_a_sentence_whose_constraints_cannot_be_met_has_no_hypotheses_and_its_neighbours_have_theirs(
-    seed: int, must: list[list[str]], beam_size: int
-) -> None:
+def test_a_sentence_that_cannot_meet_its_constraints_has_none(seed: int, must: list[list[str]], beam_size: int) -> None:
+    """Its neighbours have what they have without it."""
     decoder = random_model(seed)
     sources, options = [[5, 6, 7], [9], [10, 11]], SearchConfig(beam_size=beam_size, n_best=beam_size)
     prefix = tuple(PIECES.index(piece) for piece in ("▁b", "▁c", "▁b"))
@@ -105,9 +91,7 @@ NESTED = [[" ".join(["abc"] * n)] for n in range(1, 6)]  # together no longer th
 @pytest.mark.parametrize(
     ("must", "must_not"), [([], ["a"]), ([], ["a b", "b c", "c"]), ([["b"]], ["a"]), (NESTED, ["b"])]
 )
-def test_however_long_hypotheses_grow_the_constraints_leave_them_a_way_to_end(
-    precision: DecodingPrecision, must: list[list[str]], must_not: list[str]
-) -> None:
+def test_constraints_leave_a_way_out(precision: DecodingPrecision, must: list[list[str]], must_not: list[str]) -> None:
     pieces = [*PIECES, *(f"<0x{byte:02X}>" for byte in range(0x80, 0xF5))]
     surfaces, unfinished = Surfaces(pieces), 0
     for seed in range(4):
@@ -121,15 +105,3 @@ def test_however_long_hypotheses_grow_the_constraints_leave_them_a_way_to_end(
             ((best,),) = search(decoder, *batch([[5, 6]]), options, constraints)
             unfinished += not best.finished
     assert unfinished > 4
-
-
-def test_what_is_met_anyway_changes_nothing() -> None:
-    decoder, met = random_model(5), 0
-    for first in range(4, len(PIECES)):
-        ((free,),) = search(decoder, *batch([[first]]), SearchConfig(beam_size=4))
-        for word in re.findall("[abc]+", text(free)):
-            constraints = [CompiledConstraints(phrases=Automaton(SURFACES, [[word]], []))]
-            ((best,),) = search(decoder, *batch([[first]]), SearchConfig(beam_size=4), constraints)
-            met += 1
-            assert best.score >= free.score - 1e-4 or occurs(word, text(best))
-    assert met > 5
