@@ -263,4 +263,32 @@ FILES: dict[tuple[str, str], tuple[bytes, list[str]]] = {
         ["Das Buch", "Der <b>große</b> Hund", "bellt &amp; läuft.", "Ein Bild", "Erstes Kapitel"],
     ),
 }
+
+
 OPTIONS = Options(source="de", target="en")
+
+
+# Files with any text in them.
+
+
+def pptx(text: str) -> bytes:
+    slide = f"<p:sld xmlns:p='p' {A}><a:p>{text}<a:endParaRPr/></a:p></p:sld>"
+    return office({"ppt/p.xml": (f"{POWERPOINT}presentation.main", "<p/>"), "s.xml": (f"{POWERPOINT}slide", slide)})
+
+
+def xlsx(text: str) -> bytes:
+    cells = text.replace("a:", "").replace("<br/>", "")
+    return office({**WORKBOOK, "s.xml": (f"{SPREADSHEET}sharedStrings", f"<sst {X}><si>{cells}</si></sst>")})
+
+
+def xliff(text: str) -> bytes:
+    unit = f'<trans-unit id="1"><source>{text}</source></trans-unit>'
+    return f'<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2"><file><body>{unit}</body></file></xliff>'.encode()
+
+
+def tmx(text: str) -> bytes:
+    return f'<tmx><body><tu><tuv xml:lang="de"><seg>{text}</seg></tuv></tu></body></tmx>'.encode()
+
+
+def epub(text: str) -> bytes:
+    return zipped({**EPUB, "O/a b.xhtml": f"<html><body>{text}</body></html>"})

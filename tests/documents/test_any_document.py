@@ -7,26 +7,8 @@ from hypothesis import strategies as st
 from nmt.documents.base import Answer, read_document
 from nmt.documents.office import still_xml, xml_document
 from nmt.documents.xml_splice import Xml
-from tests.documents.office_samples import (
-    BOLD,
-    EPUB,
-    FIELD,
-    FILES,
-    INSTRUCTION,
-    LINK,
-    OPTIONS,
-    POWERPOINT,
-    SPREADSHEET,
-    TEXT_BOX,
-    WORKBOOK,
-    A,
-    X,
-    docx,
-    odt,
-    office,
-    run,
-    zipped,
-)
+from tests.documents import office_samples as made_of
+from tests.documents.office_samples import BOLD, FIELD, FILES, INSTRUCTION, LINK, OPTIONS, TEXT_BOX, docx, odt, run
 from tests.documents.test_office import ANSWERS, parsed, xml_files
 
 WORDS = st.sampled_from(["Wort", "zwei Wörter", " ", "x &amp; y", "1 &lt; 2", "", ".", "\n", "日本", "Ende."])
@@ -121,39 +103,16 @@ XHTML = inline(
 )
 
 
-def pptx(text: str) -> bytes:
-    slide = f"<p:sld xmlns:p='p' {A}><a:p>{text}<a:endParaRPr/></a:p></p:sld>"
-    return office({"ppt/p.xml": (f"{POWERPOINT}presentation.main", "<p/>"), "s.xml": (f"{POWERPOINT}slide", slide)})
-
-
-def xlsx(text: str) -> bytes:
-    cells = text.replace("a:", "").replace("<br/>", "")
-    return office({**WORKBOOK, "s.xml": (f"{SPREADSHEET}sharedStrings", f"<sst {X}><si>{cells}</si></sst>")})
-
-
-def xliff(text: str) -> bytes:
-    unit = f'<trans-unit id="1"><source>{text}</source></trans-unit>'
-    return f'<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2"><file><body>{unit}</body></file></xliff>'.encode()
-
-
-def tmx(text: str) -> bytes:
-    return f'<tmx><body><tu><tuv xml:lang="de"><seg>{text}</seg></tuv></tu></body></tmx>'.encode()
-
-
-def epub(text: str) -> bytes:
-    return zipped({**EPUB, "O/a b.xhtml": f"<html><body>{text}</body></html>"})
-
-
 MADE = {
     "odt": st.builds(odt, ODF),
     "docx": st.builds(docx, WORD, WORD),
-    "pptx": st.builds(pptx, SLIDES),
-    "xlsx": st.builds(xlsx, SLIDES),
-    "xliff": st.builds(xliff, CODES) | st.just(FILES["xliff", "1.2"][0]) | st.just(FILES["xliff", "2.0"][0]),
-    "tmx": st.builds(tmx, CODES),
+    "pptx": st.builds(made_of.pptx, SLIDES),
+    "xlsx": st.builds(made_of.xlsx, SLIDES),
+    "xliff": st.builds(made_of.xliff, CODES) | st.just(FILES["xliff", "1.2"][0]) | st.just(FILES["xliff", "2.0"][0]),
+    "tmx": st.builds(made_of.tmx, CODES),
     "android": st.builds(lambda text: f'<resources><string name="a">{text}</string></resources>'.encode(), ANDROID),
     "resx": st.builds(lambda text: f'<root><data name="a"><value>{text}</value></data></root>'.encode(), WORDS),
-    "epub": st.builds(epub, XHTML),
+    "epub": st.builds(made_of.epub, XHTML),
     "qt": st.just(FILES["qt", "messages"][0]),
     "stringsdict": st.just(FILES["stringsdict", "plurals"][0]),
 }

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from nmt.documents import xml_splice
 from nmt.documents.base import FORMATS, Answer, Options, Unit, decode, format_of, read_document, units_translator
 from nmt.translation.translator import Translator
-from tests.documents.office_samples import FIELD, FILES, W, docx, run
+from tests.documents.office_samples import FIELD, FILES, W, docx, epub, run, tmx, xliff
 from tests.documents.samples import SAMPLES, identity
-from tests.documents.test_any_document import epub, tmx, xliff
 from tests.tiny import SHORT
 
 OFFICE = {name for name, _ in FILES}  # in these formats, a translated file also changes its language
@@ -230,6 +229,9 @@ def test_units_are_translated_as_lines_or_as_markup(translator: Translator) -> N
     assert len(answers) == 3
 
 
+RESX_WITH_AND = '<root><data name="a"><value>&amp;and </value></data></root>'
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "expected"),
     [
@@ -240,9 +242,11 @@ def test_units_are_translated_as_lines_or_as_markup(translator: Translator) -> N
         ("csv", "a,b\n Ein Mann: , und \n", "a,b\n A man: , and \n"),
         (
             "android",
-            '<resources><string name="a">" Ein Mann:"</string><string name="b">und\\u0020</string></resources>',
+            '<resources><string name="a">" Ein Mann:"</string><string name="b">\n und\\u0020\n</string></resources>',
             '<resources><string name="a">\\u0020A man:</string><string name="b">and\\u0020</string></resources>',
         ),
+        # An accelerator, too, is put back.
+        ("resx", '<root><data name="a"><value>&amp;und </value></data></root>', RESX_WITH_AND),
     ],
 )
 def test_blanks_around_a_text_stay(kind: str, text: str, expected: str) -> None:

@@ -22,20 +22,6 @@ def test_strings_come_back_with_their_escapes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        ("\n  Ein Hund\n  bellt\n", "A dog barks"),
-        (r"\u0020Ein Hund bellt ", r"\u0020A dog barks"),
-        ('"Ein Hund "', r"A dog\u0020"),
-    ],
-)
-def test_blanks_around_a_string_are_layout_unless_they_are_quoted(written: str, expected: str) -> None:
-    answer = "A dog barks" if "bellt" in written else "A dog"
-    _, text = translated(f'<resources><string name="a">{written}</string></resources>', "android", answer)
-    assert text.count(f">{expected}<") == 1
-
-
-@pytest.mark.parametrize(
     ("written", "text"),
     [
         (r"It\'s \"x\"", 'It\'s "x"'),

@@ -22,6 +22,7 @@ from tests.documents.office_samples import (
     A,
     W,
     docx,
+    epub,
     odt,
     office,
     run,
@@ -209,7 +210,7 @@ def test_books_change_their_language_and_keep_the_first_member() -> None:
 
 def test_elements_of_a_book_go_on_over_line_breaks() -> None:
     text = '<p><i class="a"><b>eins<br/>zwei</b> drei</i></p>'
-    book = zipped({**EPUB, "O/a b.xhtml": f"<html><body>{text}</body></html>"})
+    book = epub(text)
 
     def answered(found: str, new: str) -> bytes:
         answers = [Answer(unit.text.replace(found, new)) for unit in read_document(book, "epub", OPTIONS).units]

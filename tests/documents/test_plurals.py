@@ -160,30 +160,38 @@ def test_forms_of_a_list_of_names_are_not_added() -> None:
     assert added == ["有%d个", "有1个", "有2个", "有5个"]
 
 
+def qt(*changes: tuple[str, str], target: str = "en", every: bool = False) -> Document:
+    """The file of Qt with some changes."""
+    file = QT
+    for old, new in changes:
+        assert old in file
+        file = file.replace(old, new)
+    return read_document(file.encode(), "qt", Options(source="de", target=target, all_entries=every))
+
+
+DONE = (' type="unfinished"', ""), ("m></n", "m>dogs</n")
+
+
 def test_messages_of_qt_are_filled_and_finished() -> None:
-    written = answered(read_document(QT.encode(), "qt", Options(target="en")))
+    written = answered(qt())
     assert "<translation>x Die Datei &amp;öffnen</translation>" in written
     assert "<numerusform>x %n Hunde</numerusform><numerusform>x %n Hunde</numerusform>" in written
-    assert 'language="en_GB">' in written
-    french = read_document(QT.encode(), "qt", Options(target="fr", all_entries=True))
-    assert 'language="fr">' in answered(french)
-    assert 'language="en_GB">' in answered(
-        read_document(QT.replace("en_GB", "en").encode(), "qt", Options(target="en-GB"))
-    )
     assert '<translation type="vanished">Old</translation>' in written
-    document = read_document(QT.encode(), "qt", Options(target="en"))
+    assert 'language="en_GB">' in written
+    assert 'language="fr">' in answered(qt(target="fr", every=True))
+    assert 'language="en_GB">' in answered(qt(("en_GB", "en"), target="en-GB"))
+    document = qt()
     lost = document.join([Answer(unit.text.replace("2 Hunde", "dogs")) for unit in document.units]).decode()
     assert "<numerusform></numerusform>" in lost
     [note] = document.notes
     assert note.startswith("message '%n Hunde': the translation of a plural form hasn't the number 2 once, so the text")
-    polish = QT.replace("<numerusform></numerusform>", "<numerusform/>", 1).replace("en_GB", "pl_PL")
-    assert read_document(polish.encode(), "qt", TO_POLISH).units
+    assert qt(("<numerusform></numerusform><", "<numerusform/><"), ("en_GB", "pl_PL"), target="pl").units
 
 
 @pytest.mark.parametrize("last", ["<numerusform></numerusform></t", "<numerusform/></t", "</t"])
 def test_a_message_of_qt_gets_the_forms_of_another_language(last: str) -> None:
-    file = QT.replace("<numerusform></numerusform></t", last).replace(' language="en_GB"', "").replace("%n", "%Ln")
-    document = read_document(file.encode(), "qt", TO_POLISH)
+    others = (' language="en_GB"', ""), ("%n", "%Ln")
+    document = qt(("<numerusform></numerusform></t", last), *others, target="pl")
     assert sorted(texts(document)[1:]) == ["1 Hunde", "2 Hunde", "5 Hunde"]
     forms = ["x %Ln Hunde", "y %Ln", ""]
     for_numbers = {"1 Hunde": "x 1 Hunde", "2 Hunde": "y 2", "5 Hunde": "z"}
@@ -195,49 +203,39 @@ def test_a_message_of_qt_gets_the_forms_of_another_language(last: str) -> None:
 
 
 def test_a_plural_of_qt_without_forms_gets_one() -> None:
-    file = QT.replace("<numerusform></numerusform>", "")
-    assert file != QT
-    written = answered(read_document(file.encode(), "qt", Options(target="en"))).replace("\n", "")
+    written = answered(qt(("<numerusform></numerusform>", ""))).replace("\n", "")
     assert '<translation type="unfinished"><numerusform>x %n Hunde</numerusform></translation>' in written
 
 
 def test_a_message_of_qt_whose_new_translation_is_flagged_is_not_finished() -> None:
-    done = QT.replace(' type="unfinished"', "").replace("m></n", "m>dogs</n")
-    document = read_document(done.encode(), "qt", Options(target="en", all_entries=True))
+    document = qt(*DONE, every=True)
     written = document.join([Answer("x 1 2", ("numbers",)), *(Answer(f"x {unit.text}") for unit in document.units[1:])])
-    assert re.findall("<translation[^>]*>", written.decode()) == [
-        *('<translation type="unfinished">', '<translation type="unfinished">'),
-        *("<translation>", '<translation type="vanished">'),
-    ]
+    kinds = re.findall("<translation(?: type=.(.*?).)?>", written.decode())
+    assert kinds == ["unfinished", "unfinished", "", "vanished"]
 
 
 @pytest.mark.parametrize("kept", ["1 Hunde", "2 Hunde", ""])
 def test_a_message_of_qt_with_any_new_form_is_not_finished(kept: str) -> None:
-    done = QT.replace(' type="unfinished"', "").replace("m></n", "m>dog</n", 1).replace("m></n", "m>dogs</n")
-    document = read_document(done.encode(), "qt", Options(target="en", all_entries=True))
-    written = answered(document, lambda text: "" if text == kept else f"x {text}")
+    written = answered(qt(*DONE, every=True), lambda text: "" if text == kept else f"x {text}")
     assert '<translation type="unfinished"><numerusform>' in written
 
 
 def test_blanks_and_accelerators_of_qt_are_kept() -> None:
-    blanks = QT.replace("Die Datei &amp;öffnen", "Der &amp;Name: \n")
-    document = read_document(blanks.encode(), "qt", Options(target="en"))
+    document = qt(("Die Datei &amp;öffnen", "Der &amp;Name: \n"))
     assert texts(document)[0] == "Der Name:"
     assert "<translation>The &amp;name: \n</translation>" in answered(document, lambda text: "The name:")
     assert '<translation type="unfinished"></translation>' in answered(document, lambda text: "")
 
 
 def test_drafts_in_a_file_of_qt_stay() -> None:
-    draft = QT.replace('type="unfinished"></translation>', 'type="unfinished">Draft</translation>', 1).encode()
-    assert texts(read_document(draft, "qt", Options(target="en"))) == ["1 Hunde", "2 Hunde"]
-    assert "Die Datei öffnen" in texts(read_document(draft, "qt", Options(target="en", all_entries=True)))
+    draft = ('type="unfinished"></translation>', 'type="unfinished">Draft</translation>')
+    assert texts(qt(draft)) == ["1 Hunde", "2 Hunde"]
+    assert "Die Datei öffnen" in texts(qt(draft, every=True))
 
 
 def test_a_catalogue_gets_the_header_and_the_forms_of_its_language() -> None:
-    template = PO.replace(r'"Plural', '"Language: \\\\n"\n"Plural'.replace("\\\\", "\\")).replace(
-        "Die _Hunde", "%d Hunde"
-    )
-    template = f"#, fuzzy\n{template}"
+    header = PO.replace('"Plural', '"Language: \\n"\n"Plural')
+    template = "#, fuzzy\n" + header.replace("Die _Hunde", "%d Hunde")
     document = read_document(template.encode(), "po", TO_POLISH)
     assert texts(document)[1:4] == ["Hund", "2 Hunde", "5 Hunde"]
     catalogue = polib.pofile(answered(document))
