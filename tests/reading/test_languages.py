@@ -8,7 +8,7 @@ import pytest
 from nmt.config import CleaningConfig, TokenizerConfig
 from nmt.data.cleaning.filters import make_filters
 from nmt.data.tokenizer import train_tokenizer
-from nmt.text.words import Words, casing_of, spellings_of
+from nmt.text.words import Words, spellings_of
 from nmt.translation.repair import CLAUSES, LIFTED, PLAIN, USUAL
 from tests.reading.pretended import context_of, text_of
 
@@ -56,8 +56,3 @@ def test_no_filter_drops_a_line_for_its_script(language: str) -> None:
     filters = make_filters(config, (language, language if language != "gn" else ""))
     first, second = (text.strip() for text in LINES[language])
     assert [cause for cause, is_bad in filters.items() if is_bad(first, second)] == []
-
-
-@languages
-def test_case_is_that_of_scripts_that_have_it(language: str) -> None:
-    assert casing_of("".join(LINES[language])) is None

@@ -36,23 +36,12 @@ pieces_of_text = st.lists(
 )
 
 
-@pytest.mark.parametrize("between", BREAKS)
+@pytest.mark.parametrize("between", [*BREAKS, " \n\u3000 ", "\r\n\u2028" * 5_000], ids=lambda text: repr(text[:9]))
 def test_each_line_of_a_text_is_translated_alone_and_the_breaks_stay(translator: Translator, between: str) -> None:
     first, second = translator.translate(["Hund.", "Kaffee."])
     text = f"Hund.{between}Kaffee."
-    assert translator.translate([text]) == [f"{first}{between}{second}"]
+    assert translator.translate([text, f" \n{text} \n"]) == [f"{first}{between}{second}"] * 2
     assert asked_of(text, f"Dog.{between}Coffee.", [], context_of(translator.tokenizer))[::2][:1] == ["Dog."]
-
-
-def test_blanks_of_inner_lines_stay_and_those_at_the_ends_of_the_text_go(translator: Translator) -> None:
-    first, second = translator.translate(["Hund.", "Kaffee."])
-    assert translator.translate([" \nHund. \n\u3000 Kaffee. \n"]) == [f"{first} \n\u3000 {second}"]
-
-
-def test_a_text_of_ten_thousand_breaks_is_translated_too(translator: Translator) -> None:
-    first, second = translator.translate(["Hund.", "Kaffee."])
-    between = "\r\n\u2028" * 5_000
-    assert translator.translate([f"Hund.{between}Kaffee."]) == [f"{first}{between}{second}"]
 
 
 def test_every_rank_of_an_n_best_list_has_all_lines(translator: Translator) -> None:
@@ -82,11 +71,11 @@ def test_constraints_go_to_the_line_that_they_are_for(tokenizer: Tokenizer) -> N
     request = Request("\n Eine Katze.\n\nEin Hund.", Constraints("A", (term, other), ("bad",)))
     taken = cut_text(Reading.of(request), context_of(tokenizer))
     assert taken
-    lines = taken.readings
-    assert [line.text for line in lines] == ["Eine Katze.", "", "Ein Hund."]
-    assert [line.constraints.prefix for line in lines] == ["A", "", ""]
-    assert [line.constraints.must for line in lines] == [(other,), (), (term,)]
-    assert {line.constraints.must_not for line in lines} == {("bad",)}
+    assert [(line.text, line.constraints) for line in taken.readings] == [
+        ("Eine Katze.", Constraints("A", (other,), ("bad",))),
+        ("", Constraints(must_not=("bad",))),
+        ("Ein Hund.", Constraints("", (term,), ("bad",))),
+    ]
 
 
 @pytest.mark.parametrize("invisible", ["\xad", "\u200e", "\u202d\n\xa0", "\ufe0f"])
@@ -153,9 +142,7 @@ def test_cuts_are_made_after_sentences_then_before_words_then_between_characters
         (Limits(200, 200, 1), cut_sentences, "\u00a0", 3),
     ],
 )
-def test_a_line_of_more_sentences_or_pieces_than_usual_is_cut_into_sentences(
-    tokenizer: Tokenizer, limits: Limits, cut: object, gap: str, n: int
-) -> None:
+def test_long_lines_are_cut_into_sentences(tokenizer: Tokenizer, limits: Limits, cut: object, gap: str, n: int) -> None:
     line = gap.join(SENTENCES)
     assert [span.text for span in spans_of(line, tokenizer, limits, cut)] == ([line] if n == 1 else SENTENCES)
     context, steps = context_of(tokenizer, limits=limits), [cut]
@@ -333,15 +320,11 @@ def test_text_inside_tags_is_translated_and_words_stay_linked(tokenizer: Tokeniz
     assert best.text == "Ein <b title='rot und auch'>Hut</b> <img alt=\"Hunde\"> hier"
 
 
-def test_an_attribute_whose_translation_is_too_long_stays_and_is_flagged(tokenizer: Tokenizer) -> None:
-    done = translated(tokenizer, '<p title="Hut">Hund</p>', change=lambda text: text.replace("Hut", "Hut" * 5000))
-    assert done.text == '<p title="Hut">Hund</p>'
-    assert done.flags == ("items",)
-
-
-def test_a_pair_that_would_lose_its_words_keeps_its_place_and_is_flagged(tokenizer: Tokenizer) -> None:
-    best = translated(tokenizer, "ein <b>roter</b> Hut", lambda n: [0, 2, 2], str.upper)
-    assert (best.text, best.flags) == ("EIN <b>HUT</b> HUT", ("items",))
+def test_what_would_be_lost_or_too_long_stays_and_is_flagged(tokenizer: Tokenizer) -> None:
+    long = translated(tokenizer, '<p title="Hut">Hund</p>', change=lambda text: text.replace("Hut", "Hut" * 5000))
+    assert (long.text, long.flags) == ('<p title="Hut">Hund</p>', ("items",))
+    lost = translated(tokenizer, "ein <b>roter</b> Hut", lambda n: [0, 2, 2], str.upper)
+    assert (lost.text, lost.flags) == ("EIN <b>HUT</b> HUT", ("items",))
 
 
 @pytest.mark.parametrize("line", ["Der Hund läuft.", "x <3 und <y>", "", "Ein &uuml; Hut"])
@@ -363,15 +346,3 @@ def test_constraints_go_to_the_segment_that_they_are_for(translator: Translator)
     assert "table" in first
     assert "dog" in second
     assert "men" not in best.text
-
-
-def test_several_translations_scores_and_alignments_are_of_the_whole_text(translator: Translator) -> None:
-    search, line = replace(SHORT, beam_size=3, n_best=3), "<p>Der <b>Hund</b></p> Zwei Männer"
-    (found,) = translator.translate_n_best([line], search)
-    assert len(found) == 3
-    for one in found:
-        assert len(one.parts) == 2
-        assert one.text.startswith("<p>")
-        assert all(j < len(one.text.split()) for _, j in translator.align(line, one))
-    single = [translator.translate_n_best([text], search)[0][0] for text in ("Der Hund", "Zwei Männer")]
-    assert found[0].score == pytest.approx(sum(one.score for one in single) / 2)

@@ -4,6 +4,7 @@ import re
 import time
 from html import unescape
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -26,10 +27,6 @@ texts = st.lists(st.sampled_from(PARTS), max_size=25).map("".join) | st.text()
 BLOCKS = [*PARTS[:10], "Haus", "ein Hut", "日本", " ", "."]
 texts |= st.lists(st.sampled_from(BLOCKS), min_size=8, max_size=25).map("".join)
 many = settings(max_examples=100, deadline=None, derandomize=True)
-
-
-def lines(text: str) -> list[str]:
-    return [segment.lifted.text for segment in parse(text)]
 
 
 def test_segments_and_what_is_kept_make_up_the_text() -> None:
@@ -82,7 +79,7 @@ def test_tags_put_back_into_an_unchanged_line_are_where_they_were_but_for_blanks
     ],
 )
 def test_what_is_translated_together(text: str, expected: list[str]) -> None:
-    assert lines(text) == expected
+    assert [segment.lifted.text for segment in parse(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -107,31 +104,24 @@ def test_text_inside_tags_is_translated_apart(text: str, expected: list[str]) ->
     assert [segment.lifted.text for segment in parse_inner(text)] == expected
 
 
+ODD = "<b> '\"&amp; ]]>"
+
+
 @pytest.mark.parametrize(
-    ("text", "spelled"),
+    ("read", "text", "answer", "spelled"),
     [
-        ("<p title='a'>", '&lt;b&gt; &#39;"&amp;amp; ]]&gt;'),
-        ('<p title="a">', "&lt;b&gt; '&quot;&amp;amp; ]]&gt;"),
-        ("<x><![CDATA[a]]></x>", "<b> '\"&amp; ]]&gt;"),
+        (parse_inner, "<p title='a'>", ODD, '&lt;b&gt; &#39;"&amp;amp; ]]&gt;'),
+        (parse_inner, '<p title="a">', ODD, "&lt;b&gt; '&quot;&amp;amp; ]]&gt;"),
+        (parse_inner, "<x><![CDATA[a]]></x>", ODD, "<b> '\"&amp; ]]&gt;"),
+        (parse, "a &amp; b", "<b> & &lt;", "&lt;b&gt; &amp; &amp;lt;"),
+        (parse, "a & b > c", "<b> & &lt;", "&lt;b> & &amp;lt;"),
+        (parse, "a", "<b> & &lt;", "&lt;b&gt; &amp; &amp;lt;"),
+        (parse, "f&uuml;r&nbsp;&quot;alle&quot;", 'für \u00a0"ä"', "f&uuml;r &nbsp;&quot;ä&quot;"),
     ],
 )
-def test_text_inside_a_tag_never_ends_it(text: str, spelled: str) -> None:
-    (segment,) = parse_inner(text)
-    assert segment.finish(segment.spell("<b> '\"&amp; ]]>")) == spelled
-
-
-@pytest.mark.parametrize(
-    ("text", "spelled"),
-    [("a &amp; b", "&lt;b&gt; &amp; &amp;lt;"), ("a & b > c", "&lt;b> & &amp;lt;"), ("a", "&lt;b&gt; &amp; &amp;lt;")],
-)
-def test_text_never_becomes_markup(text: str, spelled: str) -> None:
-    (segment,) = parse(text)
-    assert segment.finish(segment.spell("<b> & &lt;")) == spelled
-
-
-def test_characters_are_spelled_as_in_the_source() -> None:
-    (segment,) = parse("f&uuml;r&nbsp;&quot;alle&quot;")
-    assert segment.spell('für \u00a0"ä"') == "f&uuml;r &nbsp;&quot;ä&quot;"
+def test_text_is_spelled_as_its_place_wants_and_ends_no_tag(read: Any, text: str, answer: str, spelled: str) -> None:
+    (segment,) = read(text)
+    assert segment.finish(segment.spell(answer)) == spelled
 
 
 @pytest.mark.parametrize(

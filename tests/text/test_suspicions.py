@@ -67,6 +67,10 @@ texts = st.text() | st.lists(pieces, max_size=40).map("".join)
         ("About 3.5 percent on 2023/5/31", "حدود ۳/۵ درصد در ۲۰۲۳/۵/۳۱"),
         ("He came home very late that night; she had already been asleep.", "عاد متأخرا؛ كانت نائمة منذ زمن."),
         ("Where do you live? I am living in the small house.", "Πού μένετε; Σε σπίτι."),
+        ("彼は1990年に3.5億円を払った。", "He paid 350 million yen in 1990."),
+        ("He paid 350 million yen.", "彼は3.5億円を払った。"),
+        ("100만 달러", "1 million dollars"),
+        ("2023年12月24日に来た", "He came on December 24, 2023."),
         ("", ""),
     ],
 )
@@ -121,6 +125,8 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("Es kostet 2,5 Euro.", "It costs 2.50 euros.", []),
         ("It costs 2.5 euros.", "Es kostet 2,50 Euro.", []),
         ("Es kostet 2,5 Euro.", "It costs 2.51 euros.", ["numbers"]),
+        ("彼は1990年に3.5億円を払った。", "He paid 450 million yen in 1990.", ["numbers"]),
+        ("2023年12月24日に来た", "He came on December 2, 2023.", ["numbers"]),
         (f"Um 27 {{{'1' * 5000}}}", f"At {{{'1' * 5000}}}", ["numbers"]),
         ("Die Musik der 50er ist gut.", "The music of the 1950s is good.", []),
         ("Mehr CO2 um 2 Uhr", "More CO2 at 2 o'clock", []),
@@ -233,21 +239,6 @@ def test_long_and_repetitive_text_takes_milliseconds(text: str) -> None:
     suspicions(text, text)
     suspicions(text, text.replace("1", "31"))
     assert time.process_time() - begin < 1  # 0.01 to 0.1 s; what is quadratic takes seconds
-
-
-@pytest.mark.parametrize(
-    ("source", "translation", "flagged"),
-    [
-        ("彼は1990年に3.5億円を払った。", "He paid 350 million yen in 1990.", False),
-        ("彼は1990年に3.5億円を払った。", "He paid 450 million yen in 1990.", True),
-        ("He paid 350 million yen.", "彼は3.5億円を払った。", False),
-        ("100만 달러", "1 million dollars", False),
-        ("2023年12月24日に来た", "He came on December 24, 2023.", False),
-        ("2023年12月24日に来た", "He came on December 2, 2023.", True),
-    ],
-)
-def test_east_asian_numbers_and_dates_may_have_other_figures(source: str, translation: str, flagged: bool) -> None:
-    assert ("numbers" in suspicions(source, translation)) == flagged
 
 
 def test_lengths_are_compared_by_the_usual_ratio_of_two_languages() -> None:

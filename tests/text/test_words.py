@@ -54,10 +54,6 @@ def test_without_capitals_a_word_that_is_nearly_always_written_with_one_gets_it(
     assert words.recased("da ist das kind weg", GERMAN) == "Da ist das Kind weg"
 
 
-def test_other_spellings_of_a_language_are_read_as_known_words() -> None:
-    assert Words.learn(["елка и еще"]).respelled("ёлка и ещё", spellings_of("ru")) == "елка и еще"
-
-
 def test_signs_of_all_scripts_are_no_parts_of_words() -> None:
     words = Words.learn(["یہ گھر۔ یہ", "ያ ቤት። ያ", "ein տուն։ ein", "Hola. ¿Dónde vive y dónde"])
     assert {"گھر", "ቤት", "տուն", "dónde"} <= set(words.usual)
@@ -129,10 +125,11 @@ def test_lines_in_an_unusual_case_are_read_in_the_usual_one(line: str, read: str
     assert WORDS.recased(line, GERMAN) == read
 
 
-def test_what_only_one_language_needs_happens_to_no_other() -> None:
+def test_spellings_are_those_of_the_language() -> None:
     assert spellings_of("de-AT") == GERMAN
     assert spellings_of("fr") == spellings_of("") == {}
     assert WORDS.respelled("Er ist muede", {}) == "Er ist muede"
+    assert Words.learn(["елка и еще"]).respelled("ёлка и ещё", spellings_of("ru")) == "елка и еще"
 
 
 def test_unknown_words_are_found_without_regard_to_capitals_at_the_beginning() -> None:
