@@ -33,6 +33,16 @@ LINES = [source for source, _ in PAIRS]
 INFO = ModelInfo("fi", "sv", "three pairs", TINY, SHORT, Facts())
 
 
+def alone(folder: Path, text: str, *options: str) -> "subprocess.CompletedProcess[str]":
+    """What an unpacked zip file makes of a text, in a process without nmt."""
+    command = [sys.executable, *options] if "translate.py" in options else [sys.executable, "translate.py", *options]
+    return subprocess.run(command, cwd=folder, input=text, capture_output=True, encoding="utf8")
+
+
+def in_ctranslate2(folder: Path, search: SearchConfig, lines: list[str]) -> list[str]:
+    return Translator.load(folder, "cpu", search, backend="ctranslate2").translate(lines)
+
+
 def test_an_export_has_tokenizer_settings_hashes_and_a_card_that_runs(
     model_folder: Path, tokenizer: Tokenizer, lines: Path, tmp_path: Path
 ) -> None:
@@ -49,16 +59,14 @@ def test_an_export_has_tokenizer_settings_hashes_and_a_card_that_runs(
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, cwd=target, input=LINES[0], capture_output=True, text=True, check=True)
     search = SearchConfig(beam_size=2, max_length=256, max_length_ratio=100, guard=False)
-    [expected] = Translator.load(target, "cpu", search, backend="ctranslate2").translate([LINES[0]])
-    assert tidy(run.stdout) == expected
+    assert [tidy(run.stdout)] == in_ctranslate2(target, search, LINES[:1])
 
 
 def test_what_exists_is_not_touched(model_folder: Path, lines: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    with pytest.raises(ValueError, match="mine exists already"):
-        export(model_folder, tmp_path / "mine", "ctranslate2", check=lines)
-    with pytest.raises(ValueError, match=r"lines\.txt exists already"):
-        export(model_folder, lines, "ctranslate2")
+    for file in (tmp_path / "mine", lines):
+        with pytest.raises(ValueError, match=f"{file.name} exists already"):
+            export(model_folder, file, "ctranslate2", check=lines)
     assert not any((tmp_path / "mine").iterdir())
 
 
@@ -158,20 +166,15 @@ def test_a_zip_file_translates_without_nmt(model_folder: Path, lines: Path, tmp_
     assert "three pairs" in (folder / "LICENCE.txt").read_text("utf8")
     about = json.loads((folder / "translate.json").read_text("utf8"))
     search = SearchConfig(beam_size=2, max_length=40, max_length_ratio=100, guard=False)
-    expected = Translator.load(folder, "cpu", search, backend="ctranslate2").translate(LINES[:2])
-    (folder / "translate.json").write_text(
-        json.dumps(about | {"longest": 40, "max_length": 40, "length_ratio": 100}), "utf8"
-    )
-    program = [sys.executable, "-X", "importtime", "translate.py", "--beam-size", "2", "--threads", "1"]
+    expected = in_ctranslate2(folder, search, LINES[:2])
+    limits = {"longest": 40, "max_length": 40, "length_ratio": 100}
+    (folder / "translate.json").write_text(json.dumps(about | limits), "utf8")
     text = "\n".join(["\ufeff" + LINES[0].replace("ä", "a\u0308"), LINES[1].replace(" ", "\t"), "", "Hund " * 100])
-    done = subprocess.run(program, cwd=folder, input=text, capture_output=True, text=True, check=True)
+    done = alone(folder, text, "-X", "importtime", "translate.py", "--beam-size", "2", "--threads", "1")
     assert not re.search(r"\| +(nmt|torch|transformers)$", done.stderr, re.MULTILINE)
     assert "line 4 is too long for the model" in done.stderr
-    found = [tidy(line) for line in done.stdout.splitlines()]
-    assert found == [*expected, "", tidy("Hund " * 100)]
-    refused = subprocess.run(
-        [*program[:1], "translate.py", "--beam-size", "0"], cwd=folder, capture_output=True, text=True
-    )
+    assert [tidy(line) for line in done.stdout.splitlines()] == [*expected, "", tidy("Hund " * 100)]
+    refused = alone(folder, "", "--beam-size", "0")
     assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
     left = ["sh", "-c", f"{sys.executable} translate.py | true"]
     assert subprocess.run(left, cwd=folder, input=LINES[0], capture_output=True, text=True).stderr == ""
@@ -183,19 +186,16 @@ def test_a_zip_file_follows_the_search_and_reads_tidy_text(tokenizer: Tokenizer,
     given = replace(search, length_norm="gnmt", repetition_penalty=2.0)
     model: Any = make_model(tokenizer, config=replace(TINY, output_bias=True))
     text = ["Zwei M\u00e4nner", "\ufeffZwei\u00ad Ma\u0308n\u200bner\x07", "Hund.", "Hund"]
-    program = [sys.executable, "translate.py", "--threads", "1"]
     for name, likely, n in (("long", BOS, 6), ("short", EOS, 4), ("unknown", UNK, 0)):
         model.output.bias.data = torch.zeros(model.vocab_size).index_fill(0, torch.tensor(likely), 100.0)
         info = ModelInfo("de", "en", "three pairs", model.config, given, Facts(final_mark="."))
         save_model(tmp_path / f"model-{name}", dict(model.named_parameters()), tokenizer, info, "A test.\n")
         export(tmp_path / f"model-{name}", tmp_path / name, "zip", "float32", lines)
-        run = subprocess.run(
-            program, cwd=tmp_path / name, input="\n".join(text).encode(), capture_output=True, check=True
-        )
-        found = [tidy(line) for line in run.stdout.decode().split("\n")]
+        done = alone(tmp_path / name, "\n".join(text), "--threads", "1")
+        found = [tidy(line) for line in done.stdout.split("\n")]
         assert [len(line) for line in found[:4]] == [n] * 4
         if n:  # <unk> is no text
-            assert found[:4] == Translator.load(tmp_path / name, "cpu", search, backend="ctranslate2").translate(text)
+            assert found[:4] == in_ctranslate2(tmp_path / name, search, text)
     lost = "The search there doesn't follow length_norm gnmt, repetition_penalty 2.0."
     assert lost in (tmp_path / name / "README.md").read_text("utf8")
 
@@ -229,10 +229,8 @@ def test_lines_of_a_zip_file_stay_lines_that_fit_into_memory(tokenizer: Tokenize
     model.output.bias.data[tokenizer.target.piece_to_id("<0x0A>")] = 100.0
     export(save_tiny(tmp_path / "model", model, tokenizer), tmp_path / "out", "zip", "float32", lines)
     assert json.loads((tmp_path / "out" / "translate.json").read_text("utf8"))["longest"] == 4095
-    program = [sys.executable, "translate.py", "--beam-size", "1", "--threads", "1"]
     text = "\n".join(["Hund " * 50] * 64 + ["Hund"] * 64)
-    done = subprocess.run(program, cwd=tmp_path / "out", input=text, capture_output=True, text=True, check=True)
-    found = done.stdout.split("\n")
+    found = alone(tmp_path / "out", text, "--beam-size", "1", "--threads", "1").stdout.split("\n")
     assert len(found) == 129
     assert 0 < len(found[64]) < len(found[0])
 
@@ -246,9 +244,6 @@ def test_a_zip_file_of_a_converted_model_translates_as_nmt(
     convert(tmp_path / "theirs", tmp_path / "ours", "a test", pair)
     export(tmp_path / "ours", tmp_path / "zip", "zip", "float32", lines)
     text = ["nicht rot alt Haus", "und Baum alt Haus"]
-    run = subprocess.run(
-        [sys.executable, "translate.py"], cwd=tmp_path / "zip", input="\n".join(text).encode(), capture_output=True
-    )
     search = replace(read_info(tmp_path / "zip" / EXPORTED)[0].search, guard=False)
-    found = Translator.load(tmp_path / "zip", "cpu", search, backend="ctranslate2").translate(text)
-    assert run.stdout.decode().splitlines() == found, run.stderr
+    done = alone(tmp_path / "zip", "\n".join(text))
+    assert done.stdout.splitlines() == in_ctranslate2(tmp_path / "zip", search, text), done.stderr

@@ -161,9 +161,7 @@ def test_all_settings_that_a_class_lacks_are_named(tmp_path: Path, tokenizer: To
         (replace(TINY, family="encoder-only"), "pair", "model.family encoder-only (MarianMTModel: encoder-decoder)"),
     ],
 )
-def test_what_cannot_be_expressed_is_refused(
-    config: ModelConfig, objective: ObjectiveName, words: str, tokenizer: Tokenizer
-) -> None:
+def test_obstacles_are_named(config: ModelConfig, objective: ObjectiveName, words: str, tokenizer: Tokenizer) -> None:
     info = ModelInfo("de", "en", "three pairs", config, SearchConfig(), objective=objective)
     assert huggingface.obstacles(info) == huggingface.obstacles(info, tokenizer)
     assert words in huggingface.obstacles(info)

@@ -156,12 +156,9 @@ def test_what_is_no_weight_of_the_model_is_an_error(tmp_path: Path, name: str, v
         convert(tmp_path / "marian", tmp_path / "out", "marian")
 
 
-def test_settings_of_the_search_are_kept(trained: Twins) -> None:
-    search = trained.ours.search
-    assert (search.beam_size, search.length_penalty, search.allow_unk) == (4, 1.0, True)
-
-
-def test_settings_of_the_search_that_are_not_possible_here_are_the_nearest_ones_and_told(tmp_path: Path) -> None:
+def test_settings_of_the_search_are_kept_or_the_nearest_ones_and_told(tmp_path: Path, trained: Twins) -> None:
+    kept = trained.ours.search
+    assert (kept.beam_size, kept.length_penalty, kept.allow_unk) == (4, 1.0, True)
     marian(tmp_path / "marian")
     path = tmp_path / "marian" / "generation_config.json"
     changes = {"num_beams": 500, "length_penalty": -1.0, "repetition_penalty": 0.9, "no_repeat_ngram_size": -2}

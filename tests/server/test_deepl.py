@@ -155,9 +155,7 @@ def test_of_equally_probable_languages_one_that_is_translated_to_the_target_is_t
             assert found["translations"] == [{"detected_source_language": source, "text": texts[target]}]
 
 
-def test_the_language_of_a_document_is_guessed_by_its_text(
-    model_folder: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_languages_are_guessed(model_folder: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     service, texts = make_service(model_folder), {"de": "Guten Tag", "fr": "Bonjour", "en": "Hello"}
     know(service, translator, texts)
     for module in (texts_of_deepl, libretranslate):

@@ -61,9 +61,7 @@ async def serving(folder: Path, slow: Slow, **settings: float) -> AsyncIterator[
     await running
 
 
-def test_requests_may_sample_with_the_settings_of_the_service(
-    model_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_requests_may_sample_with_settings_of_the_service(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     services = list[Service]()
     monkeypatch.setattr(run, "serve", lambda service, listener: services.append(service))
     with socket.socket() as listener:
