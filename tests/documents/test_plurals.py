@@ -64,6 +64,12 @@ def test_a_message_whose_number_or_placeholder_is_lost_stays(answer: str, form: 
     assert any("stays as it is" in note for note in document.notes)
 
 
+@pytest.mark.parametrize(("form", "written"), [("Hut {name}", "d’{name}"), ("Annas' {name}", "d'{name}")])
+def test_an_apostrophe_of_an_answer_begins_no_quotation(form: str, written: str) -> None:
+    document = in_json(f"{{n, plural, other{{{form}}}}}", Options(target="en"))
+    assert f"{{{written}}}" in json.loads(answered(document, lambda _: "d'{name}"))["a"]
+
+
 @pytest.mark.parametrize(
     "text",
     ["{n, plural, one{a}}", "{n, plural, other{a}", "{n, plural,}", "{a, select, " * 99, "a {n, plural, # } b",
@@ -177,6 +183,8 @@ def test_messages_of_qt_are_filled_and_finished() -> None:
     assert "<translation>x Die Datei &amp;öffnen</translation>" in written
     assert "<numerusform>x %n Hunde</numerusform><numerusform>x %n Hunde</numerusform>" in written
     assert '<translation type="vanished">Old</translation>' in written
+    variants = ('"unfinished"></t', '"unfinished"><lengthvariant/></t')
+    assert "<translation>x Die Datei &amp;öffnen</translation>" in answered(qt(variants))
     assert 'language="en_GB">' in written
     assert 'language="fr">' in answered(qt(target="fr", every=True))
     assert 'language="en_GB">' in answered(qt(("en_GB", "en"), target="en-GB"))
