@@ -19,12 +19,8 @@ ITEMS = {
     ],
     "email": ["info@x.de", "a.b+c@mail.x-y.co.uk", "100@x.de", "müller@bäcker.de"],
     "tag": [
-        "<b>",
-        "</b>",
-        "<br/>",
-        "<br />",
-        '<a href="https://x.de" title="5 > 3">',
-        "<x:y-z>", "<1>", "&nbsp;", "&#160;", "&#xA0;", "<input disabled>", "<a href=x>", "<!-- ein <b> Wort -->",
+        "<b>", "</b>", "<br/>", "<br />", '<a href="https://x.de" title="5 > 3">', "<x:y-z>", "<1>", "&nbsp;",
+        "&#160;", "&#xA0;", "<input disabled>", "<a href=x>", "<!-- ein <b> Wort -->",
         "<![CDATA[ein <b> Wort]]>", "<?= $a > 1 ? 'ja' : 'nein' ?>",
     ],
     "placeholder": [

@@ -13,7 +13,6 @@ from nmt.reading.request import Constraints, Request, Term
 from nmt.text.markup import Mode
 from nmt.text.user_items import UserItems
 from nmt.translate import main
-from nmt.translation.forced import ForcedScorer
 from nmt.translation.formats import Columns, Format, Json, Text
 from nmt.translation.glossary import Entry, Glossary
 from nmt.translation.jobs import Scoring, Translating
@@ -152,19 +151,12 @@ def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str, *options: 
     return output.out.splitlines(), output.err
 
 
-@pytest.mark.parametrize("markup", ["none", "auto"])
 def test_given_translations_are_read_as_mark_up_or_not(
-    model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], markup: str, monkeypatch: pytest.MonkeyPatch
+    model_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    usual, asked = Translator.scorer, list[str]()
-
-    def scorer(self: Translator, search: SearchConfig, mode: Mode) -> ForcedScorer:
-        asked.append(mode)
-        return usual(self, search, mode)
-
-    monkeypatch.setattr(Translator, "scorer", scorer)
-    run(tmp_path, capfd, "a &amp; b\tc\n", "--model", str(model_folder), "--markup", markup, "--force-decode")
-    assert asked == [markup]
+    common = ["--model", str(model_folder), "--force-decode", "--markup"]
+    none, auto = (run(tmp_path, capfd, "a &amp; b\tc &amp; d\n", *common, mode)[0] for mode in ("none", "auto"))
+    assert auto == run(tmp_path, capfd, "a & b\tc & d\n", *common, "none")[0] != none
 
 
 def test_translations_have_their_quality_in_every_format(
