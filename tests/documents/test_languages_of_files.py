@@ -7,10 +7,8 @@ from nmt.documents.base import Answer, Document, Options, read_document
 
 def shouted(data: bytes, form: str, options: Options) -> tuple[str, Document]:
     document = read_document(data, form, options)
-    written = document.join(
-        [Answer(unit.text.upper() if "<" not in unit.text else unit.text + " X") for unit in document.units]
-    )
-    return written.decode("latin-1"), document
+    texts = (unit.text.upper() if "<" not in unit.text else unit.text + " X" for unit in document.units)
+    return document.join([*map(Answer, texts)]).decode("latin-1"), document
 
 
 @pytest.mark.parametrize(

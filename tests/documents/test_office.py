@@ -11,23 +11,8 @@ from hypothesis import strategies as st
 
 from nmt.documents import xml_splice
 from nmt.documents.base import Answer, Options, Unit, read_document, translate_document
-from tests.documents.office_samples import (
-    CONTENT,
-    EPUB,
-    FILES,
-    HEAD,
-    OPTIONS,
-    SLIDE,
-    WORKBOOK,
-    A,
-    W,
-    docx,
-    epub,
-    odt,
-    office,
-    run,
-    zipped,
-)
+from tests.documents import office_samples as made_of
+from tests.documents.office_samples import EPUB, FILES, HEAD, OPTIONS, WORKBOOK, W, docx, epub, odt, office, run, zipped
 from tests.documents.samples import read, texts
 
 PARTS = [
@@ -303,9 +288,9 @@ def test_properties_keep_their_namespaces() -> None:
 
 
 def test_slides_sheets_texts_and_books_turn_to_the_direction_of_the_translation() -> None:
-    slide = SLIDE.replace("</p:sld>", '<a:p><a:pPr algn="l"/><a:r><a:t>Ja</a:t></a:r></a:p></p:sld>')
+    slide = made_of.SLIDE.replace("</p:sld>", '<a:p><a:pPr algn="l"/><a:r><a:t>Ja</a:t></a:r></a:p></p:sld>')
     kind = "openxmlformats-officedocument.presentationml."
-    styles = f'<x {A}><a:lvl1pPr algn="l" rtl="0"/><a:lvl2pPr algn="ctr"/><a:defPPr/></x>'
+    styles = f'<x {made_of.A}><a:lvl1pPr algn="l" rtl="0"/><a:lvl2pPr algn="ctr"/><a:defPPr/></x>'
     shows = {"p.xml": (f"{kind}presentation.main", styles), "s.xml": (f"{kind}slide", slide)}
     there = turned(office(shows), "pptx", "s.xml")
     assert '<a:p><a:pPr rtl="1"/><a:r><a:rPr lang="he"' in there
@@ -325,7 +310,7 @@ def test_slides_sheets_texts_and_books_turn_to_the_direction_of_the_translation(
 
     default = '<style:default-style style:family="paragraph"><style:paragraph-properties fo:text-align="left"/>'
     style = f'{default}<style:text-properties fo:language="de" fo:country="DE"/></style:default-style>'
-    text = CONTENT.replace("<office:automatic-styles>", f"<office:automatic-styles>{style}")
+    text = made_of.CONTENT.replace("<office:automatic-styles>", f"<office:automatic-styles>{style}")
     there = turned(zipped({"content.xml": text}), "odt", "content.xml")
     assert '<style:paragraph-properties fo:text-align="start" style:writing-mode="rl-tb"/>' in there
     assert 'style:language-complex="he" style:country-complex="none"' in there

@@ -87,11 +87,20 @@ def test_signs_around_an_item_come_back_as_they_were_written(copier: Tokenizer, 
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"), [("Hallo {name} und wer?", "WER? UND HALLO {name}"), ("{x} {y}", "{x} {y}")]
+    ("line", "order", "expected"),
+    [
+        ("Hallo {name} und wer?", [2, 1, 0], "WER? UND HALLO {name}"),
+        ("{x} {y}", [0], "{x} {y}"),
+        (
+            "Ein <b>roter</b> Hut",
+            [0, 2, 2],
+            "EIN <b></b> HUT HUT",
+        ),  # which isn't flagged, as a line of mark-up would be
+    ],
 )
-def test_items_follow_the_words_beside_them(tokenizer: Tokenizer, line: str, expected: str) -> None:
-    model = Pretended(str.upper, order=lambda n: range(n)[::-1])
-    assert text_of(line, [lifted_items], context_of(tokenizer), model).text == expected
+def test_items_follow_the_words_beside_them(tokenizer: Tokenizer, line: str, order: list[int], expected: str) -> None:
+    best = text_of(line, [lifted_items], context_of(tokenizer), Pretended(str.upper, order=lambda n: order[:n]))
+    assert (best.text, best.flags) == (expected, ())
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,7 @@ def test_every_rank_of_an_n_best_list_has_all_lines(translator: Translator) -> N
     assert ids[2] == ids[0] + ids[1]
 
 
-@pytest.mark.parametrize(
-    "first", ["Der Hund <b>läuft</b>.", "\u00a7 \u00a7 \u00a7", "\u2022 Der \u200e Hund.", "1) Ein {x} Hund"]
-)
+@pytest.mark.parametrize("first", ["Der Hund <b>läuft</b>.", "\u00a7", "\u2022 Der \u200e Hund.", "1) Ein {x} Hund"])
 def test_the_words_of_all_lines_are_aligned(translator: Translator, first: str) -> None:
     search, lines = replace(SHORT, guard=True), [first, "Zwei Männer."]
     *alone, whole = (best for best, *_ in translator.translate_n_best([*lines, "\n".join(lines)], search))
@@ -153,9 +151,8 @@ def test_long_lines_are_cut_into_sentences(tokenizer: Tokenizer, limits: Limits,
 def test_spans_amid_a_sentence_are_joined_as_they_were(tokenizer: Tokenizer) -> None:
     taken = cut_sentences(Reading.of(Request("Hund Tischbein")), context_of(tokenizer, limits=Limits(2, 200)))
     assert taken.amid == (True,) * (len(taken.amid) - 1) + (False,)
-    assert (
-        "".join(part.text + blank for part, blank in zip(taken.readings, taken.blanks, strict=True)) == "Hund Tischbein"
-    )
+    parts = (part.text + blank for part, blank in zip(taken.readings, taken.blanks, strict=True))
+    assert "".join(parts) == "Hund Tischbein"
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,8 @@ def test_a_part_of_a_translation_of_a_part_of_a_line_knows_its_place_in_the_line
 
 def translation_of(text: str) -> Translation:
     part = Part((5,), SURE, text, text, range(len(text)), range(len(text)))
-    return Translation(
-        text, -1.0, (part,), links=tuple((word.start(), word.start()) for word in re.finditer("a", text))
-    )
+    links = ((letter.start(), letter.start()) for letter in re.finditer("a", text))
+    return Translation(text, -1.0, (part,), links=tuple(links))
 
 
 @many

@@ -158,10 +158,9 @@ def test_of_equally_probable_languages_one_that_is_translated_to_the_target_is_t
 def test_languages_are_guessed(model_folder: Path, translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     service, texts = make_service(model_folder), {"de": "Guten Tag", "fr": "Bonjour", "en": "Hello"}
     know(service, translator, texts)
+    known = {text: code for code, text in texts.items()}
     for module in (texts_of_deepl, libretranslate):
-        monkeypatch.setattr(
-            module, "likeliest", lambda text, _: ({v: k for k, v in texts.items()}.get(text, "de"), 1.0)
-        )
+        monkeypatch.setattr(module, "likeliest", lambda text, _: (known.get(text, "de"), 1.0))
     with TestClient(make_app(service)) as client:
 
         def state_of(text: str) -> tuple[str, str]:

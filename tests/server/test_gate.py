@@ -119,9 +119,8 @@ def test_what_users_store_without_keys_is_not_for_pages_of_other_sites(model_fol
             assert (refused.status_code, refused.json()["error"]["code"]) == (403, "other_site"), others
             for path in ("/v3/glossaries", "/v2/usage"):
                 assert client.get(path, headers=others).status_code == 403
-            upload = client.post(
-                "/v1/documents", data={"target": "en"}, files={"file": ("a.txt", b"a")}, headers=others
-            )
+            sent = {"file": ("a.txt", b"a")}
+            upload = client.post("/v1/documents", data={"target": "en"}, files=sent, headers=others)
             assert upload.status_code == 403
             assert client.post("/translate", json=GOOD, headers=others).status_code == 200  # stores nothing
             by_name = {"text": "Hund", "target": "en", "glossary": "mine"}

@@ -181,9 +181,7 @@ def test_broken_bodies_are_refused(content: Any, headers: dict[str, str], status
     assert "romulan" not in encodings._cache  # names of clients would fill the memory
 
 
-@pytest.mark.parametrize(
-    "path", ["/%00", "/%ff", "/..%2f..%2fapp.py", f"/{'a' * 5000}", "/v1/%00", "/download_file/a/b/%00"]
-)
+@pytest.mark.parametrize("path", ["/%00", "/%ff", "/..%2f..%2fapp.py", f"/{'a' * 5000}", "/download_file/a/b/%00"])
 def test_odd_paths_are_not_found(path: str, client: TestClient) -> None:
     assert client.get(path).status_code in (400, 404, 414)
 

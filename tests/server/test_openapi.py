@@ -130,9 +130,8 @@ def test_a_file_keeps_its_encoding_and_its_user_is_told(client: TestClient) -> N
         assert found
         assert found.isprintable()
         assert found.isascii()
-    unknown = client.post(
-        "/translate_file", files={"file": ("a.txt", b"a")}, data=form | {"source": "de", "encoding": "x"}
-    )
+    form |= {"source": "de", "encoding": "x"}
+    unknown = client.post("/translate_file", files={"file": ("a.txt", b"a")}, data=form)
     assert unknown.json() == {"error": "'x' is not the name of an encoding; take one such as utf-8 or cp1252"}
 
 

@@ -181,9 +181,8 @@ def test_details_are_told_where_they_are_asked_for(client: TestClient, translato
     log_probs = [token["log_probability"] for token in found["tokens"]]
     assert log_probs == pytest.approx(best.token_log_probs, abs=1e-4)
     attention = found["attention"]
-    assert [len(attention["weights"]), len(attention["weights"][0])] == [
-        len(attention[side]) for side in ("target", "source")
-    ]
+    sizes = [len(attention[side]) for side in ("target", "source")]
+    assert [len(attention["weights"]), len(attention["weights"][0])] == sizes
     assert all(0 < sum(row) <= 1.001 for row in attention["weights"])
     plain = post(client, text=GERMAN[0])["translations"][0]
     assert not {"alignments", "tokens", "attention", "quality"} & set(plain)

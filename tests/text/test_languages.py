@@ -9,16 +9,7 @@ import pytest
 from nmt.config import CleaningConfig
 from nmt.data.cleaning.filters import in_other_language, make_filters
 from nmt.server.codes import detect, find_code, name_of
-from nmt.text.languages import (
-    KNOWN,
-    TWO_LETTERS,
-    base_code,
-    identifier,
-    is_from_right,
-    scripts_of,
-    share_in,
-    short_code,
-)
+from nmt.text.languages import base_code, identifier, is_from_right, scripts_of, share_in, short_code
 
 
 @pytest.mark.parametrize(
@@ -62,11 +53,9 @@ def test_codes_of_three_letters_are_those_of_two() -> None:
     codes = ["deu", "ger", "de-AT", "FRE", "zho_Hans", "pes", "tlh", "de", "iw", "in_ID"]
     assert [short_code(code) for code in codes] == ["de", "de", "de", "fr", "zh", "fa", "tlh", "de", "he", "id"]
     assert [base_code(code) for code in ("de-AT", "zh_Hans", "nb", "yue")] == ["de", "zh", "no", "zh"]
-    assert not KNOWN & TWO_LETTERS.keys()
     pairs = [("deu", "de"), ("en", "eng_Latn"), ("eng_Latn", "en"), ("zh-TW", "zho_Hant"), ("heb", "iw"), ("tl", "fil")]
     assert [find_code(code, ["xx", known]) for code, known in pairs] == [known for _, known in pairs]
     assert [name_of(code) for code in ("tsn_Latn", "chr", "xx")] == ["Tswana", "Cherokee", "xx"]
-    assert all(len(code) == 2 for code in KNOWN)
 
 
 GERMAN, ENGLISH = "Das ist ein deutscher Satz.", "This is an English sentence."

@@ -15,9 +15,7 @@ exactly = settings(derandomize=True, deadline=None, max_examples=50)
 SOURCE = "Ein Mann mit Hut geht am Abend durch den Park."
 vocabulary = ["the", "man", "walks", "dog", "red", "house", "and", "with", "over", "small"]
 phrases = st.lists(st.sampled_from(vocabulary), min_size=1, max_size=8, unique=True).map(" ".join)
-pieces = st.sampled_from(
-    [*vocabulary, " ", ". ", "日本", "哈", "<b>", "x@y.de", "25", "{x}", "😀", "!", "\u0301", "\ud800"]
-)
+pieces = st.sampled_from([*vocabulary, " ", ". ", "日本", "<b>", "x@y.de", "25", "{x}", "😀", "!", "\u0301", "\ud800"])
 texts = st.text() | st.lists(pieces, max_size=40).map("".join)
 
 

@@ -72,10 +72,8 @@ def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
 def test_a_blank_at_the_end_of_an_unfinished_translation_is_no_word(translator: Translator) -> None:
     ((best,),) = translator.translate_n_best(["Der Hund läuft."])
     (part,) = best.parts
-    (blank,) = (
-        i for i in range(translator.tokenizer.tgt_vocab_size) if translator.tokenizer.target_pieces([i]) == ["▁"]
-    )
-    ids = [*part.hypothesis.ids, blank]
+    pieces = translator.tokenizer.target_pieces(range(translator.tokenizer.tgt_vocab_size))
+    ids = [*part.hypothesis.ids, pieces.index("▁")]
     longer = replace(best, parts=(replace(part, hypothesis=replace(part.hypothesis, ids=ids)),))
     assert translator.align("Der Hund läuft.", longer) == translator.align("Der Hund läuft.", best)
 

@@ -19,9 +19,8 @@ from tests.tiny import PAIRS, SHORT
 
 def test_a_term_is_for_the_span_that_has_its_source_as_a_word(translator: Translator) -> None:
     term = Term(("dog",), "HUND")
-    request = Request(
-        "Die Hundehütte und der Tisch sind grün. Der HUND trinkt Kaffee und sitzt.", Constraints(must=(term,))
-    )
+    line = "Die Hundehütte und der Tisch sind grün. Der HUND trinkt Kaffee und sitzt."
+    request = Request(line, Constraints(must=(term,)))
     spans = cut_sentences(Reading.of(request), context_of(translator.tokenizer, limits=Limits(200, 10)))
     assert [span.constraints.must for span in spans.readings] == [(), (term,)]
     (text,) = translator.translate([request], replace(SHORT, split_above=10))

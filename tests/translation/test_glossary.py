@@ -18,9 +18,8 @@ from nmt.translation.glossary import Entry, Glossary, make_entry
 BYTES = Surfaces(["<unk>", "<s>", "</s>", "<pad>", *(f"<0x{byte:02X}>" for byte in range(256))])
 # Half-width katakana, Tibetan, Thai, Han, kana, Hangul, combining marks, digits, joiners, other letters, and signs.
 NASTY = "ｶﾞデカཀིกั日かー한ﾡ\u0301\u30991١²_\u200d\u00adaaüжन .-*\u00a0’😀\ufe0f"
-nasty_phrases = st.tuples(
-    st.sampled_from(["", "", "*"]), st.text(NASTY, max_size=3), st.sampled_from(["", "", "*"])
-).map("".join)
+stars = st.sampled_from(["", "", "*"])
+nasty_phrases = st.tuples(stars, st.text(NASTY, max_size=3), stars).map("".join)
 
 
 def glossary(*entries: tuple[str, str]) -> Glossary:

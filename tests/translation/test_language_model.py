@@ -45,10 +45,8 @@ def lm(tokenizer: Tokenizer) -> LanguageModel:
 def forced(model: GenerativeModel, ids: list[int]) -> list[float]:
     """The log-probability of each piece of a text, and of EOS."""
     with torch.inference_mode():
-        scores: list[float] = force_score(model, *without_sources(1, model.device), *pad([ids], model.device))[
-            0
-        ].tolist()
-    return scores
+        scores_BT = force_score(model, *without_sources(1, model.device), *pad([ids], model.device))
+    return [float(score) for score in scores_BT[0]]
 
 
 @given(st.permutations(range(5)), st.integers(1, 5), st.sampled_from([0, 1, 3]), st.sampled_from([0, 5]))
