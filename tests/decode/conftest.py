@@ -7,5 +7,4 @@ from tests.decode.families import FAMILIES, current
 
 @pytest.fixture(params=FAMILIES, scope="module")
 def family(request: pytest.FixtureRequest) -> None:
-    current.clear()
-    current.update(FAMILIES[request.param])
+    current["family"] = request.param

@@ -12,13 +12,8 @@ from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import EOS
 from tests.tiny import build_generative_model
 
-FAMILIES: dict[str, dict[str, Any]] = {
-    "encoder-decoder": {"family": "encoder-decoder"},
-    "decoder-only": {"family": "decoder-only"},
-}
+FAMILIES = ("encoder-decoder", "decoder-only")
 current: dict[str, Any] = {}
-
-
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
 
 

@@ -252,7 +252,5 @@ SAMPLES: dict[str, Sample] = {
     "tsv with a number as a name": Sample("csv", b"Hund\t1\nHut\t2", ["Hund", "Hut"], Options(columns=("1",))),
     "tsv": Sample("csv", b"1\tEins\tnein\n2\tZwei", ["Eins", "Zwei"], Options(columns=("2",))),
 }
-SAMPLES |= {
-    " ".join(case): Sample(case[0], data, texts, office_samples.OPTIONS)
-    for case, (data, texts) in office_samples.FILES.items()
-}
+for case, (data, found) in office_samples.FILES.items():
+    SAMPLES[" ".join(case)] = Sample(case[0], data, found, office_samples.OPTIONS)

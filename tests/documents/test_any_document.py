@@ -19,11 +19,8 @@ def inline(leaves: Strings, *around: str) -> Strings:
     """Any nesting of these leaves in these elements; "{}" is where their contents are."""
 
     def wrapped(inner: Strings) -> Strings:
-        return st.builds(
-            lambda shape, parts: shape.replace("{}", "".join(parts)),
-            st.sampled_from(around),
-            st.lists(inner, max_size=4),
-        )
+        shapes, parts = st.sampled_from(around), st.lists(inner, max_size=4)
+        return st.builds(lambda shape, within: shape.replace("{}", "".join(within)), shapes, parts)
 
     return st.lists(st.recursive(leaves, wrapped, max_leaves=8), max_size=5).map("".join)
 

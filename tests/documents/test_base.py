@@ -23,11 +23,8 @@ from tests.tiny import SHORT
 OFFICE = {name for name, _ in FILES}  # in these formats, a translated file also changes its language
 CASES = pytest.mark.parametrize("name", SAMPLES)
 # Formats whose units, after a translation, are the answers. The others keep the source beside them.
-MONOLINGUAL = [
-    name
-    for name, sample in SAMPLES.items()
-    if sample.format not in ("po", "mo", "xcstrings", "xliff", "tmx", "qt") and sample.texts
-]
+BILINGUAL = ("po", "mo", "xcstrings", "xliff", "tmx", "qt")
+MONOLINGUAL = [name for name, sample in SAMPLES.items() if sample.format not in BILINGUAL and sample.texts]
 SIGNS = [
     *"\\\"'`*_[](){}<>&#~!|%$=:;,-+.?@/ \n\r\tÄx1日",
     "&amp;", "<b>", "-->", "--- ", "\u2028", "\x85", "]]>", "1. ", "//", "/*",

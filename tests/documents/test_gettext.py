@@ -74,12 +74,8 @@ def test_languages_with_three_plurals_and_other_bytes() -> None:
     entry = polib.pofile(read_document(text.encode(), "po", Options()).join(answers).decode()).find("Hund")
     assert entry.fuzzy
     assert len(set(entry.msgstr_plural.values())) == 2
-    for bad, message in (
-        ("msgid 3\n", "line 1 is no"),
-        ('msgid "a"\nmsgid "b"\n', "line 2: msgid"),
-        ('"a"', "keyword"),
-    ):
-        with pytest.raises(ValueError, match=message):
+    for bad, told in (("msgid 3\n", "line 1 is no"), ('msgid "a"\nmsgid "b"\n', "line 2: msgid"), ('"a"', "keyword")):
+        with pytest.raises(ValueError, match=told):
             read_document(bad.encode(), "po", Options())
 
 

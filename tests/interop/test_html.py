@@ -57,10 +57,8 @@ def mixtures(n: int) -> list[ModelConfig]:
     """Models that together have each value of each setting that the page can express."""
     generator = random.Random(1)
     columns = {name: generator.sample((values * n)[:n], n) for name, values in EXPRESSIBLE.items()}
-    return [
-        config(**useful({"family": "encoder-decoder"} | {name: column[k] for name, column in columns.items()}))
-        for k in range(n)
-    ]
+    rows = [{name: column[k] for name, column in columns.items()} for k in range(n)]
+    return [config(**useful({"family": "encoder-decoder"} | row)) for row in rows]
 
 
 @NODE

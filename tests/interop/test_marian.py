@@ -66,11 +66,8 @@ def test_scores_of_given_translations_are_equal(trained: Twins) -> None:
 def test_text_has_the_same_pieces_and_comes_back_the_same(trained: Twins) -> None:
     tokenizer, ours = trained.tokenizer, trained.ours.tokenizer
     for text in [*NASTY, *LINES[:20]]:
-        for encode, side, ids in (
-            (ours.encode_source, {"text": [text]}, "input_ids"),
-            (ours.encode_target, {"text_target": [text]}, "input_ids"),
-        ):
-            theirs = tokenizer(**side, split_special_tokens=True)[ids][0][:-1]
+        for encode, side in ((ours.encode_source, {"text": [text]}), (ours.encode_target, {"text_target": [text]})):
+            theirs = tokenizer(**side, split_special_tokens=True)["input_ids"][0][:-1]
             names = [tokenizer.convert_ids_to_tokens(i) for i in theirs]
             found = encode([text])[0]
             assert ours.source_pieces(found) == names

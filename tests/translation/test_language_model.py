@@ -216,10 +216,7 @@ def test_scores_are_forced_scores_without_a_source(lm: LanguageModel) -> None:
 
 
 def test_a_model_for_another_objective_is_refused(model_folder: Path) -> None:
-    with pytest.raises(
-        ValueError,
-        match=r"no language model: .*objective translation, not lm; translate with (\S*python -m nmt\.|nmt )translate",
-    ):
+    with pytest.raises(ValueError, match=r"no language model: .*objective translation, not lm; translate with"):
         LanguageModel.load(model_folder, "cpu")
 
 
