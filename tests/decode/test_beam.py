@@ -215,6 +215,8 @@ def test_an_ensemble_means_its_models_probabilities(seed: int, beam_size: int) -
         for h in found:
             one, two = (force_score(model, *batch([source]), *batch([h.ids]))[0].exp() for model in models)
             assert h.token_log_probs == pytest.approx(((one + two) / 2).log().tolist(), abs=1e-4)
+            forced_T = force_score(ensemble, *batch([source]), *batch([h.ids]))[0]
+            assert forced_T.tolist() == pytest.approx(h.token_log_probs, abs=1e-4)
 
 
 def test_models_of_different_vocabularies_are_no_ensemble() -> None:

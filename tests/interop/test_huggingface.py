@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -272,3 +273,11 @@ def test_only_bpe_comes_as_tokenizer_model(tmp_path: Path, kind: Any) -> None:
     tokenizer = train_tokenizer(PAIRS * 5, config, tmp_path / "tokenizer", "de", "en")
     out = exported(tmp_path, save(tmp_path, PLAIN, tokenizer))
     assert (out / "tokenizer.model").exists() == (kind == "bpe")
+
+
+def test_a_missing_extra_is_named(tmp_path: Path, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = save(tmp_path, TINY, tokenizer)
+    monkeypatch.setitem(sys.modules, "transformers", None)  # as if it weren't installed
+    with pytest.raises(ValueError, match=r"\.\[transformers\]"):
+        exported(tmp_path, model)
+    assert not (tmp_path / "out").exists()

@@ -49,6 +49,9 @@ def test_every_rank_of_an_n_best_list_has_all_lines(translator: Translator) -> N
     first, second, whole = translator.translate_n_best(["Hund.", "Kaffee.", "Hund.\n\nKaffee."], search)
     assert [one.text for one in whole] == [f"{a.text}\n\n{b.text}" for a, b in zip(first, second, strict=True)]
     assert whole[0].score == pytest.approx((first[0].score + second[0].score) / 2)
+    (marked,) = translator.translate_n_best(["<p>Hund.</p><p>Kaffee.</p>"], search)
+    pairs = zip(first, second, strict=True)
+    assert [one.text for one in marked] == [f"<p>{a.text}</p><p>{b.text}</p>" for a, b in pairs]
     ids = [[part.hypothesis.ids for part in one.parts] for one in (first[0], second[0], whole[0])]
     assert ids[2] == ids[0] + ids[1]
 
