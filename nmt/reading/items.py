@@ -84,7 +84,7 @@ def lifted_items(reading: Reading, context: Context, *, beside: bool = False) ->
 def items_beside(reading: Reading, context: Context) -> Out | None:
     """The line without its tags and its items in brackets, if the model has learned placeholders for others: the word
     alignment knows better than such models where these stand."""
-    if not context.tokenizer.has_placeholders or has_items(reading):
+    if not context.tokenizer.has_placeholders or (reading.constraints and has_items(reading)):
         return None
     return lifted_items(reading, context, beside=True)
 
@@ -132,7 +132,7 @@ class Placeheld(Taken):
 
 def items(reading: Reading, context: Context) -> Placeheld | None:
     """The line with placeholders for its items; None if the model knows none, or the constraints have items."""
-    if not context.tokenizer.has_placeholders or has_items(reading):
+    if not context.tokenizer.has_placeholders or (reading.constraints and has_items(reading)):
         return None
     marked = mark(reading.text, reading.user_items)
     if marked is None:
@@ -160,7 +160,7 @@ def written(reading: Reading, marked: Marked, placeholder: str) -> str:
 def quotes(reading: Reading, context: Context) -> Out | None:
     """The line without quotes inside it, if training had few."""
     line, words = reading.text, context.tokenizer.words
-    if words is None:
+    if words is None or {*QUOTES}.isdisjoint(line):  # as nearly all lines
         return None
     # Quotes right around an item, and those in an item ({{ "x" }}), belong to it.
     found = [match for match in QUOTED.finditer(line) if any(map(str.isalpha, prose(match[0], reading.user_items)))]

@@ -87,7 +87,7 @@ def take_off(
     while start < LONGEST and (mark := LEAD.match(line, start)) and is_mark(mark, knows):
         start = mark.end()
     window = max(start, end - LONGEST)
-    trails = [*TRAIL.finditer(line, window)]
+    trails = [] if line[-1:] in MARKS else [*TRAIL.finditer(line, window)]
     while trails and trails[-1].end() == end:
         end = trails.pop().start()
     text, stop = line[start:end], None
@@ -96,7 +96,7 @@ def take_off(
         left, right = quotes if quotes and text[0] in TYPOGRAPHIC else (text[0], text[-1])
         around = [around[0] + left, right + around[1]]
         text, start, end = text[1:-1], start + 1, end - 1
-    found = STOPS.search(text, max(0, len(text) - LONGEST))
+    found = None if text[-1:] == "." != text[-2:-1] else STOPS.search(text, max(0, len(text) - LONGEST))
     if found and not knows(found[0].strip()):
         stop = found[0]
         text = text[: found.start()] + (stop.strip()[0] if stop.strip()[0] in "!?" else final or ".")

@@ -13,7 +13,7 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
     for start, stop, new in edits:
         kept += [text[end:start], new]
         end = stop
-    return "".join([*kept, text[end:]])
+    return "".join([*kept, text[end:]]) if edits else text
 
 
 def shifts(edits: Sequence[Edit]) -> Callable[[int], int]:

@@ -123,6 +123,7 @@ PATTERN = re.compile(
     f"|(?P<emoji>{EMOJI})|(?P<number>{NUMBER})"
 )
 # Every item contains one of these. Most sentences contain none, and needn't be searched with the slower PATTERN.
+CHARACTER_OF_ITEM = re.compile(r"[@<&{$%0-9:_\[\u00a9\u00ae\u0660-\U0010ffff]")  # searched fastest
 SIGN_OF_ITEM = re.compile(r"[@<&{$%\d\u00a9\u00ae\u2000-\U0010ffff]|:[/a-z0-9_+-]|(?i:www)\.|__|\[\[")
 # Signs of Qt are numbered from 1 on; in Turkish and Basque, %5 is a percentage.
 FIRST_SIGN, LATER_SIGN = re.compile(r"%L?1(?!\d)"), re.compile("%L?[2-9]")
@@ -274,7 +275,8 @@ class Reader:
 
 def scan(text: str, user_items: UserItems = NO_USER_ITEMS) -> Iterator[Item]:
     """Yield the items of a text, including bare single digits."""
-    match = PATTERN.search(text) if SIGN_OF_ITEM.search(text) else None
+    may_match = CHARACTER_OF_ITEM.search(text) or "w." in text or "W." in text  # of www.
+    match = PATTERN.search(text) if may_match and SIGN_OF_ITEM.search(text) else None
     position, found = 0, user_items.find(text)[::-1] if user_items.patterns else []
     if not (match or found):
         return

@@ -44,7 +44,7 @@ class Flat:
 
     line: str
     text: str
-    places: list[int]
+    places: Sequence[int]
     """Where each character of `text` begins in the line; at the end the length of the line."""
     rendered: bool = False
     """Whether a mark between letters leaves one word, as in HTML."""
@@ -72,7 +72,7 @@ class Lifted:
     text: str
     tokens: Tokens
     """Of the text. At each item a token ends."""
-    places: list[int]
+    places: Sequence[int]
     """Where each character of the text begins in the line."""
     nodes: list[Node]
     """The items."""
@@ -100,7 +100,7 @@ class Restored:
 def flatten(line: str, user_items: UserItems = NO_USER_ITEMS, *, beside: bool = False) -> Flat:
     """The line with its items, other than numbers, as marks. Tags without a counterpart are single items. `beside`:
     only those that surely stand beside words, not in the place of one."""
-    whole = Flat(line, line, [*range(len(line) + 1)])
+    whole = Flat(line, line, range(len(line) + 1))
     items = [item for item in find_items(line, user_items) if item.kind != "number"]
     if not items:
         return whole
