@@ -132,7 +132,6 @@ def known_words(reading: Reading, context: Context) -> Recased | None:
     if words is None:
         return None
     items, constraints = reading.user_items, reading.constraints
-
     recased = partial(words.recased, spellings=context.spellings, user_items=items)
     respelled = partial(words.respelled, spellings=context.spellings, user_items=items)
     in_usual_case = recased(reading.text)

@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, product
 
 from nmt.fields import require
@@ -36,6 +36,7 @@ BEFORE_WORD = re.escape(" \"'„“‚‘«»([¿¡–—-")  # between a word a
 FIRST_WORD = re.compile(
     rf"[{MARKS}:{BEFORE_WORD}](?:(?<=[{MARKS}:])[{BEFORE_WORD}]{{0,7}}+|[{BEFORE_WORD}]{{7}})({WORD.pattern})"
 )
+SMALL_WORD = re.compile(" [a-z\u00df-\u00f6\u00f8-\u00ff\u03b1-\u03c9\u0430-\u045f]")  # Latin, Greek, Cyrillic
 FREE_SIGN = re.compile(r"\s([^\w\s])")  # at the start of a word, or alone, after a blank
 # By language: what is written for other letters, which a keyboard may lack.
 SPELLINGS = {
@@ -140,9 +141,9 @@ class Words:
     def unknown(self, text: str) -> tuple[list[str], int]:
         """The words of a text without items that training didn't have, and the number of all its words. Two letters
         of a script without spaces count as a word."""
-        words = WORD.findall(PAIR.sub(r" \g<0> ", text))
-        unknown = [word for word in words if not self.knows(word) and any(map(str.isalnum, word))]
-        return unknown, len(words)
+        words = WORD.findall(PAIR.sub(r" \g<0> ", text) if UNSPACED_CHARACTER.search(text) else text)
+        rare = [word for word in words if word not in self.ranks]
+        return [word for word in rare if not self.knows(word) and any(map(str.isalnum, word))], len(words)
 
     def respelled(self, line: str, spellings: Spellings, user_items: UserItems = NO_USER_ITEMS) -> str:
         """The line, where unknown words that are known in another spelling have that."""
@@ -223,10 +224,7 @@ def spellings_of(language: str) -> Spellings:
 
 def with_words(line: str, words: Mapping[str, str], user_items: UserItems) -> str:
     """The line with other words, outside of its items."""
-
-    def change(text: str) -> str:
-        return WORD.sub(lambda match: words.get(match[0], match[0]), text)
-
+    change = partial(WORD.sub, lambda match: words.get(match[0], match[0]))
     return outside_items(line, change, user_items, numbers=True)
 
 
@@ -259,10 +257,9 @@ def cased_words(line: str) -> list[str]:
 
 
 def casing_of(line: str) -> Callable[[str], str] | None:
-    """How words are written: all in capitals, all in small letters, or three or more with a capital; None if
-    otherwise."""
-    all_words = WORD.findall(prose(line))
-    if any(word[0].islower() for word in all_words) and any(word[0].isupper() for word in all_words):
+    """How words are written: all in capitals, all in small letters, or three or more with a capital; else None."""
+    text = prose(line)
+    if text[:1].isupper() and SMALL_WORD.search(text):
         return None  # as nearly all lines: the rest takes its time
     words = cased_words(line)
     if len(words) < 2:
