@@ -34,6 +34,7 @@ CLOSERS = f"\"'”’“»›«)\\]」』）】》{PICTURES}"
 END_MARKS = rf"(?=[{MARKS};:፡])(?<![{MARKS}])(?:[{MARKS}]++|{OWN_MARKS})"
 END = rf"({END_MARKS})((?:[{CLOSERS}]|\s[»{PICTURES}])*+)(\s*+)(?=[^\s{MARKS}])"
 CANDIDATE = re.compile(END)
+MARK_INSIDE = re.compile(f"[{MARKS};:፡؛፤；—–-]")  # before the last character, where a sentence or clause may end
 TOKEN = re.compile(rf"{END}|[{re.escape(''.join([*QUOTES, *QUOTES.values(), *BRACKETS, *BRACKETS.values()]))}]")
 MARKED = re.compile(rf"{END_MARKS}(?:(?=[\s{CLOSERS}]|\Z)|(?<=[{UNSPACED_MARKS}]))")
 BEFORE_WORD = re.compile(r"[\"'„“‚‘«»‹›(\[「『（【《¿¡–—*-]*+\s?")
@@ -101,15 +102,15 @@ def split_sentences(text: str) -> list[tuple[str, str]]:
     """The sentences of a text, each with the blanks after it: joined, they are the text. Takes linear time."""
     cuts = list(sentence_ends(text)) if CANDIDATE.search(text) else []
     starts, ends = [0, *(start for _, start in cuts)], [*(end for end, _ in cuts), len(text)]
-    return [
-        (text[start:end], text[end:after])
-        for start, end, after in zip(starts, ends, [*starts[1:], len(text)], strict=True)
-    ]
+    places = zip(starts, ends, [*starts[1:], len(text)], strict=True)
+    return [(text[start:end], text[end:after]) for start, end, after in places]
 
 
 def split_clauses(text: str) -> list[tuple[str, str]]:
     """As `split_sentences`, and sentences are also cut at a semicolon, or at a lone dash before a capital letter, if at
     least CLAUSE_WORDS words stand on both sides: there a full sentence may end. The mark goes with the blanks."""
+    if not MARK_INSIDE.search(text, 0, len(text) - 1):  # as most sentences
+        return [(text, "")]
     parts = list[tuple[str, str]]()
     for sentence, blank in split_sentences(text):
         between, lone = CLAUSE_MARK.split(sentence), len(DASH.findall(sentence)) == 1

@@ -28,7 +28,7 @@ LOOP_WORDS, LOOP_CHARACTERS = 8, 20  # longest phrases that are searched for rep
 LENGTH_FACTOR, LENGTH_ALLOWANCE = 2.0, 20  # one text may be twice as long, and 20 more: "Ja" / "Yes, that's right"
 WIDE_CHARACTER = 2.5  # letters that an East Asian character is worth: Han 3 to 4, kana and Hangul 2
 COPIED_WORDS = 4  # a copy of fewer words is not flagged: it may be correct
-SHORT = 15  # words of a source whose names a translation seldom repeats
+SHORT = 15  # words of a source whose names a translation seldom repeats; of longer ones, people do in 10 of 1,000
 LONGER = 3  # letters: a word with more is no article or preposition
 LETTERS_OF_WORD = 2  # count as a word in scripts without spaces; a name seldom has more than three such words
 
@@ -38,7 +38,7 @@ UNMARKED = re.compile(r"[\u0e01-\u0fff]")  # Thai, Lao, Tibetan
 LETTER = re.compile(r"[^\W\d_]")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 LETTERS = re.compile(r"[^\W\d_]{2,}")
-SLASH = re.compile("(?<=[۰-۹])/(?=[۰-۹])")  # the decimal point of Persian: ۳/۵ is 3.5
+SLASH = re.compile("/(?<=[۰-۹]/)(?=[۰-۹])")  # the decimal point of Persian: ۳/۵ is 3.5
 MONTHS = frozenset("月월")
 # Words that multiply the number before them.
 MULTIPLIERS = (
@@ -63,8 +63,7 @@ def suspicions(
     - invented: letters, though the source has none; a source with digits ("24.12.2023", "§ 5") may get some, if all
       its numbers are there, no others, and nothing else is wrong.
     - unfinished: the search found no end of the translation; unsure: the model was not confident enough.
-    - unknown, constraints: added by `nmt.translation.repair`, which knows the vocabulary and the constraints.
-    - the others: see the functions for them.
+    - the others: see the functions for them; unknown and constraints are added by `nmt.translation.repair`.
     """
     length, source_length = width(translation), width(source) * length_ratio
     empty = not LETTER_OR_DIGIT.search(translation) and bool(LETTER_OR_DIGIT.search(source))
@@ -164,7 +163,7 @@ def loops(source: str, translation: str) -> bool:
 def repeats_name(source: str, translation: str) -> bool:
     """Whether a word with a capital, which is in a short source too, is more often in the translation: "Lena is Lena".
     A model that invents more than the source says often repeats its names; people did so in 8 of 270,000 pairs."""
-    if len(source.split(maxsplit=SHORT)) > SHORT:  # of long sources, people repeat names in 10 of 1,000
+    if translation[1:].islower() or len(source.split(maxsplit=SHORT)) > SHORT:
         return False
     # "Ninas Hut" is Nina's hat.
     names = Counter(word.removesuffix("s") for word in LETTERS.findall(translation) if word.istitle())
@@ -184,18 +183,22 @@ def repeats_word(source: str, translation: str) -> bool:
 def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
     """Whether a text repeats too much, if its source repeats words and characters so many times in a row."""
     words = WORD.findall(text)
-    if may_loop(words, 4) and any(times > max(chance(n), 2 * source_words) for n, times in repeats(words, LOOP_WORDS)):
+    if may_loop(words, 6) and any(times > max(chance(n), 2 * source_words) for n, times in repeats(words, LOOP_WORDS)):
         return True
+    # A loop, of 13 characters at least, is inside a part between blanks, or repeats such parts.
+    if max(map(len, parts := text.split(" "))) < 13 and not may_loop(parts, 6):
+        return False
     if not may_loop([text[i : i + 4] for i in range(len(text) - 3)], 10):
         return False
     return any(times > max(3, 12 // n, 2 * source_characters) for n, times in repeats(text, LOOP_CHARACTERS))
 
 
 def may_loop(units: Sequence[str], least: int) -> bool:
-    """Whether at least so many units occur three times or more, as all units of a loop do: this takes less time than to
-    look for loops."""
+    """Whether a unit stands twice in a row, or at least so many occur three times or more, as all units of a loop do:
+    this takes less time than to look for loops."""
     repeated = len(units) - len(set(units))  # of n equal units n - 1, two thirds or more
-    return 3 * repeated >= 2 * least and sum(n for n in Counter(units).values() if n > 2) >= least
+    often = 3 * repeated >= 2 * least and sum(n for n in Counter(units).values() if n > 2) >= least
+    return often or any(map(str.__eq__, units, units[1:]))
 
 
 def character_repeats(text: str) -> int:

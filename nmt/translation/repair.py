@@ -120,6 +120,7 @@ class Call:
                     line.consider(translations, name)
 
         retry("sentences", CLAUSES, [line for line in lines if line.may_have_lost_clauses])
+        lines = [line for line in lines if line.flags]  # a few of them
         retry("items", LIFTED, [line for line in lines if "items" in line.flags])
         free = [line for line in lines if line.flags and not line.reading.constraints]
         for line in free:
@@ -129,12 +130,9 @@ class Call:
         retry("plain", PLAIN, [line for line in lines if "constraints" in line.flags])
         wrong = [line for line in lines if line.flags - line.bearable]
         if wrong and not search.samples:
-            search = replace(
-                search,
-                beam_size=min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best)),
-                no_repeat_ngram=min(NGRAM, search.no_repeat_ngram or NGRAM),
-                min_length=max(1, search.min_length),
-            )
+            width = min(MAX_HYPOTHESES, max(BEAM, search.beam_size, search.n_best))
+            ngram, least = min(NGRAM, search.no_repeat_ngram or NGRAM), max(1, search.min_length)
+            search = replace(search, beam_size=width, no_repeat_ngram=ngram, min_length=least)
             retry("no repeats", USUAL, wrong, search)
 
     def attempt(self, lines: Sequence[Reading], steps: Sequence[Step], search: SearchConfig) -> Lists:
