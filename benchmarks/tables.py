@@ -195,13 +195,6 @@ def fuzz(rows: Sequence[Row]) -> str:
     return markdown("jobs | lines | characters | processor seconds | failures | peak MiB", [cells])
 
 
-@table("updates | fp32 | bf16 | difference of the means | range over seeds")
-def bf16_loss(row: Row) -> Cells:
-    apart = [bf16 - fp32 for bf16, fp32 in zip(row["bf16"], row["fp32"], strict=True)]
-    means = [f"{statistics.mean(row[dtype]):.4f}" for dtype in ("fp32", "bf16")]
-    return [f"{row['updates']:,}", *means, f"{statistics.mean(apart):+.4f}", f"{min(apart):+.4f} to {max(apart):+.4f}"]
-
-
 @table("model | beam | single, sentences/s: fp32 / bf16 / int8 | in batches of 64 | BLEU | lines as PyTorch's fp32, %")
 def precision(row: Row) -> Cells:
     names = ("fp32", "bf16", "int8")

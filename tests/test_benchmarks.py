@@ -17,7 +17,6 @@ from benchmarks import (
     adaptation,
     architectures,
     attention_cache,
-    bf16_loss,
     decode_speed,
     document_files,
     documents,
@@ -75,7 +74,6 @@ def finished(corpus: Path) -> Path:
 
 
 TEXTS = "--source CORPUS/val.de --reference CORPUS/val.en"
-COURSE = "--updates 2 --every 1 --seeds 2 --threads 1 --corpus CORPUS --config tiny.yaml"
 SIZES = "--d-model 128 --layers 1 --batch 2 --beam 2 --steps 2 --length 4 --rounds 2"
 TRAINED = {"steps": 2, "seed": 3, "sentences": 10, "test": "test", "name": "make train-de-en CORPUS=corpus"}
 
@@ -86,7 +84,6 @@ TRAINED = {"steps": 2, "seed": 3, "sentences": 10, "test": "test", "name": "make
         (students, "--teacher MODEL --student RUN --rounds 2", {"runtime": "ctranslate2"}, "| BLEU lost |"),
         (precision, f"--rounds 1 --model MODEL {TEXTS}", {"beam": 1}, "16 wide"),
         (prepare_speed, "CORPUS/train --pairs 1000 --workers 1", {"pairs": 1000}, "| 1,000 |"),
-        (bf16_loss, COURSE, {"updates": 2}, ""),
         (attention_cache, SIZES, {"cache_ratio": 0.5}, "| multi-query |"),
         (runs, "--run RUN --busy", TRAINED, "| `make train-de-en CORPUS=corpus` | corpus test, 10 sentences |"),
     ],
