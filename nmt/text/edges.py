@@ -109,15 +109,15 @@ def take_off(
 
 
 def is_mark(lead: re.Match[str], knows: Knows) -> bool:
-    """Whether this start of a line is a mark. A number before a small letter is a part of the text; 2.5 may be a
-    decimal, except before a word that also exists in lower case."""
+    """Whether this start of a line is a mark. A number before a word in small letters is a part of the text; 2.5
+    may be a decimal, except before a word that also exists in lower case."""
     word = re.match(r"[^\W\d_]+", lead.string[lead.end() :]) if lead["number"] else None
-    if not lead["number"] or not word:
+    if not word:
         return not lead["number"]
     has_case = word[0][0].lower() != word[0][0].upper() and not ONE_CASE.match(word[0])
     if DECIMAL.fullmatch(lead["number"]):
         return has_case and word[0][0].isupper() and knows(word[0].lower())
-    return not has_case or word[0][0].isupper()
+    return not has_case or word[0] != word[0].lower()
 
 
 def is_around(text: str, user_items: UserItems) -> bool:
