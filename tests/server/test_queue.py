@@ -229,11 +229,11 @@ async def test_lines_that_may_take_long_leave_a_worker_free(slow: Slow) -> None:
     engine.close()
 
 
-@pytest.mark.parametrize("text", ["1," * 300, "\u0436\u044f" * 150, "xq" * 300])
+@pytest.mark.parametrize("text", ["\u0436\u044f" * 150, "xq" * 300])
 def test_pieces_of_a_line_that_may_be_long_are_counted(slow: Slow, text: str) -> None:
-    """Digits, characters without a piece and unusual letters have a piece for each character, or for each byte."""
+    """Characters without a piece and unusual letters have a piece for each character, or for each byte."""
     assert count(Request(text), slow.tokenizer) > LONG > estimate(Request(text))
-    assert count(Request("Das Haus " * 10), slow.tokenizer) == estimate(Request("Das Haus " * 10))
+    assert 490 < count(Request("1," * 250), slow.tokenizer) <= LONG, "so are signs and digits, in shorter lines too"
 
 
 async def test_a_search_ends_when_nobody_waits(engine: Engine, slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,8 +132,10 @@ class Cache:
 
 
 def estimate(request: Request) -> int:
-    """The number of pieces of a line, about."""
-    return len(f"{request.text}{request.constraints.prefix}".encode("utf8", "replace")) // BYTES_PER_PIECE + 2
+    """The number of pieces of a line, about: signs and digits are pieces of their own."""
+    text = f"{request.text}{request.constraints.prefix}"
+    signs = sum(not (character.isalpha() or character.isspace()) for character in text)
+    return (len(text.encode("utf8", "replace")) + (BYTES_PER_PIECE - 1) * signs) // BYTES_PER_PIECE + 2
 
 
 def count(request: Request, tokenizer: Tokenizer) -> int:
@@ -224,9 +226,7 @@ class Engine:
         trees, sizes = cut_and_count(*parts) if is_short else await self.places.run(work, cut_and_count, *parts)
         lines = [line.request for tree in trees for line in tree.leaves()]
         lists = await self.translate_lines(group, lines, sizes, work.owner)
-        if len(lines) == len(trees):
-            return lists
-        return await self.places.run(work, put_back, trees, lists)
+        return lists if len(lines) == len(trees) else await self.places.run(work, put_back, trees, lists)
 
     async def translate_lines(
         self, group: Group, lines: Sequence[Request], sizes: Sequence[int], owner: str
