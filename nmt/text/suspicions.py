@@ -186,9 +186,8 @@ def repeats_more(text: str, source_words: int, source_characters: int) -> bool:
     if may_loop(words, 6) and any(times > max(chance(n), 2 * source_words) for n, times in repeats(words, LOOP_WORDS)):
         return True
     # A loop, of 13 characters at least, is inside a part between blanks, or repeats such parts.
-    if max(map(len, parts := text.split(" "))) < 13 and not may_loop(parts, 6):
-        return False
-    if not may_loop([text[i : i + 4] for i in range(len(text) - 3)], 10):
+    has_room = max(map(len, parts := text.split(" "))) >= 13 or may_loop(parts, 6)
+    if not has_room or not may_loop([text[i : i + 4] for i in range(len(text) - 3)], 10):
         return False
     return any(times > max(3, 12 // n, 2 * source_characters) for n, times in repeats(text, LOOP_CHARACTERS))
 
