@@ -171,8 +171,8 @@ def chart(
     for value in across:
         parts.append(text(place(value, 0)[0], top + height + 20, f"{value:,g}", "middle"))
     parts.append(text(left + width / 2, top + height + 42, across_name, "note middle"))
-    names = list[str]()
-    for curve in curves:
+    names, named = list[str](), list[tuple[float, float]]()
+    for curve in sorted(curves, key=lambda curve: -curve.ys[-1]):
         points = [place(*point) for point in zip(curve.xs, curve.ys, strict=True)]
         line = " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
         parts.append(f'<path class="line of-{curve.kind}" d="M{line}"/>')
@@ -181,7 +181,11 @@ def chart(
             names += [
                 text(x, y - 10, f"{value:.1f}", "middle over") for (x, y), value in zip(points, curve.ys, strict=True)
             ]
-        names.append(text(points[-1][0] + 8, points[-1][1] + 4, curve.name, "over"))
+        x, y = points[-1][0] + 8, points[-1][1] + 4
+        while any(abs(x - other_x) < 150 and abs(y - other_y) < 14 for other_x, other_y in named):
+            y += 7  # so that names don't cover each other
+        named.append((x, y))
+        names.append(text(x, y, curve.name, "over"))
     return svg(WIDTH, top + height + 56, about, [*parts, *names])
 
 
