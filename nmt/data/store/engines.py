@@ -82,7 +82,7 @@ class Engine:
         of, with all that this needs."""
         if self.most > 1 and not self.pool:
             self.pool = ProcessPoolExecutor(self.most, get_context("spawn"), start_worker, (known,))
-            self.submit(abs, [0])  # the first call starts all processes
+            self.submit(abs, range(self.most))  # a call starts one process, unless one is idle
 
     def submit(self, task: Task, numbers: Iterable[int]) -> list[Future[object]]:
         """Let processes of the pool do the task. They never get the signal of Ctrl-C: each would print a traceback."""

@@ -150,6 +150,13 @@ def test_processes_stay_for_next_tasks_and_end_with_the_engine(tmp_path: Path) -
     assert not {*ids}.intersection((tmp_path / "others").read_text().split())
 
 
+def test_all_processes_start_before_there_are_tasks() -> None:
+    with Engine(workers=3) as engine:
+        engine.start(Engine)
+        assert engine.pool
+        assert len(engine.pool._processes) == 3
+
+
 def write_id(folder: Path, n: int) -> None:
     (folder / str(n)).write_text(str(os.getpid()))
     time.sleep(100)
