@@ -28,9 +28,11 @@ def plain_model_1(sentences: list[tuple[list[int], list[int]]]) -> dict[tuple[in
     return dict(probability)
 
 
-def test_translations_are_those_of_ibm_model_1() -> None:
+@pytest.mark.parametrize("target_size", [10, 1 << 60])
+def test_translations_are_those_of_ibm_model_1(target_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{Lexicon.__module__}.AT_ONCE", 4)
     sentences = [([4, 5], [7, 6, 7]), ([5, 6, 4], [8]), ([6], [9, 8]), ([], [4]), ([5], []), ([5, 5], [6])]
-    lexicon, kept = Lexicon(*ids_of(*sentences), 10, 10), [(s, t) for s, t in sentences if s and t]
+    lexicon, kept = Lexicon(*ids_of(*sentences), 10, target_size), [(s, t) for s, t in sentences if s and t]
     sides = [*zip(*(side.tolist() for side in lexicon.sides), strict=True)]
     found = dict(zip(sides, lexicon.probabilities(0).tolist(), strict=True))
     assert found == pytest.approx(plain_model_1(kept))
@@ -41,9 +43,6 @@ def test_translations_are_those_of_ibm_model_1() -> None:
 def test_of_a_large_corpus_the_pairs_with_rare_words_are_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = ids_of(*[([4, 5], [6])] * 50, ([4, 8], [7]), ([], [7]), *[([4, 5], [6])] * 5, ([9, 5, 5], [6]))
     assert len(choose_pairs(source, target.lengths_N, 10)) == 57
-    monkeypatch.setattr(lexicon, "MOST_CELLS", 30)
-    assert choose_pairs(source, target.lengths_N, 10) == [*range(10), 50, 57], "ten times where there is room"
-    monkeypatch.setattr(lexicon, "MOST_CELLS", 8)
-    assert choose_pairs(source, target.lengths_N, 10) == [0, 50, 57]
-    monkeypatch.setattr(lexicon, "MOST_CELLS", 3)
-    assert choose_pairs(source, target.lengths_N, 10) == [0]
+    for cells, chosen in ((30, [*range(10), 50, 57]), (8, [0, 50, 57]), (3, [0])):  # ten times where there is room
+        monkeypatch.setattr(lexicon, "MOST_CELLS", cells)
+        assert choose_pairs(source, target.lengths_N, 10) == chosen
