@@ -78,8 +78,7 @@ class Engine:
             raise ValueError(f"{problem}. What is finished is kept: {advice}") from None
 
     def start(self, known: object) -> None:
-        """Start the pool before there are tasks, while this process does others: the processes import what `known` is
-        of, with all that this needs."""
+        """Start the processes before there are tasks. They import what `known` needs, while this one does others."""
         if self.most > 1 and not self.pool:
             self.pool = ProcessPoolExecutor(self.most, get_context("spawn"), start_worker, (known,))
             self.submit(abs, range(self.most))  # a call starts one process, unless one is idle

@@ -126,6 +126,8 @@ def test_a_killed_worker_is_told_and_the_rest_is_kept(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=killed), Engine(workers=2) as engine:
         engine.run(task, [0, 1, 2, 3], "Cleaning")
     with engine:
+        engine.start(Engine)
+        assert len(engine.pool._processes if engine.pool else ()) == 2, "all start before there are tasks"
         engine.run(task, [n for n in range(4) if not (tmp_path / f"{n}.done").exists()], "Cleaning")
     assert len(list(tmp_path.glob("*.done"))) == 4
 
@@ -148,13 +150,6 @@ def test_processes_stay_for_next_tasks_and_end_with_the_engine(tmp_path: Path) -
     with engine:  # again, as for another corpus
         engine.run(partial(note_id, tmp_path / "others"), range(4), "Noting")
     assert not {*ids}.intersection((tmp_path / "others").read_text().split())
-
-
-def test_all_processes_start_before_there_are_tasks() -> None:
-    with Engine(workers=3) as engine:
-        engine.start(Engine)
-        assert engine.pool
-        assert len(engine.pool._processes) == 3
 
 
 def write_id(folder: Path, n: int) -> None:
