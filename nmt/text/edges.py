@@ -96,7 +96,8 @@ def take_off(
         left, right = quotes if quotes and text[0] in TYPOGRAPHIC else (text[0], text[-1])
         around = [around[0] + left, right + around[1]]
         text, start, end = text[1:-1], start + 1, end - 1
-    found = None if text[-1:] == "." != text[-2:-1] else STOPS.search(text, max(0, len(text) - LONGEST))
+    has_one_stop = text.endswith(".") and not text.endswith("..")  # as nearly all lines
+    found = None if has_one_stop else STOPS.search(text, max(0, len(text) - LONGEST))
     if found and not knows(found[0].strip()):
         stop = found[0]
         text = text[: found.start()] + (stop.strip()[0] if stop.strip()[0] in "!?" else final or ".")

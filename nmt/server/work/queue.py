@@ -140,7 +140,7 @@ def estimate(request: Request) -> int:
 
 def count(request: Request, tokenizer: Tokenizer) -> int:
     """The number of pieces of a line: counted if there may be more than LONG, for each byte can be one."""
-    if len(request.text) * 4 <= LONG or len(request.text.encode("utf8", "replace")) <= LONG:
+    if len(request.text.encode("utf8", "replace")) <= LONG:
         return estimate(request)
     (ids,) = tokenizer.encode_source([request.text])
     return len(ids) + len(request.constraints.prefix)
