@@ -55,52 +55,6 @@ def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
     assert settings() == Config()
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (["--training.max_stepz", "5"], "no setting training.max_stepz: did you mean training.max_steps?"),
-        (["--training.max_steps", "many"], "training.max_steps is 'many': it must be a whole number"),
-        (["--model.norm", "batch"], "model.norm is 'batch': it must be one of layer, rms"),
-        (["--model.d_model", "30"], "multiple of model.n_heads, 8"),
-        (["--model.n_kv_heads", "3"], "must divide model.n_heads, 8"),
-        (["--model.dropout", "1.5"], "model.dropout is 1.5"),
-        (["--data.source", "en"], "both 'en'"),
-        (["--search.n_best", "9"], "search.n_best is 9: it must be from 1 to search.beam_size, 5"),
-        (["--search.temperature", "1e-39"], "search.temperature is 1e-39"),
-        (["--search.repetition_penalty", ".nan"], "search.repetition_penalty is '.nan'"),
-        (["--training.learning_rate", "1e999"], "training.learning_rate is '1e999': it must be a number"),
-        (["--training.batch_tokens", "0"], "training.batch_tokens is 0: it must be at least 1"),
-        (["--seed", "3"], "--seed can mean --search.seed or --training.seed"),
-        (["--name", "../elsewhere"], "name is '../elsewhere': it must be a plain name"),
-        (["--training.seed", "99999999999999"], "training.seed is 99999999999999"),
-        (["--training.ema", "1.0"], "training.ema is 1.0: it must be at least 0 and below 1"),
-        (["--tokenizer.joint", "false"], "three-way"),
-        (["train.de", "train.en"], "unexpected words on the command line: train.de train.en; see --help"),
-        (["--config", "/no/such.yaml"], "/no/such.yaml"),
-        (["--cleaning.copies", "maybe"], "cleaning.copies is 'maybe': it must be one of keep, long, all or null"),
-        (["--cleaning.language", "maybe"], "cleaning.language is 'maybe': it must be true or false or null"),
-        (["--data.many_to_many", "de"], "many_to_many is 'de': it must be a list such as [a, b], each item a text"),
-        (["--data.more", "b.tsv"], "'b.tsv': it must be a list such as [a, b], each item an object such as {corpus: "),
-        (["--training.freeze", "null"], "freeze is 'null': it must be a list such as [a, b], each item one of embed"),
-        (["--data.more", "[b.tsv]"], "data.more[0] is 'b.tsv': it must be an object such as {corpus: ...}"),
-        (["--data.more", "[{corpus: x, tags: y}]"], "data.more[0] has no member 'tags': did you mean tag?"),
-        (["--data.more", "[{name: x}]"], "data.more[0].corpus is missing: it must be a text"),
-        (["--data.more", "[{corpus: 5}]"], "data.more[0].corpus is 5: it must be a text"),
-        (["--data.more", "[{corpus: x, weight: y}]"], "data.more[0].weight is 'y': it must be a number"),
-        (["--data.more", "[{corpus: x, languages: de}]"], "data.more[0].languages is 'de': it must be a list"),
-        (["--data.more", "[{corpus: x, cleaning: a}]"], "data.more[0].cleaning is 'a': it must be an object or null"),
-        (["--data.more", "[{corpus: x, cleaning: {word: 9}}]"], "cleaning has no member 'word': did you mean words?"),
-        (["--data.more+", "x"], "there is no setting data.more+: did you mean data.more?"),
-        (["--data", "recipe.yaml"], "there is no setting data: did you mean data."),
-    ],
-)
-def test_a_mistake_is_one_line_that_names_it(argv: list[str], message: str) -> None:
-    with pytest.raises(ValueError, match=r"(?s).+") as error:
-        settings(*argv)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-
-
 SPY = ["spy.X", "{class_path: spy.X}", "[spy.X]", "[{class_path: spy.X}]", "[{corpus: x, class_path: spy.X}]"]
 SPY += [f"[{{corpus: x, cleaning: {value}}}]" for value in SPY[:2]] + ["[{corpus: {class_path: spy.X}}]"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmt.commands.options import make_run_parser
-from nmt.config import OBJECTIVES, Config, DataConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.config import OBJECTIVES, TokenizerConfig
 from nmt.data import resolve as module
 from nmt.data.corpora import Corpus
 from nmt.data.resolve import ResolvedRun, resolve
@@ -134,7 +134,7 @@ def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatc
         (["--data.text", "target"], "translation", "target", "en-mine"),
         (["--data.text", "source"], "translation", "source", "de-mine"),
         (["--data.text", "both"], "translation", "both", "de-en-mine"),
-        ([], "lm", "target", "en-mine-lm"),
+        (["--data.source", "en"], "lm", "target", "en-mine-lm"),
         ([], "mlm", "both", "de-en-mine-mlm"),
         (["--data.text", "source"], "denoise", "source", "de-mine-denoise"),
         ([], "pair", "pairs", "de-en-mine-pair"),
@@ -157,13 +157,6 @@ def test_a_corpus_is_read_again_if_its_recipe_wants_other_text(corpus: Path, mon
     (corpus.parent / "recipes" / "mine.yaml").write_text("data: {text: target}\n")
     assert resolved().corpus is None
     assert resolved("--data.text", "target").corpus is not None
-
-
-def test_a_language_model_needs_one_language_and_a_translator_two() -> None:
-    data, lm = DataConfig(source="de", target="de"), TrainingConfig(objective="lm")
-    assert Config(data=data, training=lm, model=ModelConfig(family="decoder-only")).data.target == "de"
-    with pytest.raises(ValueError, match=r"are both 'de': they must differ"):
-        Config(data=data)
 
 
 def test_an_objective_of_one_family_chooses_it_unless_the_settings_name_another(corpus: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nmt.config import Config, LoraConfig, ModelConfig, TrainingConfig
+from nmt.config import LoraConfig, ModelConfig
 from nmt.model.build import build_model, with_precision
 from nmt.model.contract import Model
 from nmt.model.lora import AdaptedLinear, adapters, add_adapters, merge_adapters, with_adapter
@@ -120,19 +120,3 @@ def test_in_bfloat16_an_adapter_is_added_before_the_weight_is_rounded() -> None:
     x = torch.randn(3, layer.in_features).bfloat16()
     exact = torch.nn.functional.linear(x, layer.weight.bfloat16(), layer.bias.bfloat16())
     assert torch.equal(layer(x), exact)
-
-
-@pytest.mark.parametrize(
-    ("training", "lora", "message"),
-    [
-        ({"start_from": ""}, {}, "give training.start_from"),
-        ({"freeze": ("encoder",)}, {}, "doesn't go with training.freeze"),
-        ({"compile": True}, {}, "doesn't go with training.compile"),
-        ({}, {"rank": -1}, "lora.rank is -1: it must be at least 0"),
-        ({}, {"alpha": 0.0}, "lora.alpha is 0.0: it must be above 0"),
-        ({}, {"rank": 0, "parts": "attention"}, "it is used only with lora.rank above 0"),
-    ],
-)
-def test_settings_that_exclude_others_are_refused(training: dict[str, Any], lora: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Config(lora=LoraConfig(**{"rank": 2, **lora}), training=TrainingConfig(**{"start_from": "base", **training}))

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import OBJECTIVES, Config, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.config import OBJECTIVES, Config, TokenizerConfig, TrainingConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch
 from nmt.data.copies import noise
 from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
@@ -281,24 +281,6 @@ def test_noised_text_may_come_first(tokenizer: Tokenizer, tmp_path: Path, capsys
         assert [tuple(row[row > EOS].tolist()) for half in halves for row in half] == written, "the same side"
         kinds |= {sides[0] is sources} if step <= 6 else set()
     assert kinds == {True, False}, "texts of both sides"
-
-
-@pytest.mark.parametrize(
-    ("model", "training", "message"),
-    [
-        ({"family": "decoder-only"}, {"denoise_steps": 1}, "denoise_steps needs model.family encoder-decoder, tok"),
-        ({}, {"denoise_steps": 1, "teacher": "t"}, "denoise_steps needs .* or training.teacher"),
-        ({}, {"denoise_steps": 1, "objective": "denoise"}, "denoise_steps is 1: it is used only with training.obj"),
-        ({}, {"objective": "lm"}, "objective lm needs model.family decoder-only: it is encoder-decoder"),
-        ({"family": "decoder-only"}, {"objective": "mlm"}, "objective mlm needs model.family encoder-only"),
-        ({"family": "decoder-only"}, {"objective": "denoise"}, "denoise needs model.family encoder-decoder"),
-        ({"family": "encoder-only"}, {}, "translation needs model.family encoder-decoder or decoder-only"),
-        ({}, {"objective": "denoise", "best_metric": "bleu"}, "best_metric is bleu, which objective denoise doesn't"),
-    ],
-)
-def test_settings_that_contradict_are_refused(model: Any, training: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Config(model=ModelConfig(**model), training=TrainingConfig(**training))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from nmt.config import Config, DataConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from nmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from nmt.data.batches import make_batch
 from nmt.data.tokenizer import Tokenizer
 from nmt.training.data import TrainingData
@@ -99,5 +99,3 @@ def test_what_does_not_fit_is_refused_before_anything_is_prepared(
     folder = str(save_tiny(here / "learned", learned, data.tokenizer))
     with pytest.raises(ValueError, match="reads at most 50 positions, and a training sequence takes"):
         make_trainer(settings(folder), long, here)
-    with pytest.raises(ValueError, match="used only with training"):
-        TrainingConfig(teacher_weight=0.5)

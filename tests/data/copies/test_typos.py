@@ -52,8 +52,3 @@ def test_prepared_text_has_the_copies_in_training_only(tmp_path: Path) -> None:
     words = Words.parse((tmp_path / "run" / "data" / "words.txt").read_text())
     assert {*words.usual, *words.first} == {"Der", "Hund", "läuft", *map(str, range(80))}, "not those of copies"
     assert prepared_of(data, tmp_path / "run", 320).train == prepared.train
-
-
-def test_text_without_translations_has_no_typos() -> None:
-    with pytest.raises(ValueError, match=r"data\.typos changes pairs, but data\.text is source"):
-        DataConfig(text="source", typos=0.1)

@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from nmt.config import CleaningConfig, DataConfig
 from nmt.data.cleaning.cleaner import Ledger
 from nmt.data.cleaning.filters import HeldOut
@@ -101,18 +99,3 @@ def test_filters_know_the_languages_of_each_direction(tmp_path: Path) -> None:
     train, ledger = clean(load_corpus(swapped), swapped, CleaningConfig(script=0.5))
     assert not train
     assert ledger.parts["de-en"].dropped == {"another script": 1}
-
-
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ({"many_to_many": ("de",)}, r"is \[de\]: name at least two languages, each once"),
-        ({"many_to_many": ("de", "en", "de")}, "each once"),
-        ({"many_to_many": ("de", "d e")}, "must be a language code"),
-        ({"many_to_many": ("de", "en"), "text": "both"}, "needs pairs, but data.text is both"),
-        ({"many_to_many": ("de", "en"), "placeholders": 0.1}, "data.placeholders is for one pair of languages"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(given: dict[str, object], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        DataConfig(**given)  # type: ignore[arg-type]

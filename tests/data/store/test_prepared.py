@@ -345,8 +345,6 @@ def test_texts_out_are_texts_in_without_those_in_the_ledger(
 def test_texts_are_one_vocabulary(tmp_path: Path) -> None:
     separate = TokenizerConfig(vocab_size=320, joint=False)
     two = replace(config(tmp_path), tokenizer=separate, model=ModelConfig(tied_embeddings="none"))
-    with pytest.raises(ValueError, match=r"data\.text is both, which needs tokenizer\.joint true"):
-        replace(two, data=DataConfig(text="both"))
     prepare(corpus(), two, tmp_path / "two")
     texts = replace(config(tmp_path, text="both"), tokenizer=TokenizerConfig(folder=str(tmp_path / "two/tokenizer")))
     with pytest.raises(ValueError, match=r"for each language, but data\.text is both: take another"):

@@ -5,7 +5,7 @@ from statistics import mean
 
 import pytest
 
-from nmt.config import Config, DataConfig
+from nmt.config import Config
 from nmt.config.data import CorpusConfig
 from nmt.data.store import shards as module
 from nmt.data.store.prepared import Prepared
@@ -45,11 +45,6 @@ def test_pairs_of_low_quality_are_dropped_and_counted(
         prepare(corpus(), settings(tmp_path, least_quality=0.6), tmp_path / "run", doubt)
     with pytest.raises(ValueError, match=r"58 quality below 0.9.* data.least_quality"):
         prepare(corpus(), settings(tmp_path, least_quality=0.9), tmp_path / "none", doubt)
-
-
-def test_a_least_quality_needs_a_scorer() -> None:
-    with pytest.raises(ValueError, match=r"data\.least_quality is 0\.3: it is used only with data\.scorer"):
-        DataConfig(least_quality=0.3)
 
 
 def test_a_doubted_pair_is_counted_for_its_corpus(tmp_path: Path) -> None:

@@ -236,12 +236,6 @@ def test_a_character_has_a_piece_or_is_spelled_in_bytes_where_coverage_allows(
     assert tokenizer.decode_target(tokenizer.encode_target(["Ω ▁ ▅"])) == ["Ω ▁ ▅"]
 
 
-def test_the_least_coverage_is_sentencepieces_own(train: Train) -> None:
-    assert train(character_coverage=0.98).src_vocab_size > 260
-    with pytest.raises(ValueError, match=r"character_coverage is 0.97: it must be at least 0.98 and at most 1"):
-        train(character_coverage=0.97)
-
-
 def test_of_a_large_corpus_the_first_pairs_are_used() -> None:
     config, notes = TokenizerConfig(sample_characters=10_000), list[str]()
     pairs = [("a" * 100, "b" * 200)] * 50
