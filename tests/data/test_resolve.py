@@ -118,12 +118,17 @@ def test_a_tokenizer_that_has_pieces_for_placeholders_gets_copies_with_them(corp
         assert run.config.data.placeholders == share, name
 
 
-def test_auto_is_decided_by_reading_and_then_has_a_name(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_is_decided_by_reading_and_read_again_if_its_recipe_wants_other_text(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read = Corpus("mine", Texts.of([("a", "b")]), [("c", "d")], {"test": [("e", "f")]}, {}, ["why it was taken"])
     monkeypatch.setattr(module, "load_corpus", lambda config: read)
     run = resolved()
     assert run.corpus is read
     assert (run.config.data.corpus, run.config.name, run.config.tokenizer.vocab_size) == ("mine", "de-en-mine", 300)
+    (corpus.parent / "recipes" / "mine.yaml").write_text("data: {text: target}\n")
+    assert resolved().corpus is None
+    assert resolved("--data.text", "target").corpus is read
 
 
 @pytest.mark.parametrize(
@@ -150,13 +155,7 @@ def test_the_objective_says_what_text_auto_is_and_the_name_says_both(
     assert (config.data.text, config.name) == (text, name)
     assert {config.data.placeholders, (run.given or {})["data.placeholders"]} == {copies}
     assert config.training.best_metric == ("bleu" if objective == "translation" else "nll")
-
-
-def test_a_corpus_is_read_again_if_its_recipe_wants_other_text(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "load_corpus", lambda config: Corpus("mine", Texts.of([("a", "b")]), [], {}, {}))
-    (corpus.parent / "recipes" / "mine.yaml").write_text("data: {text: target}\n")
-    assert resolved().corpus is None
-    assert resolved("--data.text", "target").corpus is not None
+    assert config.training.label_smoothing == (0.1 if objective in ("translation", "denoise") else 0)
 
 
 def test_an_objective_of_one_family_chooses_it_unless_the_settings_name_another(corpus: Path, tmp_path: Path) -> None:

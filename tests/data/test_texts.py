@@ -26,6 +26,8 @@ def test_rows_are_as_appended_in_memory_or_files(tmp_path: Path, monkeypatch: py
     assert texts == pairs
     assert texts != pairs[1:]
     assert list(texts.rows()) == ROWS
+    assert list(Texts(ROWS).rows()) == ROWS, "also if nothing else keeps the pairs"
+    assert [row.line for row in Texts.of(pairs).rows()] == [*range(1, 24)]
     assert len(texts) == 23
     assert [texts[n] for n in (0, 11, -1)] == [pairs[n] for n in (0, 11, -1)]
     assert texts[3:20:4] == pairs[3:20:4]
@@ -36,11 +38,6 @@ def test_rows_are_as_appended_in_memory_or_files(tmp_path: Path, monkeypatch: py
     assert stored[22] == pairs[22]
     with pytest.raises(IndexError):
         stored[23]
-
-
-def test_rows_can_be_read_when_nothing_else_keeps_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHUNK", 10)
-    assert list(Texts(ROWS).rows()) == ROWS
 
 
 @pytest.mark.parametrize("chunk", [1000, 23, 10, 1])
@@ -110,7 +107,3 @@ def test_a_sample_has_the_least_keys_of_all_files_in_their_order(
     object.__setattr__(settings, "sample_characters", characters)
     assert sample(pairs, settings, []) == sample(wanted, settings, [])
     assert characters == 10**6 or len(read) < 600
-
-
-def test_pairs_without_origins_are_numbered_from_1() -> None:
-    assert [row.line for row in Texts.of([("a", "b"), ("c", "d")]).rows()] == [1, 2]

@@ -2,6 +2,7 @@
 bit, from any place on."""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -24,9 +25,10 @@ from nmt.data.cleaning.cleaner import Pair
 from nmt.data.mixing import mixture_of
 from nmt.data.packing import RowShape
 from nmt.data.sections import Section
-from nmt.data.store.facts import final_mark
+from nmt.data.store.facts import final_mark, write_facts
 from nmt.data.store.ids import Shard, small
 from nmt.data.tokenizer import Tokenizer
+from nmt.text.words import WordCounts
 from nmt.training.data import Feed, TrainingData
 from nmt.training.distributed import SINGLE_PROCESS, Processes
 from nmt.translation.model_folder import Facts
@@ -72,11 +74,15 @@ def test_the_final_mark_is_the_usual_one_if_nearly_all_sources_have_one(sources:
     assert final_mark(sources) == mark
 
 
-def test_a_translator_knows_the_words_of_its_sources_and_a_language_model_none(known: Tokenizer) -> None:
+def test_a_translator_knows_the_words_of_its_sources_and_a_language_model_none(
+    known: Tokenizer, tmp_path: Path
+) -> None:
     words: Any = TrainingData.encode(known, PAIRS, PAIRS).tokenizer.words
     assert {"Hund", "Männer", "Wo"} <= words.ranks.keys()
     without_sources = TrainingData.encode(known, [("", target) for _, target in PAIRS], [])
     assert (without_sources.tokenizer.words, without_sources.facts) == (None, Facts())
+    write_facts([tmp_path / "missing"], 0, WordCounts.of(()), tmp_path)  # reads no shard of text without sources
+    assert json.loads((tmp_path / "facts.json").read_text()) == {"longest_source": 0}
 
 
 Made = list[tuple[bool, int, int]]

@@ -5,12 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-import pytest
-
-from nmt.config import Config, DataConfig, TokenizerConfig
+from nmt.config import DataConfig
 from nmt.data.cleaning.cleaner import Pair
 from nmt.data.copies.placeholders import Aligner, add_placeholders, with_placeholders
-from nmt.data.store.preparing import prepare
 from nmt.vocabulary import ITEMS
 from tests.data.corpus_files import prepared_of, write_corpus
 
@@ -106,9 +103,6 @@ def test_the_tokenizer_has_a_piece_for_each_placeholder(tmp_path: Path) -> None:
     assert prepared.tokenizer.decode_target([ids]) == [f"a {ITEMS[0]} b{ITEMS[5]}"]
     plain = prepared_of(replace(data, placeholders=0.0), tmp_path / "plain", 320)
     assert not plain.tokenizer.has_placeholders
-    reused = Config(data=data, tokenizer=TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer")))
-    with pytest.raises(ValueError, match=r"has no pieces for placeholders: set data\.placeholders to 0"):
-        prepare(None, reused, tmp_path / "other")
 
 
 def test_two_words_are_never_linked_to_the_same_word() -> None:

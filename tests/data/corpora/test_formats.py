@@ -134,18 +134,6 @@ def test_bytes_in_parquet_that_are_not_utf8_drop_their_pair_alone(tmp_path: Path
     assert corpus.ledgers["train"].dropped["invalid UTF-8"] == 1
 
 
-def test_zstandard_files_are_read_like_gzip_files(tmp_path: Path) -> None:
-    for language, lines in (("de", GERMAN), ("en", ENGLISH)):
-        data = "".join(f"{line}\n" for line in lines).encode()
-        (tmp_path / f"train.{language}.zst").write_bytes(pyarrow.compress(data, "zstd", asbytes=True))
-    assert all_pairs(load(tmp_path)) == sorted(PAIRS)
-    whole = (tmp_path / "train.de.zst").read_bytes()
-    for broken in (whole[: len(whole) // 2], b"no zstandard"):
-        (tmp_path / "train.de.zst").write_bytes(broken)
-        with pytest.raises(ValueError, match=r"train.de.zst is cut short or not a Zstandard file"):
-            load(tmp_path)
-
-
 def test_folders_of_opus_and_mtdata_are_read_by_the_names_of_their_files(tmp_path: Path) -> None:
     (tmp_path / "train-parts").mkdir()
     for stem, part in (("Europarl.de-en", slice(20)), ("train-parts/OPUS-books-v1-de-en", slice(20, 40))):
@@ -162,28 +150,22 @@ def test_folders_of_opus_and_mtdata_are_read_by_the_names_of_their_files(tmp_pat
         load(tmp_path)
 
 
-def test_held_out_text_of_other_languages_beside_that_of_the_corpus_is_left_out(tmp_path: Path) -> None:
-    stems = {"Europarl": GERMAN[:20], "valid": GERMAN[20:30], "test": GERMAN[30:]}
+def test_held_out_text_is_that_of_both_languages_and_no_training_text(tmp_path: Path) -> None:
+    stems = {"train": GERMAN[:20], "valid": GERMAN[20:30], "test": GERMAN[30:]}
     for pair in ("de-en", "de-fr", "en-fr"):
         for stem, lines in stems.items():
             for language in pair.split("-"):
                 (tmp_path / f"{stem}.{pair}.{language}").write_text("".join(f"{language} {line}\n" for line in lines))
     (tmp_path / "test-2016.de-pt-BR.de").write_text("Satz\n")
-    assert load(tmp_path).tests == {"test.de-en": [(f"de {line}", f"en {line}") for line in GERMAN[30:]]}
+    corpus = load(tmp_path)
+    train, val, test = ([(f"de {line}", f"en {line}") for line in lines] for lines in stems.values())
+    assert corpus.train == train
+    assert (corpus.val, corpus.tests) == (val, {"test.de-en": test})
     assert set(load(tmp_path, source="fr", target="en").tests) == {"test.en-fr"}
     (tmp_path / "test.de-en.en").unlink()
     with pytest.raises(ValueError, match=r"test.de-en.en is missing"):
         load(tmp_path)
-
-
-def test_held_out_text_named_by_both_languages_is_no_training_text(tmp_path: Path) -> None:
-    for stem, part in (("train.de-en", slice(20)), ("valid.de-en", slice(20, 30)), ("test.de-en", slice(30, 40))):
-        for language, lines in (("de", GERMAN), ("en", ENGLISH)):
-            (tmp_path / f"{stem}.{language}").write_text("\n".join(lines[part]))
-    corpus = load(tmp_path)
-    assert corpus.train == PAIRS[:20]
-    assert (corpus.val, corpus.tests) == (PAIRS[20:30], {"test.de-en": PAIRS[30:]})
-    for path in tmp_path.glob("train.*"):
+    for path in (*tmp_path.glob("train.*"), tmp_path / "test.de-en.de"):
         path.unlink()
     with pytest.raises(ValueError, match="has no training text"):
         load(tmp_path)

@@ -1,15 +1,16 @@
 """A corpus with several languages side by side becomes pairs of all directions."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
-from nmt.config import CleaningConfig, DataConfig
-from nmt.data.cleaning.cleaner import Ledger
-from nmt.data.cleaning.filters import HeldOut
-from nmt.data.corpora import Corpus, corpus_files, load_corpus
-from nmt.data.sections import Section, Tally, cleaners_for, sections_of
-from nmt.data.texts import Row
-from tests.data.corpus_files import kept_in, write_corpus
+import pytest
+
+from nmt.config import CleaningConfig, Config, DataConfig, TokenizerConfig
+from nmt.data.corpora import corpus_files, load_corpus
+from nmt.data.sections import Section, sections_of
+from nmt.data.store.preparing import prepare
+from tests.data.corpus_files import kept_in, prepared_of, write_corpus
 
 LANGUAGES = ("de", "en", "fr")
 
@@ -19,20 +20,6 @@ def write(folder: Path, **sizes: int) -> DataConfig:
         split: [[f"{split} {code} {n}" for code in LANGUAGES] for n in range(size)] for split, size in sizes.items()
     }
     return DataConfig(corpus=str(write_corpus(folder, *LANGUAGES, **rows)), many_to_many=LANGUAGES)
-
-
-def clean(corpus: Corpus, config: DataConfig, cleaning: CleaningConfig | None = None) -> tuple[list[Row], Ledger]:
-    """The training rows that the cleaners of the sections keep."""
-    held_out, sections = HeldOut({"val": corpus.val, **corpus.tests}, corpus.chosen), sections_of(config)
-    cleaners = cleaners_for(config, sections, cleaning or CleaningConfig(), held_out)
-    tally, kept = Tally(sections, "pair"), list[Row]()
-    for row in corpus.train.rows():
-        tally.count(row)
-        if cause := cleaners[row.corpus].cause(row.pair):
-            tally.drop(row, cause)
-        else:
-            kept.append(row)
-    return kept, tally.ledger
 
 
 def test_each_direction_has_the_lines_of_its_two_languages(tmp_path: Path) -> None:
@@ -75,27 +62,21 @@ def test_the_held_out_text_of_each_two_languages_may_have_its_own_name(tmp_path:
 
 def test_what_is_held_out_of_one_direction_is_trained_in_none(tmp_path: Path) -> None:
     """Without val and test files, each two languages hold out sentences of their own."""
-    config = write(tmp_path / "mine", train=100)
-    corpus = load_corpus(config)
-    held_out = {text for pairs in (corpus.val, *corpus.tests.values()) for pair in pairs for text in pair}
-    train, ledger = clean(corpus, config)
-    assert train
-    assert not held_out & {text for row in train for text in row.pair}
+    prepared = prepared_of(write(tmp_path / "mine", train=100), tmp_path / "run")
+    held_out = {text for pairs in (prepared.val, *prepared.tests.values()) for pair in pairs for text in pair}
+    assert not held_out & {text for pair in prepared.train for text in pair}
+    ledger = prepared.ledgers["train"]
     assert ledger.dropped["target occurs in val"] > 0
-    assert ledger.kept == len(train) == sum(part.kept for part in ledger.parts.values())
+    assert ledger.kept == len(prepared.train) == sum(part.kept for part in ledger.parts.values()) > 0
 
 
 def test_filters_know_the_languages_of_each_direction(tmp_path: Path) -> None:
-    pairs = {
-        s: [(f"Der Hund läuft über die Wiese, {s}.", f"Собака бежит по лугу, {s}.")] for s in ("train", "val", "test")
-    }
-    write_corpus(tmp_path / "mine", "de", "ru", **pairs)
-    config = DataConfig(corpus=str(tmp_path / "mine"), many_to_many=("de", "ru"))
-    train, _ = clean(load_corpus(config), config, CleaningConfig(script=0.5))
-    assert len(train) == 2
-    swapped = DataConfig(corpus=str(tmp_path / "mine"), many_to_many=("de", "en"))
-    for file in (tmp_path / "mine").glob("*.ru"):
-        file.rename(file.with_suffix(".en"))
-    train, ledger = clean(load_corpus(swapped), swapped, CleaningConfig(script=0.5))
-    assert not train
-    assert ledger.parts["de-en"].dropped == {"another script": 1}
+    splits = ("train", "val", "test")
+    pairs = {s: [(f"Der Hund läuft über die Wiese, {s}.", f"Собака бежит по лугу, {s}.")] for s in splits}
+    for second in ("ru", "en"):
+        write_corpus(tmp_path / second, "de", second, **pairs)
+        data = DataConfig(corpus=str(tmp_path / second), many_to_many=("de", second))
+        cleaning, tokenizer = CleaningConfig(script=0.5), TokenizerConfig(vocab_size=330)
+        settings = Config(data=data, cleaning=cleaning, tokenizer=tokenizer)
+        with pytest.raises(ValueError, match="2 another script") if second == "en" else nullcontext():
+            assert len(prepare(None, settings, tmp_path / "runs" / second).train) == 2

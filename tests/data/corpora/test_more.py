@@ -11,7 +11,7 @@ from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, Tokenize
 from nmt.config.data import CorpusConfig, Profile
 from nmt.config.names import fixed_settings
 from nmt.config.recipes import dump_config, load_config
-from nmt.data.cleaning.cleaner import Pair, ledger_table
+from nmt.data.cleaning.cleaner import Pair
 from nmt.data.corpora import corpus_files, load_corpus
 from nmt.data.sections import labels, sections_of
 from nmt.data.store.facts import learn_words
@@ -111,7 +111,6 @@ def test_sentences_without_translations_are_read_in_the_first_steps_alone(data: 
         assert (pair[0] == "") == (ids[0] == ids[1]) == (number == 2)
     assert read.facts.longest_source == max(map(len, prepared.tokenizer.encode_source([a for a, _ in prepared.train])))
     assert len(corpus_files(data)["train"]) == 6
-    assert ledger_table(prepared.ledgers).title == "Pairs and texts read, repaired, dropped and kept"
     seldom = replace(data, more=(*data.more[:1], replace(texts, weight=0.001)))
     read = TrainingData.load(prepared, seldom).as_read(replace(settings, data=seldom))
     [warning] = without_effect(settings, (), read)
@@ -145,11 +144,6 @@ def test_a_few_pairs_among_many_texts_are_not_lost(tmp_path: Path, monkeypatch: 
     )
     with pytest.raises(ValueError, match=r"^the sources of train look like the targets of val"):
         prepared_of(data, tmp_path / "swapped")
-
-
-def test_one_corpus_alone_is_not_mixed(data: DataConfig, tmp_path: Path) -> None:
-    alone = DataConfig(corpus=data.corpus)
-    assert TrainingData.load(prepared_of(alone, tmp_path / "run"), alone).as_read(Config()).mixture is None
 
 
 def test_a_weight_and_a_licence_may_change_and_nothing_is_prepared_anew(data: DataConfig, tmp_path: Path) -> None:
@@ -284,28 +278,24 @@ def test_filters_of_a_corpus_replace_the_section_and_are_saved(data: DataConfig,
     assert saved == config
     assert prepare(None, saved, tmp_path / "run").train == prepared.train
     other = replace(config, data=replace(data, more=(back, news)))
-    with pytest.raises(ValueError, match="prepared with other settings") as error:
+    with pytest.raises(ValueError, match=r"other settings: data\.more was .*tag: bt, cleaning: {letters: 0\.2}}"):
         prepare(None, other, tmp_path / "run")
-    places = f"{{corpus: {tmp_path / 'back'}, tag: bt}}, {{corpus: {tmp_path / 'news'}, name: NEWS}}]"
-    was = f"[{places.replace('bt}', 'bt, cleaning: {letters: 0.2}}')}"
-    assert f"data.more was {was}, is [{places}." in str(error.value)
 
 
-def test_a_tokenizer_without_the_tag_is_refused(data: DataConfig, tmp_path: Path) -> None:
-    prepared_of(DataConfig(corpus=data.corpus), tmp_path / "plain")
-    taken = TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer"))
-    with pytest.raises(ValueError, match="the tokenizer has no piece <bt>"):
-        prepare(None, Config(data=data, tokenizer=taken), tmp_path / "run")
-
-
-def test_a_tokenizer_with_two_vocabularies_is_refused_for_sentences(data: DataConfig, tmp_path: Path) -> None:
-    two, model = TokenizerConfig(vocab_size=300, joint=False), ModelConfig(tied_embeddings="none")
-    plain = Config(data=DataConfig(corpus=data.corpus), tokenizer=two, model=model)
-    prepare(None, plain, tmp_path / "plain")
-    more = replace(data, more=(CorpusConfig(corpus=data.corpus, name="alone", text="both"),))
-    taken = TokenizerConfig(folder=str(tmp_path / "plain" / "tokenizer"))
-    with pytest.raises(ValueError, match=r"for each language, but alone of data\.more has no translations"):
-        prepare(None, Config(data=more, tokenizer=taken), tmp_path / "run")
+def test_a_tokenizer_that_lacks_what_the_text_needs_is_refused(data: DataConfig, tmp_path: Path) -> None:
+    main, sentences = DataConfig(corpus=data.corpus), CorpusConfig(corpus=data.corpus, name="alone", text="both")
+    prepared_of(main, tmp_path / "plain")
+    two = TokenizerConfig(vocab_size=300, joint=False)
+    prepare(None, Config(data=main, tokenizer=two, model=ModelConfig(tied_embeddings="none")), tmp_path / "two")
+    for name, needed, problem in (
+        ("plain", data, "the tokenizer has no piece <bt>"),
+        ("plain", replace(main, placeholders=0.5), r"has no pieces for placeholders: set data\.placeholders to 0"),
+        ("two", replace(data, more=(sentences,)), r"each language, but alone of data\.more has no translations"),
+        ("two", replace(main, text="both"), r"each language, but data\.text is both: take another"),
+    ):
+        settings = Config(data=needed, tokenizer=TokenizerConfig(folder=str(tmp_path / name / "tokenizer")))
+        with pytest.raises(ValueError, match=problem):
+            prepare(None, settings, tmp_path / "run")
 
 
 def test_the_model_card_names_corpora_and_licences(data: DataConfig) -> None:

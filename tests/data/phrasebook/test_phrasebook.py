@@ -44,11 +44,6 @@ def book() -> Drawn:
     return Drawn(train, val, test, made.held_out)
 
 
-@pytest.fixture(scope="module")
-def everything(book: Drawn) -> list[Sentence]:
-    return [*book.train, *book.val, *book.test]
-
-
 def test_the_corpus_is_the_one_that_was_read_and_whose_figures_are_published(book: Drawn, tmp_path: Path) -> None:
     """Whatever the order of hashes. `saved/phrasebook.tsv` has a sentence of each pattern: if one changes on purpose,
     read what changed, keep the new file in its place, and the new hash of the whole corpus."""
@@ -85,35 +80,6 @@ def test_a_german_sentence_has_one_english_translation() -> None:
     for pattern in PATTERNS * 80:
         sentence = pattern.make(rng)
         assert translations.setdefault(sentence.german, sentence.english) == sentence.english, sentence.german
-
-
-FAULTS = {
-    "Torte is not a tart": r"\btarts?\b",
-    "a language is studied yesterday, not learned": r"\blearn(ed|ing)? [A-Z]\w+ (last|yesterday|the|this|to|on|next)",
-    "jam is not cooked, soup is made": r"\bcook(s|ed|ing)? (jam|soup)",
-    "getting dressed needs no date": r"got dressed (last|yesterday|the day)",
-    "a flat has no cellar": r"(cellar|garage) in the flat",
-    "one goes to church": r"\b(go|goes|going|went) to the church",
-    "a scarf has no size": r"(scarf|tie) (fits|doesn't fit|.*\bsize\b)",
-    "nobody sees a doctor every day": r"([Ee]very|a week|[Tt]wice|[Oo]nce) .*(doctor's|dentist's|hairdresser's)",
-    "children drink no alcohol": r"([Cc]hild|[Bb]oy|[Gg]irl)(ren)?\b.*\b(beer|wine)",
-    "laughing has no calendar": r"(week|every \w+).*laugh|laugh.*(week|every)",
-    "things are missing from a place": r"missing (on|in)\b",
-    "one gets up in the morning": r"get(s|ting)? up early.*(afternoon|evening|tonight)",
-    "the girl is she": r"\bgirl\b.* because it\b",
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_that_was_found_by_reading_stays_mended(fault: str, everything: list[Sentence]) -> None:
-    assert not [sentence for sentence in everything if re.search(FAULTS[fault], sentence.english)]
-
-
-def test_nobody_is_named_twice_in_a_sentence(everything: list[Sentence]) -> None:
-    names = [name for name, _ in LISTS["female"] + LISTS["male"]]
-    for sentence in everything:
-        words = re.findall(r"\w+", sentence.english)
-        assert all(words.count(name) < 2 for name in names), sentence.english
 
 
 def test_held_out_pairs_are_absent_from_training_and_present_in_every_held_out_sentence(book: Drawn) -> None:
@@ -187,14 +153,14 @@ def test_sizes_that_cannot_be_given_are_errors_that_say_so() -> None:
         phrasebook(train_pairs=-1)
 
 
-def test_sentences_are_one_clean_line_with_a_capital_and_a_final_mark(everything: list[Sentence]) -> None:
-    for text in [side for sentence in everything for side in (sentence.german, sentence.english)]:
-        assert text == unicodedata.normalize("NFC", text)
-        assert re.fullmatch(r"[^\s](?:[^\s]| (?! ))*[.!?]", text), text
-        assert text[0].isupper(), text
-        assert not re.search(r" [,.?!]", text), text
-        assert not re.search(r",,|[{}|()]", text), text
-    assert all(sentence.german[-1] == sentence.english[-1] for sentence in everything)
+def test_sentences_are_one_clean_line_with_a_capital_and_a_final_mark(book: Drawn) -> None:
+    for sentence in [*book.train, *book.val, *book.test]:
+        for text in (sentence.german, sentence.english):
+            assert text == unicodedata.normalize("NFC", text)
+            assert re.fullmatch(r"[^\s](?:[^\s]| (?! ))*[.!?]", text), text
+            assert text[0].isupper(), text
+            assert not re.search(r" [,.?!]|,,|[{}|()]", text), text
+        assert sentence.german[-1] == sentence.english[-1]
 
 
 def test_a_noun_has_one_meaning_in_the_whole_lexicon() -> None:

@@ -16,6 +16,7 @@ from nmt.data.store.engines import Engine
 from nmt.data.store.prepared import Prepared
 from nmt.data.store.preparing import prepare
 from nmt.data.store.shards import Draft
+from nmt.data.store.stages import reports, task
 from nmt.files import locked
 from nmt.prepare import main
 from tests.data.corpus_files import edited, interrupt, tree, write_corpus
@@ -186,3 +187,14 @@ def test_an_edited_corpus_is_noticed(folder: Path, capsys: pytest.CaptureFixture
     assert "mine/train.de was changed;" in capsys.readouterr().err
     folder.rename("elsewhere")
     assert "changed" not in stderr_of(main, COMMAND, status=0)
+
+
+def test_a_task_may_be_done_twice_at_the_same_time(tmp_path: Path) -> None:
+    with task(tmp_path, "a", 0) as (first, _), task(tmp_path, "a", 0) as (second, report):
+        for working in (first, second):
+            (working / "file").write_text("same")
+        report["n"] = 1
+        assert not list((tmp_path / "a").iterdir()), "nothing is half made"
+    assert (tmp_path / "a" / "file").read_text() == "same"
+    assert reports(tmp_path, "a") == [{}], "of the one that ended last"
+    assert not list((tmp_path / "working").iterdir())

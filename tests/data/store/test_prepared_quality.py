@@ -41,6 +41,8 @@ def test_pairs_of_low_quality_are_dropped_and_counted(
     assert (len(prepared.val), len(prepared.tests["test"])) == (8, 8)
     said = capsys.readouterr().err.splitlines()
     assert [s for s in said if "Scored" in s] == ["Scored 60 of 61 pairs, kept 38", "Scored 61 of 61 pairs, kept 38"]
+    again = prepare(corpus(), settings(tmp_path), tmp_path / "run", lambda _: pytest.fail("it is not needed"))
+    assert again.train == prepared.train
     with pytest.raises(ValueError, match=r"data.least_quality was 0.5, is 0.6"):
         prepare(corpus(), settings(tmp_path, least_quality=0.6), tmp_path / "run", doubt)
     with pytest.raises(ValueError, match=r"58 quality below 0.9.* data.least_quality"):
@@ -58,16 +60,6 @@ def test_a_doubted_pair_is_counted_for_its_corpus(tmp_path: Path) -> None:
     ledger = prepare(None, chosen, tmp_path / "run", doubt_web).ledgers["train"]
     assert ledger.dropped["quality below 0.5"] == ledger.parts["web"].dropped["quality below 0.5"] > 0
     assert "quality below 0.5" not in ledger.parts["main"].dropped
-
-
-def test_a_finished_folder_needs_no_scorer(tmp_path: Path) -> None:
-    chosen = settings(tmp_path)
-    prepared = prepare(corpus(), chosen, tmp_path / "run", doubt)
-
-    def load(config: Config) -> Scorer:
-        raise AssertionError("it was loaded")
-
-    assert prepare(corpus(), chosen, tmp_path / "run", load).train == prepared.train
 
 
 def test_what_scorers_doubt_is_dropped(tmp_path: Path, scorer_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

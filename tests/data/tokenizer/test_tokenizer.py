@@ -158,13 +158,6 @@ def test_a_saved_tokenizer_is_the_same_when_loaded(train: Train, tmp_path: Path,
         assert loaded.encode_target([PAIRS[5][1]]) == trained.encode_target([PAIRS[5][1]])
 
 
-@pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_training_twice_gives_the_same_bytes(train: Train, tmp_path: Path, kind: str) -> None:
-    for name in ("one", "two"):
-        train(folder=tmp_path / name, kind=kind)
-    assert (tmp_path / "one" / "joint.model").read_bytes() == (tmp_path / "two" / "joint.model").read_bytes()
-
-
 def test_without_byte_fallback_the_unknown_is_one_id_and_shows(train: Train) -> None:
     plain = train(byte_fallback=False, vocab_size=60)
     for unknown in ("日", "▁"):
