@@ -235,7 +235,7 @@ def test_training_commands_train(
 
 @pytest.mark.parametrize("command", TORCHRUN)
 def test_several_processes_train(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On one machine, in two forks of this process; `tests/training/test_faults.py` starts torchrun itself."""
+    """On one machine, in two forks of this process; `tests/training/test_distributed.py` starts torchrun itself."""
     monkeypatch.chdir(folder)
     runs = f"trained-{TRAINING.index(command)}"
     given = get_args_parser().parse_args(shlex.split(small(command, runs))[1:])

@@ -91,5 +91,10 @@ def test_combined_settings_train_translate_and_are_saved(number: int, tokenizer:
     assert len(expected) == 2 * len(PAIRS)
     loaded, _, info = load_model(save_tiny(tmp_path / "model", model, tokenizer))
     assert info.model == settings
+    for part in ("named_parameters", "named_buffers"):  # what modules share, they still share
+        expected_there, there = (getattr(of, part)() for of in (model, loaded))
+        for (name, one), (other_name, other) in zip(expected_there, there, strict=True):
+            assert (name, one.requires_grad) == (other_name, other.requires_grad)
+            assert torch.equal(one, other), name
     assert isinstance(loaded, GenerativeModel)
     assert translations(loaded, tokenizer) == expected

@@ -46,13 +46,11 @@ def test_logits_do_not_depend_on_the_batch(config: ModelConfig, seed: int, lengt
         torch.testing.assert_close(together[i : i + 1, :t], alone, atol=1e-5, rtol=1e-4)
 
 
-def assert_steps_give_the_logits_of_the_whole_prefix(
-    model: GenerativeModel, seed: int, width: int, *, separate: bool = False
-) -> None:
+def assert_steps_give_the_logits_of_the_whole_prefix(model: GenerativeModel, seed: int, width: int) -> None:
     src, src_mask = sentences(seed, [6, 3])
     tgt, _ = sentences(seed + 1, [5] * 2 * width)
     with torch.inference_mode():
-        cache = model.start(src, src_mask, 5, width, separate=separate)
+        cache = model.start(src, src_mask, 5, width)
         steps = [model.step(tgt[:, t].view(2, width), cache).flatten(0, 1) for t in range(5)]
         rows = torch.arange(2).repeat_interleave(width)
         whole = model(src[rows], src_mask[rows], tgt)

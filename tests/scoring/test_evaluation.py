@@ -6,21 +6,11 @@ from pathlib import Path
 import pytest
 
 from nmt.scoring.evaluation import evaluate, read_test_sets
-from nmt.scoring.metrics import score
 from nmt.translation.translator import Translator
 from tests.data.corpus_files import write_corpus
 from tests.tiny import PAIRS
 
 SOURCES, REFERENCES = map(list, zip(*PAIRS, strict=True))
-
-
-def test_evaluating_is_translating_and_scoring(translator: Translator) -> None:
-    result = evaluate(translator, SOURCES, REFERENCES, REFERENCES[::-1], metrics=("bleu", "ter"))
-    assert result.translations == translator.translate(SOURCES)
-    assert result.scores == score(result.translations, REFERENCES, REFERENCES[::-1], metrics=("bleu", "ter"))
-    assert result.seconds > 0
-    with pytest.raises(ValueError, match="3 translations but 1 references"):
-        evaluate(translator, SOURCES, REFERENCES[:1])
 
 
 def test_bleu_goes_by_the_language_of_the_translations(translator: Translator) -> None:

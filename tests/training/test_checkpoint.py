@@ -244,10 +244,13 @@ def test_newest_and_best_checkpoints_stay(data: TrainingData, tmp_path: Path, me
     assert trainer.progress.best_step == 4
 
 
-def test_nan_is_never_the_best(data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trainer = run(new_trainer(data, tmp_path, validations=[math.nan, 9.0, 7.0]))
+def test_nan_is_never_the_best_and_of_equal_ones_the_newest_is(
+    data: TrainingData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trainer = run(new_trainer(data, tmp_path, validations=[math.nan, 0.0, 0.0]))
+    assert (trainer.progress.best_value, trainer.progress.bad_validations) == (0.0, 1)
     capsys.readouterr()
-    assert same(chosen_weights(trainer), saved_weights(trainer, 8))
+    assert same(chosen_weights(trainer), saved_weights(trainer, 12)), "BLEU begins with 0, and the loss still falls"
     assert not capsys.readouterr().err
     resumed = new_trainer(data, tmp_path, max_steps=14)
     assert resumed.progress.step == 12

@@ -214,7 +214,7 @@ def test_batches_that_are_not_finite_can_be_skipped(
     assert (skipping.progress.step, len(drawn)) == (12, 15 * accumulate)
     said = [line for line in capsys.readouterr().err.splitlines() if "skipped" in line]
     places = ["batch 3 of epoch 1", "batch 1 of epoch 2", "batch 2 of epoch 2"]
-    assert all(place in line for place, line in zip(places, said, strict=True))
+    assert all(place in line and line.count("of epoch") == 1 for place, line in zip(places, said, strict=True))
     assert all(bool(p.isfinite().all()) for p in skipping.model.parameters())
     with pytest.raises(FloatingPointError, match="of batch 2 of epoch 2"):
         run(new_trainer(data, tmp_path / "strict", skip_nonfinite=accumulate, accumulate=accumulate))
@@ -276,12 +276,6 @@ def test_a_checkpoint_of_an_older_nmt_may_end_with_its_epoch(data: TrainingData,
     assert (first.epoch, first.number) == (1, 0)
 
 
-def test_the_best_validation_is_no_nan_and_of_equal_ones_the_newest(data: TrainingData, tmp_path: Path) -> None:
-    """BLEU of the first steps is 0, and the loss still falls."""
-    progress = run(new_trainer(data, tmp_path, validations=[math.nan, 0.0, 0.0])).progress
-    assert (progress.best_value, progress.best_step, progress.bad_validations) == (0.0, 12, 1)
-
-
 @pytest.mark.parametrize(("part", "room"), [("training", 9), ("validation", 10)])
 def test_sentences_beyond_positions_are_told_first(tokenizer: Tokenizer, tmp_path: Path, part: str, room: int) -> None:
     long = [("ab " * 12, "cd")]
@@ -290,23 +284,6 @@ def test_sentences_beyond_positions_are_told_first(tokenizer: Tokenizer, tmp_pat
     message = rf"a {part} sequence takes \d+ positions, and model.max_positions is {room}"
     with pytest.raises(ValueError, match=message):
         new_trainer(data, tmp_path, few)
-
-
-def test_the_batch_to_blame_is_named(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = new_trainer(data, tmp_path, accumulate=3)
-    third = list(islice(trainer.feed.planned, 3))[2]
-    trainer.feed.go_to((0, 0))
-
-    def poison(objective: Objective, pairs: Pairs, index_B: torch.Tensor, generator: torch.Generator) -> Batch:
-        is_third = index_B.equal(third.index_B)
-        torch.nn.init.constant_(trainer.model.output.weight, math.inf if is_third else 0.1)
-        return make_batch(pairs, index_B)
-
-    monkeypatch.setattr(Objective, "batch", poison)
-    with pytest.raises(FloatingPointError, match="step 1") as caught:
-        run(trainer)
-    assert str(third) in str(caught.value)
-    assert "batch 2" not in str(caught.value)
 
 
 def out_of_memory_above(trainer: Trainer, pairs: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -376,7 +353,9 @@ def test_a_compiled_model_learns_the_same(
     require_close(plain.model, fast.model)
 
 
-@pytest.mark.parametrize("more", [{}, {"r_drop": 1.0, "optimizer": "muon", "accumulate": 2}])
+@pytest.mark.parametrize(
+    "more", [{"r_drop": 1.0, "optimizer": "muon", "accumulate": 2}, {"model": replace(TINY, family="decoder-only")}]
+)
 def test_layers_computed_twice_learn_the_same(data: TrainingData, tmp_path: Path, more: dict[str, Any]) -> None:
     plain, twice = (run(new_trainer(data, tmp_path / f"{on}", recompute=on, **more)) for on in (False, True))
     assert all(stack.recompute for stack in twice.model.stacks())

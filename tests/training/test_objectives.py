@@ -14,7 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt.config import OBJECTIVES, Config, TokenizerConfig, TrainingConfig
+from nmt.config import OBJECTIVES, Config, TokenizerConfig
 from nmt.data.batches import Batch, Pairs, PlannedBatch
 from nmt.data.copies import noise
 from nmt.data.copies.false_pairs import FALSE, TRUE, PieceKinds
@@ -63,6 +63,7 @@ def test_batches_repeat_mark_padding_and_have_as_many_targets_as_predicted(
     known, lengths = objective.lengths(pairs.source.lengths_N, pairs.target.lengths_N), objective.pairs(pairs).lengths
     assert all(map(torch.equal, known, lengths)), "also without the ids"
     assert batch.target_tokens == objective.predictions(objective.pairs(pairs), index_B)
+    assert not isinstance(objective, Denoising) or [row[0] for row in batch.tgt_in_BT.tolist()] == [BOS] * len(rows)
     assert (batch.src_BS != PAD).equal(batch.src_mask_BS)
     assert not (batch.tgt_out_BT[batch.tgt_mask_BT] == PAD).any()
     assert batch.src_BS.size(1) == 0 or (batch.src_BS == EOS).sum(1).tolist() == [
@@ -91,15 +92,6 @@ def test_masked_pieces_are_predicted_and_others_stay(rows: list[list[int]], seed
         assert abs(n - 0.15 * len(text)) <= 0.5 + 1e-4 or n == 1
         assert (n > 0) == (len(text) > 0)
         assert not (hidden & ((whole == BOS) | (whole == EOS) | (whole == PAD))).any()
-
-
-def test_denoising_writes_the_text() -> None:
-    text = [*range(10, 30)]
-    whole = everything(Denoising(), texts([([], text)]))
-    assert whole.tgt_out_BT.tolist() == [[*text, EOS]]
-    assert int(whole.src_BS[0, -1]) == EOS
-    assert UNK in whole.src_BS
-    assert int(whole.tgt_in_BT[0, 0]) == BOS
 
 
 def test_the_label_of_a_pair_says_whether_it_was_spoiled() -> None:
@@ -300,14 +292,3 @@ def test_objectives_with_one_language_and_tied_embeddings_need_one_vocabulary(
     tokenizer = train_tokenizer(corpus(300, 1), separate, tmp_path, "de", "en")
     with pytest.raises(ValueError, match=message):
         trainer_of(config, tokenizer, tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("objective", "metric", "smoothing"),
-    [("translation", "bleu", 0.1), ("lm", "nll", 0), ("mlm", "nll", 0), ("denoise", "nll", 0.1), ("pair", "nll", 0)],
-)
-def test_the_objective_says_what_auto_is(objective: Any, metric: str, smoothing: float) -> None:
-    usual = TrainingConfig(objective=objective)
-    assert (usual.best_metric, usual.label_smoothing) == (metric, smoothing)
-    chosen = TrainingConfig(objective=objective, best_metric="perplexity", label_smoothing=0.3)
-    assert (chosen.best_metric, chosen.label_smoothing) == ("perplexity", 0.3)
