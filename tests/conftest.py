@@ -27,7 +27,7 @@ from tests.tiny import SHORT, Stderr, make_model, save_scorer, save_tiny
 NOT_QUICK = (
     *("interop", "data/corpora/test_hub.py", "data/phrasebook/test_phrasebook.py", "data/test_resolve.py"),
     *("data/store/test_prepared_accidents.py", "translation/test_exported.py", "model/test_cost.py"),
-    *("data/store/test_many_shards.py", "translation/test_pair_scorer.py"),
+    *("data/store/test_engines.py", "translation/test_pair_scorer.py"),
     *("decode/test_beam.py", "decode/test_graphs.py", "decode/test_phrase_search.py"),
     *(
         "translation/test_jobs.py",

@@ -73,11 +73,3 @@ def test_little_of_a_batch_is_padding_on_both_sides(budget: int, share: float) -
     for side in ("src_mask_BS", "tgt_mask_BT"):
         masks = [getattr(batch, side) for batch in batches]
         assert sum(int(mask.sum()) for mask in masks) / sum(mask.numel() for mask in masks) > share - 0.02
-
-
-def test_little_of_a_batch_of_one_sequence_is_padding() -> None:
-    lengths_N = torch.stack(random_lengths(2000).lengths).sum(0)
-    plan = plan_batches([lengths_N], 800, seed=1, epoch=0)
-    padded = [int(lengths_N[index].max()) * len(index) for index in plan]
-    assert 700 < max(padded) <= 800
-    assert int(lengths_N.sum()) / sum(padded) > 0.95

@@ -2,6 +2,7 @@
 
 import errno
 import itertools
+import math
 import re
 import threading
 from pathlib import Path
@@ -28,33 +29,31 @@ def test_every_step_is_logged_once_whenever_validation_is(data: TrainingData, tm
         assert norms[1][last] == pytest.approx(mean)
 
 
+@pytest.mark.parametrize(("left", "minutes", "steps"), [(math.inf, 115, 6880), (110.0, 2, 110)])
 def test_the_expected_time_is_told_once_and_leaves_out_the_first_slow_steps(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    left: float,
+    minutes: int,
+    steps: int,
 ) -> None:
-    """The first steps take 10 s, and later ones 1 s, as where each length of a batch is new to the kernels."""
+    """The first steps take 10 s, and later ones 1 s, as where each length of a batch is new to the kernels. It is at
+    most the time that is left, as with training.max_minutes."""
     monitor, now = Monitor(tmp_path, 100, max_steps=7000), 0.0
     monkeypatch.setattr("nmt.training.monitor.time.perf_counter", lambda: now)
     for step in range(101, 200):
         now += 10.0 if step <= 105 else 1.0
-        monitor.expect(step)
-    assert re.findall(".* a step.*", capsys.readouterr().err) == ["1.00 s a step: about 115 min for 6,880 more steps"]
+        monitor.expect(step, seconds_left=left)
+    said = re.findall(".* a step.*", capsys.readouterr().err)
+    assert said == [f"1.00 s a step: about {minutes} min for {steps:,} more steps"]
+    assert monitor.bar.tasks[0].total == 120 + steps
 
 
-def test_the_expected_time_is_at_most_the_time_that_is_left(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As with training.max_minutes: 20 s a step, and 110 s left."""
-    monitor, now = Monitor(tmp_path, 0, max_steps=1000), 0.0
-    with monkeypatch.context() as patch:
-        patch.setattr("nmt.training.monitor.time.perf_counter", lambda: now)
-        for step in range(1, 21):
-            now += 20.0
-            monitor.expect(step, seconds_left=110.0)
-    assert "20.00 s a step: about 2 min for 5 more steps" in capsys.readouterr().err
-    assert monitor.bar.tasks[0].total == 25
+def test_a_run_tells_the_time_that_is_left(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[float] = []
     monkeypatch.setattr(Monitor, "expect", lambda monitor, step, seconds_left: left.append(seconds_left))
-    run(new_trainer(data, tmp_path / "run", max_steps=2, max_minutes=60.0))
+    run(new_trainer(data, tmp_path, max_steps=2, max_minutes=60.0))
     assert 3000 < left[1] < left[0] < 3600, "seconds"
 
 

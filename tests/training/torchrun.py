@@ -32,10 +32,7 @@ SETTINGS = shlex.split("""
     --training.validation_sentences 2 --training.threads 1 --training.log_every 1 --training.device cpu
     --training.precision fp32 --search.beam_size 2 --search.max_length 20 --resume
 """)
-NO_DROPOUT = shlex.split("""
-    --model.dropout 0 --training.denoise_steps 0 --training.accumulate 2
-    --training.max_steps 2
-""")
+NO_DROPOUT = shlex.split("--model.dropout 0 --training.denoise_steps 0 --training.accumulate 2 --training.max_steps 2")
 
 
 def write_numbers(folder: Path, mark: str = ".") -> Path:
@@ -78,17 +75,8 @@ def train(corpus: Path, processes: int, name: str, *more: str, **other: Any) -> 
 def forked(
     arguments: list[str], processes: int, log: Path, *, patch: Callable[[], object] = int, status: int = 0
 ) -> str:
-    """Train in forks of this process.
-
-    Args:
-        processes: how many, as if torchrun had started them; 0: one, as without torchrun.
-        log: a file for what they print.
-        patch: what each of them does first.
-        status: with which all of them must end.
-
-    Returns:
-        What they have printed.
-    """
+    """Train in so many forks of this process, as if torchrun had started them (0: in one, as without torchrun). All of
+    them must end with this status. Gives what they have printed; `patch`: what each of them does first."""
     log.write_text("")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -29,15 +29,6 @@ def all_pairs(corpus: Corpus) -> list[tuple[str, str]]:
     return sorted([*corpus.train, *corpus.val, *(pair for pairs in corpus.tests.values() for pair in pairs)])
 
 
-def catalogue(language: str = "de") -> polib.POFile:
-    """Messages in English, translated into German."""
-    po = polib.POFile()
-    po.metadata = {"Content-Type": "text/plain; charset=UTF-8", "Language": language}
-    for german, english in PAIRS:
-        po.append(polib.POEntry(msgid=english, msgstr=german, msgctxt="menu" if "7" in english else None))
-    return po
-
-
 @pytest.mark.parametrize(("whole", "unit"), [(XLIFF_1, UNIT), (XLIFF_2, SEGMENT)], ids=["1.2", "2.0"])
 @pytest.mark.parametrize("swapped", [False, True])
 def test_xliff_is_read_in_both_directions(tmp_path: Path, whole: str, unit: str, swapped: bool) -> None:
@@ -83,7 +74,10 @@ def test_a_file_of_xliff_needn_t_name_the_target_language(tmp_path: Path) -> Non
 
 
 def test_po_and_mo_are_read_and_the_header_says_which_side_is_translated(tmp_path: Path) -> None:
-    po = catalogue()
+    po = polib.POFile()
+    po.metadata = {"Content-Type": "text/plain; charset=UTF-8", "Language": "de"}
+    for german, english in PAIRS:
+        po.append(polib.POEntry(msgid=english, msgstr=german, msgctxt="menu" if "7" in english else None))
     po[0].flags.append("fuzzy")
     po.append(polib.POEntry(msgid="one dog", msgid_plural="%d dogs", msgstr_plural={0: "ein Hund", 1: "%d Hunde"}))
     po.append(polib.POEntry(msgid="open", msgstr=""))

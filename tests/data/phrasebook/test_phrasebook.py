@@ -7,9 +7,9 @@ corpus that was read and found correct: each word of it is in a hash.
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,33 +18,26 @@ from nmt.data.phrasebook.actions import frames
 from nmt.data.phrasebook.lemmas import adjective_forms, content_words, verb_forms
 from nmt.data.phrasebook.lexicon import ADJECTIVES, LISTS, NOUNS, VERBS, adjectives, nouns, verb
 from nmt.data.phrasebook.patterns import CHOICE, PATTERNS, Pattern, Sentence
-from nmt.data.phrasebook.splits import WordPair, word_pairs, words_of
+from nmt.data.phrasebook.splits import word_pairs, words_of
 
 SAVED = Path(__file__).parents[2] / "saved" / "phrasebook.tsv"
 HASH = "bf1491cdc965697a83a91d25b181447a201a34914b1ff9ead51fc122d841dbd2"
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A phrasebook with what each sentence is made of."""
-
-    train: list[Sentence]
-    val: list[Sentence]
-    test: list[Sentence]
-    held_out: frozenset[WordPair]
-
-
 @pytest.fixture(scope="module")
-def book() -> Drawn:
+def book() -> SimpleNamespace:
+    """The phrasebook with what each sentence is made of."""
     made = phrasebook()
-    train, val, test = (
-        [Sentence(german, english, content_words(german)) for german, english in split]
-        for split in (made.train, made.val, made.test)
-    )
-    return Drawn(train, val, test, made.held_out)
+    splits = {
+        name: [Sentence(german, english, content_words(german)) for german, english in getattr(made, name)]
+        for name in ("train", "val", "test")
+    }
+    return SimpleNamespace(**splits, held_out=made.held_out)
 
 
-def test_the_corpus_is_the_one_that_was_read_and_whose_figures_are_published(book: Drawn, tmp_path: Path) -> None:
+def test_the_corpus_is_the_one_that_was_read_and_whose_figures_are_published(
+    book: SimpleNamespace, tmp_path: Path
+) -> None:
     """Whatever the order of hashes. `saved/phrasebook.tsv` has a sentence of each pattern: if one changes on purpose,
     read what changed, keep the new file in its place, and the new hash of the whole corpus."""
     said = [pattern.make(Random(number)) for number, pattern in enumerate(PATTERNS)]
@@ -59,7 +52,7 @@ def test_another_seed_gives_another_corpus() -> None:
     assert phrasebook(7, 300, 20) != phrasebook(8, 300, 20)
 
 
-def test_no_sentence_of_either_language_stands_in_two_splits(book: Drawn) -> None:
+def test_no_sentence_of_either_language_stands_in_two_splits(book: SimpleNamespace) -> None:
     splits = [book.train, book.val, book.test]
     for side in ("german", "english"):
         train, val, test = ({getattr(sentence, side) for sentence in split} for split in splits)
@@ -82,12 +75,12 @@ def test_a_german_sentence_has_one_english_translation() -> None:
         assert translations.setdefault(sentence.german, sentence.english) == sentence.english, sentence.german
 
 
-def test_held_out_pairs_are_absent_from_training_and_present_in_every_held_out_sentence(book: Drawn) -> None:
+def test_held_out_pairs_are_absent_from_training_and_present_in_every_held_out_sentence(book: SimpleNamespace) -> None:
     assert all(book.held_out.isdisjoint(word_pairs(sentence)) for sentence in book.train)
     assert all(book.held_out.intersection(word_pairs(sentence)) for sentence in book.val + book.test)
 
 
-def test_no_training_text_has_the_two_words_of_a_held_out_pair_in_any_form_or_order(book: Drawn) -> None:
+def test_no_training_text_has_the_two_words_of_a_held_out_pair_in_any_form_or_order(book: SimpleNamespace) -> None:
     """The claim of the splits, checked on the text itself: with the word forms, not with the analysed sentences."""
     forms: dict[str, set[str]] = {}
     for action in map(verb, VERBS):
@@ -114,14 +107,14 @@ TITLE = rf"\bFrau (?={'|'.join(name for name, _ in LISTS['surname'])})"
 KNOWN_VERBS = frozenset(form for name in VERBS for form in verb_forms(verb(name).verb))
 
 
-def test_a_held_out_pair_is_held_out_though_both_its_words_are_trained_on(book: Drawn) -> None:
+def test_a_held_out_pair_is_held_out_though_both_its_words_are_trained_on(book: SimpleNamespace) -> None:
     trained = {word for sentence in book.train for word in sentence.words}
     said = {pair for sentence in book.test for pair in book.held_out & word_pairs(sentence)}
     known = [pair for pair in said if trained.issuperset(pair)]
     assert len(known) > 0.9 * len(said)
 
 
-def test_every_word_form_of_the_held_out_splits_occurs_in_training(book: Drawn) -> None:
+def test_every_word_form_of_the_held_out_splits_occurs_in_training(book: SimpleNamespace) -> None:
     for side in ("german", "english"):
         trained = {word for sentence in book.train for word in words_of(getattr(sentence, side))}
         assert all(trained.issuperset(words_of(getattr(sentence, side))) for sentence in book.val + book.test)
@@ -153,7 +146,7 @@ def test_sizes_that_cannot_be_given_are_errors_that_say_so() -> None:
         phrasebook(train_pairs=-1)
 
 
-def test_sentences_are_one_clean_line_with_a_capital_and_a_final_mark(book: Drawn) -> None:
+def test_sentences_are_one_clean_line_with_a_capital_and_a_final_mark(book: SimpleNamespace) -> None:
     for sentence in [*book.train, *book.val, *book.test]:
         for text in (sentence.german, sentence.english):
             assert text == unicodedata.normalize("NFC", text)

@@ -30,7 +30,7 @@ def pairs(prefix: str, count: int = 60) -> list[tuple[str, str]]:
 
 
 def corpus() -> Corpus:
-    """A corpus whose training text meets every filter once."""
+    """A corpus whose training text meets every filter once; val and test have what no filter would leave."""
     train = [
         *pairs("eins"),
         pairs("eins")[0],
@@ -39,7 +39,7 @@ def corpus() -> Corpus:
         ("val: Hund und Hund", "seen"),
         ("Hund " * 99 + "x", "dog " * 99 + "x"),
     ]
-    val, test = pairs("val", 8), pairs("test", 8)
+    val, test = [*pairs("val", 6), *[("a" * 5000, "b")] * 2], [*pairs("test", 6), *[("c", "d" * 5000)] * 2]
     ledgers = {
         "train": Ledger(read=len(train) + 1, dropped=Counter({"a side is blank": 1}), first={"a side is blank": 7}),
         "val": Ledger(read=8),
@@ -58,43 +58,25 @@ def config(runs: Path, **data: object) -> Config:
     )
 
 
-def test_val_and_test_text_is_never_filtered(tmp_path: Path) -> None:
-    long = Corpus(
-        "mine",
-        Texts.of(pairs("eins")),
-        [("a" * 5000, "b")] * 2,
-        {"test": [("c", "d" * 5000)] * 2},
-        {"train": Ledger(read=60), "val": Ledger(read=2), "test": Ledger(read=2)},
-    )
-    prepared = prepare(long, config(tmp_path), tmp_path / "run")
-    assert prepared.val == long.val
-    assert prepared.tests == long.tests
-
-
 def test_every_training_pair_is_in_the_folder_or_was_dropped_for_its_cause(tmp_path: Path) -> None:
-    folder = tmp_path / "runs" / "mine"
+    """Val and test text is never filtered, and what else is in the folder stays."""
+    folder, others = tmp_path / "runs" / "mine", {"config.yaml": b"# Written by nmt 0.1.0.", "mine/file": b"mine"}
+    for name, content in others.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
     prepared = prepare(corpus(), config(tmp_path), folder)
+    assert (prepared.val, prepared.tests) == (corpus().val, corpus().tests)
+    assert tree(folder).items() >= others.items()
     assert sorted(prepared.train) == sorted(pairs("eins"))
     causes = ["longer than 2,000 characters", "lengths differ more than 5 times", "longer than 90 pieces"]
     causes += ["a side is blank", "repeated", "source occurs in val"]
     assert prepared.ledgers["train"].dropped == dict.fromkeys(causes, 1)
     assert prepared.ledgers["train"].read == 60 + 6
-    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == [
-        "data/SHA256SUMS",
-        "data/corpus.json",
-        "data/facts.json",
-        "data/test.src",
-        "data/test.tgt",
-        "data/train-00000-of-00001.parquet",
-        "data/train-00000-of-00001.safetensors",
-        "data/val.src",
-        "data/val.tgt",
-        "data/words.txt",
-        "ledger.json",
-        "tokenizer/.nmt",
-        "tokenizer/SHA256SUMS",
-        "tokenizer/joint.model",
-    ]
+    of_data = ["SHA256SUMS", "corpus.json", "facts.json", "val.src", "val.tgt", "test.src", "test.tgt", "words.txt"]
+    of_data += ["train-00000-of-00001.parquet", "train-00000-of-00001.safetensors"]
+    of_tokenizer = [".nmt", "SHA256SUMS", "joint.model"]
+    files = {*(f"data/{name}" for name in of_data), *(f"tokenizer/{name}" for name in of_tokenizer), "ledger.json"}
+    assert tree(folder).keys() - others.keys() == files
     assert (folder / "data" / "val.tgt").read_bytes() == "".join(f"{en}\n" for _, en in prepared.val).encode()
     loaded = Prepared.load(folder)
     for part in ("folder", "name", "train", "val", "tests", "ledgers", "notes", "commits"):
@@ -154,26 +136,13 @@ def test_a_preparation_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch:
     assert sorted(path.name for path in folder.iterdir()) == ["data", "ledger.json", "tokenizer"]
 
 
-def test_what_else_is_in_the_folder_stays(tmp_path: Path) -> None:
-    settings = "# Written by nmt 0.1.0.\nname: mine"
-    (tmp_path / "config.yaml").write_text(settings)
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "file").write_text("mine")
-    prepare(corpus(), config(tmp_path), tmp_path)
-    assert (tmp_path / "config.yaml").read_text() == settings
-    assert (tmp_path / "mine" / "file").read_text() == "mine"
-
-
-def test_the_size_of_the_tokenizer_s_sample_may_be_another_default(tmp_path: Path) -> None:
-    prepare(corpus(), config(tmp_path), tmp_path / "run")
-    with edited(tmp_path / "run" / "data" / "corpus.json") as record:
-        record["settings"]["tokenizer"]["sample_characters"] = 100_000_000  # of an older nmt
-    without_hashes(tmp_path / "run")
-    assert prepare(corpus(), config(tmp_path), tmp_path / "run").name == "mine"
-
-
-def test_auto_and_the_name_of_what_it_came_to_are_the_same_corpus(tmp_path: Path) -> None:
+def test_auto_and_what_it_came_to_are_the_same_corpus_and_another_sample_for_the_tokenizer_changes_nothing(
+    tmp_path: Path,
+) -> None:
     prepare(corpus(), config(tmp_path, corpus="auto"), tmp_path / "run")
+    with edited(tmp_path / "run" / "data" / "corpus.json") as record:
+        record["settings"]["tokenizer"]["sample_characters"] = 100_000_000  # the default of an older nmt
+    without_hashes(tmp_path / "run")
     assert prepare(corpus(), config(tmp_path, corpus="multi30k"), tmp_path / "run").name == "mine"
 
 

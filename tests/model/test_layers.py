@@ -1,4 +1,4 @@
-"""Stacks: layers that are computed twice, and what is in them."""
+"""Layers: dropout, activations, and layers that are computed twice."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from torch.nn.functional import gelu
 from nmt.config import ModelConfig
 from nmt.model.build import build_model
 from nmt.model.contract import Model
-from nmt.model.layers import FeedForward
+from nmt.model.layers import FeedForward, dropout
 from tests.model.settings import VOCAB, config, sentences
 
 
@@ -64,3 +64,25 @@ def test_layers_computed_twice_store_little(family: str) -> None:
 def test_activations_are_as_published(activation: str, formula: Callable[[Tensor], Tensor]) -> None:
     layer, x = FeedForward(config(activation=activation)), torch.randn(5, 16)
     torch.testing.assert_close(layer(x), layer.down(formula(layer.up(x))))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("p", [0.001, 0.1, 0.3, 0.5])
+def test_dropout_keeps_the_share_and_the_mean_it_should(p: float, dtype: torch.dtype) -> None:
+    torch.manual_seed(1)
+    x = torch.ones(1001, 997, requires_grad=True, dtype=dtype)
+    y = dropout(x, p)
+    shown = y.detach()
+    assert float((shown == 0).float().mean()) == pytest.approx(p, rel=0.12 if p < 0.1 else 0.025)
+    assert float(shown.float().mean()) == pytest.approx(1, abs=0.005)
+    assert float(shown.max()) == pytest.approx(1 / (1 - p), rel=1e-4 if dtype == torch.float32 else 5e-3)
+    y.sum().backward()
+    assert x.grad is not None
+    assert torch.equal(x.grad, shown)
+    other = dropout(x.detach(), p)
+    both = float(((other == 0) & (shown == 0)).float().mean())
+    assert both == pytest.approx(p * p, abs=0.003), "two masks are independent"
+
+
+def test_dropout_of_almost_all_is_finite() -> None:
+    assert dropout(torch.ones(100, 100), 1 - 1e-9).isfinite().all()
