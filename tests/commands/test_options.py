@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from nmt.__main__ import COMMANDS
 from nmt.commands.options import Parser, make_run_parser, run_command
-from nmt.config import CleaningConfig, Config, DataConfig, ModelConfig, SearchConfig
+from nmt.config import CleaningConfig, Config, DataConfig, SearchConfig
 from nmt.config.data import CorpusConfig
 from nmt.config.names import describe_changes, fixed_settings, flatten, sections, setting_types
 from nmt.config.recipes import load_config, make_config
@@ -44,15 +44,6 @@ OF_TRAINING = {"--config", "--help-all", "--resume"}
 def settings(*argv: str) -> Config:
     given = make_run_parser("nmt.train", "").parse(argv)
     return make_config(given, Path(given.config) if "config" in given else None)
-
-
-def test_later_wins_of_defaults_recipe_and_command_line(tmp_path: Path) -> None:
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text("training: {max_steps: 7, learning_rate: 3e-3}\nmodel: {d_model: 64}\n")
-    config = settings("--config", str(recipe), "--training.max_steps", "8")
-    assert (config.training.max_steps, config.training.learning_rate) == (8, 3e-3)
-    assert (config.model.d_model, config.model.d_ff) == (64, ModelConfig().d_ff)
-    assert settings() == Config()
 
 
 SPY = ["spy.X", "{class_path: spy.X}", "[spy.X]", "[{class_path: spy.X}]", "[{corpus: x, class_path: spy.X}]"]

@@ -11,7 +11,7 @@ from nmt.config import TokenizerConfig
 from nmt.data import texts as module
 from nmt.data.store import shards
 from nmt.data.store.shards import least_pairs, row_order
-from nmt.data.texts import Row, Texts, divide_rows, read_rows, write_rows
+from nmt.data.texts import Row, Texts, read_rows, write_rows
 from nmt.data.tokenizer.trainer import sample
 
 ROWS = [Row(f"Satz {n}", f"sentence {n}", n % 3, n + 1, n * 2**50, n % 5 == 0) for n in range(23)]
@@ -50,13 +50,6 @@ def test_rows_that_are_taken_are_gone_and_the_rest_stays_in_order(monkeypatch: p
     assert len(texts) == len(left)
     texts.append(ROWS[0])
     assert list(texts.rows()) == [*left, ROWS[0]]
-
-
-def test_rows_are_divided_among_files_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHUNK", 3)
-    files = [tmp_path / f"{n}" for n in range(3)]
-    divide_rows(ROWS, lambda row: row.line % 2, files)
-    assert [list(read_rows(file)) for file in files] == [[r for r in ROWS if r.line % 2 == n] for n in range(3)]
 
 
 def test_the_first_row_of_a_file_takes_no_memory_for_the_groups_after_it(tmp_path: Path) -> None:

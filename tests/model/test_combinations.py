@@ -16,6 +16,7 @@ from nmt.decode.beam import search
 from nmt.decode.pytorch import pad
 from nmt.model.contract import GenerativeModel
 from nmt.model.device import choose_numerics
+from nmt.model.weights import fill
 from nmt.training.loss import Learner
 from nmt.training.optim import make_optimizer
 from nmt.translation.model_folder import load_model
@@ -98,3 +99,6 @@ def test_combined_settings_train_translate_and_are_saved(number: int, tokenizer:
             assert torch.equal(one, other), name
     assert isinstance(loaded, GenerativeModel)
     assert translations(loaded, tokenizer) == expected
+    fill(loaded, dict(model.named_parameters()), tmp_path)
+    places = [{parameter.data_ptr() for parameter in of.parameters()} for of in (model, loaded)]
+    assert places[0].isdisjoint(places[1]), "copies: the file that weights are read from may be replaced"

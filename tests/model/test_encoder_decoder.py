@@ -33,14 +33,6 @@ def test_a_table_that_grew_while_translating_serves_training_too(positions: str)
         torch.testing.assert_close(parameter.grad, expected.grad, msg=name)
 
 
-@pytest.mark.parametrize(("tied", "matrices"), [("three-way", 1), ("decoder", 2), ("none", 3)])
-def test_tied_embeddings_are_one_matrix(tied: str, matrices: int) -> None:
-    model = make(config(tied_embeddings=tied), 1)
-    weights = {model.src_embedding.weight, model.tgt_embedding.weight, model.output.weight}
-    assert len(weights) == matrices
-    assert len({model.tgt_embedding.weight, model.output.weight}) == (2 if tied == "none" else 1)
-
-
 @pytest.mark.parametrize("source_end", [True, False])
 def test_eos_of_sources_is_read_only_if_the_settings_say_so(source_end: bool) -> None:
     model = make(config(tied_embeddings="none", source_end=source_end), 1)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from nmt.scoring.evaluation import evaluate, read_test_sets
+from nmt.scoring.metrics import score
 from nmt.translation.translator import Translator
 from tests.data.corpus_files import write_corpus
 from tests.tiny import PAIRS
@@ -16,7 +17,9 @@ SOURCES, REFERENCES = map(list, zip(*PAIRS, strict=True))
 def test_bleu_goes_by_the_language_of_the_translations(translator: Translator) -> None:
     into_thai = copy.copy(translator)
     into_thai.language = "th"
-    result = evaluate(into_thai, SOURCES, REFERENCES)
+    references = REFERENCES, REFERENCES[::-1]
+    result = evaluate(into_thai, SOURCES, *references, metrics=("bleu", "ter"))
+    assert result.scores == score(result.translations, *references, metrics=("bleu", "ter"), language="th")
     assert "|tok:char|" in result.scores[0].signature
     assert result.settings["language"] == "th"
 
