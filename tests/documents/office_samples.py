@@ -73,22 +73,14 @@ SPLIT = (
     + run("Hund", '<w:rFonts w:hint="eastAsia"/>')
     + run(" &amp; Katze")
 )
+TABS = "<w:r><w:tab/><w:t>Name</w:t><w:tab/><w:t>Wert</w:t><w:br/><w:t>neu</w:t><w:noBreakHyphen/><w:t>x</w:t></w:r>"
 WORD: dict[str, tuple[bytes, list[str]]] = {
     "runs": (docx(SPLIT, run("12,5"), ""), ["Der <1>große</1> Hund &amp; Katze"]),
-    "tabs": (
-        docx(
-            "<w:r><w:tab/><w:t>Name</w:t><w:tab/><w:t>Wert</w:t><w:br/><w:t>neu</w:t><w:noBreakHyphen/><w:t>x</w:t>\
-</w:r>"
-        ),
-        ["Name<br/>Wert<br/>neu\u2011x"],
-    ),
+    "tabs": (docx(TABS), ["Name<br/>Wert<br/>neu\u2011x"]),
     "links": (
         docx(
             f'{run("Siehe ")}<w:hyperlink r:id="1">{run("diese ", LINK)}{run("Seite", LINK)}</w:hyperlink>{run(".")}',
-            run("Auch ")
-            + word_field('HYPERLINK "https://x.de"', run("hier"))
-            + run(" auf Seite ")
-            + word_field("PAGE", run("3")),
+            f"{run('Auch ')}{word_field('HYPERLINK x', run('hier'))}{run(' auf Seite ')}{word_field('PAGE', run('3'))}",
             f'{run("Und ")}<w:fldSimple w:instr=" HYPERLINK x ">{run("da")}</w:fldSimple>'
             f'<w:fldSimple w:instr="PAGE">{run("drei")}</w:fldSimple>',
         ),
@@ -114,19 +106,16 @@ WORD: dict[str, tuple[bytes, list[str]]] = {
         ["Vor <1/> nach", "Im Kasten", "Feld", "Kopf"],
     ),
 }
-SLIDE = f"""<p:sld xmlns:p="{OOXML}/presentationml/2006/main" {A}><a:p><a:r><a:rPr lang="de-DE" dirty="0"/>\
-<a:t>Das ist </a:t>\
-</a:r><a:r><a:rPr lang="de-DE" b="1"/><a:t>fett</a:t></a:r><a:br><a:rPr lang="de-DE"/></a:br><a:r><a:rPr lang="en-US"/>\
-<a:t>neu</a:t></a:r><a:fld type="slidenum" id="x"><a:t>3</a:t></a:fld><a:endParaRPr lang="de-DE"/></a:p></p:sld>"""
-SHEET = f"""<worksheet {X}><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>Hallo Welt</t></is></c><c r="B1">\
-<v>3</v></c>\
-<c r="C1" t="str"><f>"Text"&amp;B1</f><v>Text3</v></c><c r="D1" t="inlineStr"><is><t>Preis</t>\
-<rPh sb="0" eb="1"><t>x</t></rPh></is></c></row>\
-</sheetData></worksheet>"""
+SLIDE = f"""<p:sld xmlns:p="{OOXML}/presentationml/2006/main" {A}><a:p>\
+<a:r><a:rPr lang="de-DE" dirty="0"/><a:t>Das ist </a:t></a:r><a:r><a:rPr lang="de-DE" b="1"/><a:t>fett</a:t></a:r>\
+<a:br><a:rPr lang="de-DE"/></a:br><a:r><a:rPr lang="en-US"/><a:t>neu</a:t></a:r>\
+<a:fld type="slidenum" id="x"><a:t>3</a:t></a:fld><a:endParaRPr lang="de-DE"/></a:p></p:sld>"""
+SHEET = f"""<worksheet {X}><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>Hallo Welt</t></is></c>\
+<c r="B1"><v>3</v></c><c r="C1" t="str"><f>"Text"&amp;B1</f><v>Text3</v></c>\
+<c r="D1" t="inlineStr"><is><t>Preis</t><rPh sb="0" eb="1"><t>x</t></rPh></is></c></row></sheetData></worksheet>"""
 STRINGS = f"""<sst {X}><si><t>Erste_x000D_
 zweite</t></si><si><r><t xml:space="preserve">Ein kleiner </t></r><r><rPr><b/></rPr><t>Hund</t></r>\
-<rPh sb="0" eb="1"><t>x</t></rPh>\
-</si><si><t>42</t></si></sst>"""
+<rPh sb="0" eb="1"><t>x</t></rPh></si><si><t>42</t></si></sst>"""
 SPREADSHEET = "openxmlformats-officedocument.spreadsheetml."
 WORKBOOK = {
     "xl/workbook.xml": (f"{SPREADSHEET}sheet.main", f'<workbook {X}><sheets><sheet name="Blatt"/></sheets></workbook>'),
@@ -137,21 +126,18 @@ WORKBOOK = {
 CONTENT = f"""<office:document-content xmlns:office="{OPEN_DOCUMENT}:office:1.0" xmlns:text="{OPEN_DOCUMENT}:text:1.0" \
 xmlns:style="{OPEN_DOCUMENT}:style:1.0" xmlns:fo="{OPEN_DOCUMENT}:xsl-fo-compatible:1.0" \
 xmlns:table="{OPEN_DOCUMENT}:table:1.0" xmlns:presentation="{OPEN_DOCUMENT}:presentation:1.0" \
-xmlns:lo="urn:lo"><office:automatic-styles><style:style style:name="T1" style:family="text">\
-<style:text-properties lo:rsid="1"/>\
-</style:style><style:style style:name="P1" style:family="paragraph">\
-<style:text-properties fo:language="de" fo:country="DE"/>\
-</style:style></office:automatic-styles><office:body><text:tracked-changes><text:p>Weg damit</text:p>\
-</text:tracked-changes>
+xmlns:lo="urn:lo"><office:automatic-styles>\
+<style:style style:name="T1" style:family="text"><style:text-properties lo:rsid="1"/></style:style>\
+<style:style style:name="P1" style:family="paragraph"><style:text-properties fo:language="de" fo:country="DE"/>\
+</style:style></office:automatic-styles><office:body>\
+<text:tracked-changes><text:p>Weg damit</text:p></text:tracked-changes>
 <presentation:footer-decl presentation:name="f">Unten</presentation:footer-decl>
 <text:h>Der <text:span text:style-name="T1">Tit</text:span>el</text:h>\
-<text:p>Das ist <text:span text:style-name="T2">fe</text:span>\
-<text:span text:style-name="T2">tt</text:span><text:note><text:note-body><text:p>Eine Note</text:p></text:note-body>\
-</text:note>\
+<text:p>Das ist <text:span text:style-name="T2">fe</text:span><text:span text:style-name="T2">tt</text:span>\
+<text:note><text:note-body><text:p>Eine Note</text:p></text:note-body></text:note>\
 <text:s text:c="3"/>und<text:line-break/>neu</text:p><table:table-cell office:value-type="float"><text:p>drei</text:p>\
 </table:table-cell><table:table-cell office:value-type="string" office:string-value="Wort"><text:p>Wort</text:p>\
-</table:table-cell>\
-</office:body></office:document-content>"""
+</table:table-cell></office:body></office:document-content>"""
 
 
 def odt(text: str) -> bytes:
@@ -170,12 +156,10 @@ XLIFF_1 = """<?xml version='1.0' encoding='utf-8'?>
   <trans-unit id="2"><source>Fertig</source><target state="final">Done</target></trans-unit>
   <trans-unit id="3"><source>Neu</source><target state="new"/></trans-unit>
   <trans-unit id="4" translate="no"><source>Nicht</source></trans-unit>
-  <trans-unit id="5"><source>Ein <bpt id="1">&lt;b></bpt>Satz<ept id="1">&lt;/b>\
-</ept>. Und <mrk mtype="protected">fest</mrk>\
- noch.</source></trans-unit>
+  <trans-unit id="5"><source>Ein <bpt id="1">&lt;b></bpt>Satz<ept id="1">&lt;/b></ept>. \
+Und <mrk mtype="protected">fest</mrk> noch.</source></trans-unit>
   <trans-unit id="6"><source>A. B.</source><seg-source>\
-<mrk mtype="seg" mid="1">Eins.</mrk> <mrk mtype="seg" mid="2">Zwei.\
-</mrk></seg-source></trans-unit>
+<mrk mtype="seg" mid="1">Eins.</mrk> <mrk mtype="seg" mid="2">Zwei.</mrk></seg-source></trans-unit>
  </body></file>
 </xliff>
 """
@@ -269,8 +253,6 @@ OPTIONS = Options(source="de", target="en")
 
 
 # Files with any text in them.
-
-
 def pptx(text: str) -> bytes:
     slide = f"<p:sld xmlns:p='p' {A}><a:p>{text}<a:endParaRPr/></a:p></p:sld>"
     return office({"ppt/p.xml": (f"{POWERPOINT}presentation.main", "<p/>"), "s.xml": (f"{POWERPOINT}slide", slide)})

@@ -31,40 +31,24 @@ def runs(*others: str) -> Strings:
 
 
 NOTE = "<text:note><text:note-body><text:p>Note {}</text:p></text:note-body></text:note>"
+ODF_MARKS = (
+    '<text:s text:c="3"/>|<text:s/>|<text:tab/>|<text:line-break/>|<text:soft-page-break/>|<!-- c -->|<text:span/>|'
+    f'<text:bookmark-start text:name="a"/>|{NOTE.format("x")}|<text:page-number>3</text:page-number>'
+)
 ODF = inline(
-    WORDS
-    | st.sampled_from(
-        [
-            '<text:s text:c="3"/>',
-            "<text:s/>",
-            "<text:tab/>",
-            "<text:line-break/>",
-            "<text:soft-page-break/>",
-            "<!-- c -->",
-            '<text:bookmark-start text:name="a"/>',
-            NOTE.format("x"),
-            "<text:page-number>3</text:page-number>",
-            "<text:span/>",
-        ]
-    ),
+    WORDS | st.sampled_from(ODF_MARKS.split("|")),
     *(f'<text:span text:style-name="T{n}">{{}}</text:span>' for n in (1, 2, 3)),
-    '<text:a href="x">{}</text:a>',
-    NOTE,
-    "<text:meta>{}</text:meta>",
+    *('<text:a href="x">{}</text:a>', NOTE, "<text:meta>{}</text:meta>"),
 )
 WORD = inline(
     runs(
-        '<w:bookmarkStart w:id="1"/>',
-        '<w:r><w:footnoteReference w:id="2"/></w:r>',
-        TEXT_BOX,
-        "<w:proofErr/>",
+        *('<w:bookmarkStart w:id="1"/>', '<w:r><w:footnoteReference w:id="2"/></w:r>', TEXT_BOX, "<w:proofErr/>"),
         *(FIELD.format(kind) for kind in ("begin", "separate", "end")),
         INSTRUCTION.format('HYPERLINK "x"'),
         "<w:r><w:tab/><w:t>a</w:t><w:br/><w:t>b</w:t></w:r>",
         "<w:del><w:r><w:delText>x</w:delText></w:r></w:del>",
     ),
-    '<w:hyperlink r:id="1">{}</w:hyperlink>',
-    "<w:ins>{}</w:ins>",
+    *('<w:hyperlink r:id="1">{}</w:hyperlink>', "<w:ins>{}</w:ins>"),
     "<w:sdt><w:sdtPr/><w:sdtContent>{}</w:sdtContent></w:sdt>",
 )
 SLIDES = st.lists(
@@ -72,31 +56,16 @@ SLIDES = st.lists(
     | st.sampled_from(["<a:br/>", '<a:fld type="slidenum"><a:t>3</a:t></a:fld>', "<a:r><a:t>x</a:t></a:r>"]),
     max_size=6,
 ).map("".join)
+CODES_ALONE = '<x id="1"/>|<bpt id="1">&lt;b></bpt>|<ept id="1"/>|<bpt id="1"/>|<ept id="2"/>|<!-- c -->'
 CODES = inline(
-    WORDS
-    | st.sampled_from(
-        ['<x id="1"/>', '<bpt id="1">&lt;b></bpt>', '<ept id="1"/>', '<bpt id="1"/>', '<ept id="2"/>', "<!-- c -->"]
-    ),
-    '<g id="3">{}</g>',
-    '<mrk mtype="seg" mid="1">{}</mrk>',
-    '<mrk mtype="protected">{}</mrk>',
-    '<ph id="4">{}</ph>',
+    WORDS | st.sampled_from(CODES_ALONE.split("|")),
+    *('<g id="3">{}</g>', '<mrk mtype="seg" mid="1">{}</mrk>', '<mrk mtype="protected">{}</mrk>', '<ph id="4">{}</ph>'),
 )
-ANDROID = inline(
-    WORDS
-    | st.sampled_from(
-        [r"\'", r"\n", r"\u00fc", r"\ud83d\ude00", '"  "', "@", "<![CDATA[<b>x</b> y]]>", "<br/>", "%1$s"]
-    ),
-    "<b>{}</b>",
-    '<a href="x">{}</a>',
-    "<g>{}</g>",
-)
+ESCAPES = r"""\'|\n|\u00fc|\ud83d\ude00|"  "|@|<![CDATA[<b>x</b> y]]>|<br/>|%1$s"""
+ANDROID = inline(WORDS | st.sampled_from(ESCAPES.split("|")), "<b>{}</b>", '<a href="x">{}</a>', "<g>{}</g>")
 XHTML = inline(
     WORDS | st.sampled_from(["<br/>", '<img src="x" alt="Bild"/>', "<code>a b</code>", "&#160;", "<!-- c -->"]),
-    "<b>{}</b>",
-    "<p>{}</p>",
-    '<a title="Titel" href="x">{}</a>',
-    '<span class="notranslate">{}</span>',
+    *("<b>{}</b>", "<p>{}</p>", '<a title="Titel" href="x">{}</a>', '<span class="notranslate">{}</span>'),
 )
 
 

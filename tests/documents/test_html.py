@@ -36,9 +36,7 @@ def test_texts_are_found_as_browsers_find_them(text: str, expected: list[str]) -
 
 def test_the_declared_encoding_is_read_and_written() -> None:
     for head in (
-        '<meta charset="latin1">',
-        "<meta content='text/html; charset=windows-1252'>",
-        "<?xml encoding='cp1252'?>",
+        *('<meta charset="latin1">', "<meta content='text/html; charset=windows-1252'>", "<?xml encoding='cp1252'?>"),
         "<!-- <meta charset=utf-8> --><meta charset=cp1252>",
     ):
         data = f"{head}<p>Grüße".encode("cp1252")
@@ -69,11 +67,12 @@ def test_attributes_are_escaped_and_foreign_tags_are_refused() -> None:
     document = read(data, "html")
     _, joined = translated(data, "html", 'it\'s > "a"', "<b>dog</b> <img alt='a b'> the")
     assert joined == "<p title='it&#39;s &gt; \"a\"'><b>dog</b> <img alt='a b'> the</p>"
+    image = "<img alt='x y'>"
     for hostile in (
         "<b>x</b> <img alt='' onerror=x>",
-        "<b>x <img alt='x y'>",
-        "<b>x</b> <img alt='x y'><script>",
-        "<b>x</b> <img alt='x y'> <",
+        f"<b>x {image}",
+        f"<b>x</b> {image}<script>",
+        f"<b>x</b> {image} <",
     ):
         assert document.join([Answer("Ein Hund"), Answer(hostile)]).decode() == data
         assert "hasn't the tags" in document.notes[0]

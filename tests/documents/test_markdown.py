@@ -5,7 +5,6 @@ import re
 import pytest
 
 from nmt.documents.base import Answer
-from nmt.text.markup import parse_inner
 from tests.documents import samples
 from tests.documents.samples import read, texts
 
@@ -19,12 +18,6 @@ def translated(text: str, *answers: str) -> tuple[str, list[str]]:
 def check(text: str, found: list[str], answers: list[str], expected: str) -> None:
     """A file has these texts, and is this one with these answers."""
     assert samples.translated(text, "md", *answers) == (found, expected)
-
-
-def test_titles_of_links_and_texts_of_images_are_read_with_their_text() -> None:
-    [unit] = read('Der [Hund](u "Ein Tier") auf ![Bild](a.png)\n', "md").units
-    assert unit.text == 'Der <1 title="Ein Tier">Hund</1> auf <2 title="Bild"/>'
-    assert [segment.raw for segment in parse_inner(unit.text)] == ["Ein Tier", "Bild"]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +60,8 @@ def test_titles_of_links_and_texts_of_images_are_read_with_their_text() -> None:
         ("> Hund\n", "[!dog] barks", "> \\[\\!dog\\] barks\n"),
         ("&nbsp;&emsp; Hund\n", "&nbsp; dog", "&nbsp;&emsp; \\&nbsp; dog\n"),
         ("Ein Hund\n    {: .x }\n", "A dog", "A dog\n    {: .x }\n"),
+        ("# Ein Hund\u3000\n", "A dog", "# A dog\u3000\n"),
+        ("Ein Hund.\u00a0\n", "A dog.", "A dog.\u00a0\n"),
     ],
 )
 def test_answers_keep_their_marks_and_mean_what_they_say(text: str, answer: str, expected: str) -> None:
@@ -88,11 +83,6 @@ def test_an_answer_that_would_mean_something_else_is_not_written() -> None:
         assert notes == ["line 1: the translation hasn't the tags of the text, so the text stays as it is"]
     text, notes = translated("|Hund\nda\n---\n", "|dog")  # on one line, it would be the head of a table
     assert (text, len(notes)) == ("|Hund\nda\n---\n", 1)
-
-
-def test_blanks_of_any_kind_at_the_end_of_a_block_are_no_text() -> None:
-    text, expected = "Ein Mann.\u00a0\n\n# Ein Hund\u3000\n", "A man.\u00a0\n\n# A dog\u3000\n"
-    check(text, ["Ein Mann.", "Ein Hund"], ["A man.", "A dog"], expected)
 
 
 def test_html_in_a_list_or_a_quotation_is_translated_between_its_marks() -> None:

@@ -12,6 +12,7 @@ import tarfile
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -44,10 +45,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[str,
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation", "--dest", "."]
     commands = [*([*pip, name] for name in PYPI.split()), *(["npm", "pack", "--silent", name] for name in NPM.split())]
     for command in [*commands, *(["apt-get", "download", "--quiet", name] for name in DEBIAN.split())]:
-        try:
+        with suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(command, cwd=folder, capture_output=True, timeout=120, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            continue
     found = defaultdict[str, list[tuple[str, bytes]]](list)
     for path in sorted(folder.iterdir()):
         for name, data in members(path):

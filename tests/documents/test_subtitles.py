@@ -32,17 +32,16 @@ def test_a_sentence_has_at_most_four_cues_with_up_to_1_5_seconds_between(gap: fl
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "n_units"),
-    [("كيف حالك؟", "أنا بخير.", 2), ("你好。", "我是", 2), ("तुम कौन हो।", "मैं", 2), ("Ein", "Hund.", 1)],
+    ("first", "second", "found"),
+    [
+        *(("كيف حالك؟", "أنا بخير.", ["كيف حالك؟", "أنا بخير."]), ("你好。", "我是", ["你好。", "我是"])),
+        *(("तुम कौन हो।", "मैं", ["तुम कौन हो।", "मैं"]), ("これは\nWord", "の\n本です。", ["これは Word の本です。"])),
+        ("Ein", "Hund.", ["Ein Hund."]),
+    ],
 )
-def test_sentences_end_at_the_marks_of_all_scripts(first: str, second: str, n_units: int) -> None:
+def test_sentences_end_at_the_marks_of_all_scripts(first: str, second: str, found: list[str]) -> None:
     cues = f"00:00:01.000 --> 00:00:02.000\n{first}\n\n00:00:02.000 --> 00:00:03.000\n{second}\n"
-    assert len(read(cues, "srt").units) == n_units
-
-
-def test_lines_in_chinese_and_japanese_are_joined_without_blanks() -> None:
-    cues = "1\n00:00:01,000 --> 00:00:02,000\nこれは\nWord\n\n2\n00:00:02,100 --> 00:00:03,000\nの\n本です。\n"
-    assert translated(cues, "srt", "This is a Word book.")[0] == ["これは Word の本です。"]
+    assert texts(read(cues, "srt")) == found
 
 
 BOUND = ["จะมาหาๆ", "ខ្ញុំស្រឡាញ់", "ဗုဒ္ဓသာသနာ။", "བཀྲ་ཤིས་བདེ་ལེགས།"]  # Thai, Khmer, Burmese, Tibetan
@@ -81,18 +80,15 @@ def test_answers_stay_text_and_times_stay_times() -> None:
     assert "would be read as a time" in document.notes[0]
 
 
-def test_the_number_of_a_cue_is_no_text_without_a_blank_line_before_it() -> None:
-    text = "1\n00:00:01,000 --> 00:00:02,000\nEin Mann.\n2\n00:00:03,000 --> 00:00:04,000\nEin Hund.\n"
-    expected = text.replace("Ein Mann", "A man").replace("Ein Hund", "A dog")
-    assert translated(text, "srt", "A man.", "A dog.") == (["Ein Mann.", "Ein Hund."], expected)
-
-
 def test_lines_of_srt_after_a_blank_one_are_text_and_notes_of_vtt_are_not() -> None:
     cues = "00:00:01.000 --> 00:00:02.000\nEins\n\nnoch\n\n2\n00:00:02.500 --> 00:00:04.000\nZwei.\n"
     found, joined = translated(f"1\n{cues}", "srt", "One", "more two.")
     assert found == ["Eins", "noch Zwei."]
     assert "One\n\nmore\n\n2\n00:00:02.500" in joined
     assert texts(read(f"WEBVTT\n\n{cues}", "vtt")) == ["Eins Zwei."]
+    text = "1\n00:00:01,000 --> 00:00:02,000\nMann.\n2\n00:00:03,000 --> 00:00:04,000\nHund.\n"  # without a blank line
+    expected = text.replace("Mann", "Man").replace("Hund", "Dog")
+    assert translated(text, "srt", "Man.", "Dog.") == (["Mann.", "Hund."], expected)
 
 
 def test_marks_of_styles_in_srt_stay_beside_their_words() -> None:

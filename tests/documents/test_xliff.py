@@ -64,15 +64,15 @@ def test_a_unit_with_a_new_target_is_not_approved(target: str) -> None:
     assert 'approved="yes"' not in joined(file, *[Answer("Dog")] * 2, options=Options(all_entries=True))
 
 
+TRADOS = 'xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0"'
+
+
 @pytest.mark.parametrize(
     ("attributes", "segments"),
     [
         ('xmlns:q="MQXliff" q:locked="locked"', ""),
         ('xmlns:m="http://www.memsource.com/mxlf/2.0" m:locked="true"', ""),
-        (
-            'xmlns:sdl="http://sdl.com/FileTypes/SdlXliff/1.0"',
-            '<sdl:seg-defs><sdl:seg id="1" locked="true"/></sdl:seg-defs>',
-        ),
+        (TRADOS, '<sdl:seg-defs><sdl:seg id="1" locked="true"/></sdl:seg-defs>'),
     ],
 )
 def test_what_other_tools_lock_stays(attributes: str, segments: str) -> None:

@@ -14,9 +14,8 @@ TEXT = "a: Der Hund # x\nb: 'ein'\nc: \"zwei\"\nd: |\n  drei\n  vier\ne: >-\n  f
     [
         ("the dog", "a: the dog # x\nb: 'the dog'\nc: \"the dog\"\nd: |\n  the dog\ne: >-\n  the dog\nf: [the dog]\n"),
         (
-            "it's: no",
-            "a: \"it's: no\" # x\nb: 'it''s: no'\nc: \"it's: no\"\nd: |\n  it's: no\n"
-            "e: >-\n  it's: no\nf: [\"it's: no\"]\n",
+            "a's: b",
+            "a: \"a's: b\" # x\nb: 'a''s: b'\nc: \"a's: b\"\nd: |\n  a's: b\ne: >-\n  a's: b\nf: [\"a's: b\"]\n",
         ),
         ("no", 'a: "no" # x\nb: \'no\'\nc: "no"\nd: |\n  no\ne: >-\n  no\nf: ["no"]\n'),
         ("x\ny", 'a: "x\\ny" # x\nb: "x\\ny"\nc: "x\\ny"\nd: |\n  x\n  y\ne: >-\n  x\n\n  y\nf: ["x\\ny"]\n'),
