@@ -22,23 +22,17 @@ LIBRETRANSLATE = ["q", "source", "target", "format", "alternatives", "api_key", 
 DEEPL = ["text", "target_lang", "source_lang", "tag_handling", "ignore_tags", "split_sentences", "formality", "type"]
 DEEPL += ["glossary_id", "glossary_ids", "name", "entries", "entries_format", "dictionaries", "show_billed_characters"]
 PATHS: dict[tuple[str, str], list[str]] = {
-    ("POST", "/translate"): LIBRETRANSLATE,
-    ("POST", "/detect"): LIBRETRANSLATE,
-    ("POST", "/languages"): LIBRETRANSLATE,
-    ("POST", "/frontend/settings"): LIBRETRANSLATE,
-    ("POST", "/suggest"): LIBRETRANSLATE,
-    ("POST", "/translate_file"): LIBRETRANSLATE,
+    **{("POST", f"/{path}"): LIBRETRANSLATE for path in ("translate", "detect", "languages", "suggest")},
+    **{("POST", f"/{path}"): LIBRETRANSLATE for path in ("frontend/settings", "translate_file")},
     ("POST", "/v1/translate"): [*Translate.__dataclass_fields__],
     ("POST", "/v1/word_alternatives"): [*WordAlternatives.__dataclass_fields__],
     ("PUT", "/v1/glossaries/terms"): [*PutGlossary.__dataclass_fields__],
     ("POST", "/v1/documents"): ["file", "source", "target", "glossary"],
     ("GET", "/v1/documents/x/file"): ["token"],
-    ("POST", "/v2/translate"): DEEPL,
+    **{("POST", path): DEEPL for path in ("/v2/translate", "/v2/glossaries", "/v3/glossaries")},
     ("POST", "/v2/document"): ["file", "source_lang", "target_lang", "filename"],
     ("POST", "/v2/document/x"): ["document_key"],
     ("GET", "/v2/languages"): DEEPL,
-    ("POST", "/v2/glossaries"): DEEPL,
-    ("POST", "/v3/glossaries"): DEEPL,
     ("PATCH", "/v3/glossaries/x"): DEEPL,
 }
 GOOD: dict[str, Any] = {"q": "Hund", "source": "de", "target": "en", "target_lang": "EN", "text": "Hund"}

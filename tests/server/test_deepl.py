@@ -33,15 +33,9 @@ def test_the_official_client_gets_the_model_s_translations(official: deepl.DeepL
     found = official.translate_text(GERMAN, target_lang="EN-US")
     assert [one.text for one in found] == expected
     assert [one.billed_characters for one in found] == [len(text) for text in GERMAN]
-    single = official.translate_text(
-        GERMAN[0],
-        source_lang="de",
-        target_lang="EN-GB",
-        formality="prefer_more",
-        context="A meadow.",
-        split_sentences="nonewlines",
-        preserve_formatting=True,
-    )
+    more: dict[str, Any] = {"formality": "prefer_more", "context": "A meadow.", "split_sentences": "nonewlines"}
+    more |= {"source_lang": "de", "target_lang": "EN-GB", "preserve_formatting": True}
+    single = official.translate_text(GERMAN[0], **more)
     assert (single.text, single.detected_source_lang) == (expected[0], "DE")
 
 
@@ -116,19 +110,14 @@ def test_a_document_of_the_official_client_is_translated(official: deepl.DeepLCl
         official.translate_document_get_status(stolen)
 
 
-def test_a_document_of_the_client_for_java_is_taken(client: TestClient) -> None:
-    """Of a stream it writes the address with a / at its end."""
-    sent = client.post("/v2/document/", data={"target_lang": "EN-US"}, files={"file": ("a.txt", GERMAN[0])})
-    assert sent.status_code == 200, sent.text
-
-
-def test_a_document_of_the_client_for_net_keeps_its_name(client: TestClient) -> None:
-    """The name is there twice: .NET codes its letters in a way of its own, and then as RFC 5987 says."""
+def test_documents_of_the_clients_for_java_and_net_are_taken(client: TestClient) -> None:
+    """That for Java writes the address with a / at its end. That for .NET writes the name twice: it codes letters in a
+    way of its own, and then as RFC 5987 says."""
     names = "filename=\"=?utf-8?B?w5xiZXIudHh0?=\"; filename*=utf-8''%C3%9Cber.txt"
     target = "--b\r\nContent-Disposition: form-data; name=target_lang\r\n\r\nEN-US\r\n"
     file = f"--b\r\nContent-Disposition: form-data; name=file; {names}\r\n\r\n{GERMAN[0]}\r\n--b--\r\n"
     kind = {"Content-Type": 'multipart/form-data; boundary="b"'}
-    sent = client.post("/v2/document", content=(target + file).encode(), headers=kind).json()
+    sent = client.post("/v2/document/", content=(target + file).encode(), headers=kind).json()
     address, key = f"/v2/document/{sent['document_id']}", {"document_key": sent["document_key"]}
     while client.post(address, data=key).json()["status"] != "done":
         time.sleep(0.02)

@@ -247,12 +247,8 @@ async def test_a_request_ends_at_its_deadline_and_frees_its_place(model_folder: 
         await until(lambda: not server.service.engine.lines.used)
         slow.gate.set()
         assert server.service.bodies.used == 0
-
-
-async def test_a_stream_has_nearly_all_the_time_of_a_request(model_folder: Path, slow: Slow) -> None:
-    async with serving(model_folder, slow, request_seconds=1) as (_, port):
-        body = b'{"text": "Hund", "target": "en", "stream": true}'
-        reader, writer = await send(port, http("POST", "/v1/translate", body))
+    async with serving(model_folder, slow, request_seconds=1) as (_, port):  # of which a stream has nearly all
+        reader, writer = await send(port, http("POST", "/v1/translate", body[:-1] + b', "stream": true}'))
         assert b"HUND" in await asyncio.wait_for(reader.readuntil(b"event: done"), 10)
         writer.close()
 

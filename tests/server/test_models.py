@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,7 +12,6 @@ from nmt.serve import read_adapters
 from nmt.server.apis.asking import find_direction
 from nmt.server.errors import Draining, Refused
 from nmt.server.models import Models, Served, read_folder
-from nmt.translation.translator import Translator
 from tests.server.conftest import load
 from tests.tiny import make_model, save_tiny
 
@@ -55,23 +55,13 @@ def test_adapters_that_can_t_be_chosen_are_refused(folder: Path, tokenizer: Toke
         Models([folder], load, adapters={"run": folder})
 
 
-def test_a_model_that_is_no_translator_is_refused(scorer_folder: Path) -> None:
-    with pytest.raises(ValueError, match="is no translator"):
-        Models([scorer_folder], load)
-
-
 async def test_a_lazy_model_is_loaded_once_by_the_first_requests(folder: Path) -> None:
-    loads: list[Path] = []
-
-    def note(path: Path) -> Translator:
-        loads.append(path)
-        return load(path)
-
+    note = Mock(side_effect=load)
     models = Models([folder], note, lazy=True)
     assert models.ready
     first, second = await asyncio.gather(models.wait_for(DIRECTION), models.wait_for(DIRECTION))
     assert first is second
-    assert len(loads) == 1
+    note.assert_called_once_with(folder)
 
 
 async def test_requests_are_refused_until_a_model_is_loaded(folder: Path) -> None:
@@ -119,21 +109,18 @@ async def test_a_folder_of_other_languages_does_not_replace_the_old_model(folder
     [(ValueError("it is damaged"), "it is damaged"), (RuntimeError("out of memory"), "RuntimeError: out of memory")],
 )
 async def test_why_a_model_can_t_load_is_told_and_is_not_retried(folder: Path, error: Exception, problem: str) -> None:
-    loads: list[Path] = []
-
-    def fail(path: Path) -> Translator:
-        loads.append(path)
-        raise error
-
+    fail = Mock(side_effect=error)
     models = Models([folder], fail, lazy=True)
     for _ in range(2):
         with pytest.raises(Draining, match="could not be loaded, and the log says why"):
             await models.wait_for(DIRECTION)
     assert models.all[0].problem == problem
-    assert loads == [folder]
+    fail.assert_called_once_with(folder)
 
 
-def test_a_folder_must_fit_what_runs_it(model_folder: Path, tmp_path: Path) -> None:
+def test_a_folder_must_fit_what_runs_it(model_folder: Path, scorer_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is no translator"):
+        Models([scorer_folder], load)
     with pytest.raises(ValueError, match="wasn't exported"):
         read_folder(model_folder, "ctranslate2")
     exported = tmp_path / "exported"

@@ -6,6 +6,7 @@ import shutil
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -102,12 +103,7 @@ def test_replaced_adapters_are_reloaded(model_folder: Path, adapter_folders: dic
 
 
 def test_a_model_of_many_directions_is_looked_through_once(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    service, looks = make_service(model_folder), list[torch.Tensor]()
-
-    def look() -> list[torch.Tensor]:
-        looks.append(torch.zeros(3, 4))
-        return looks[-1:]
-
+    service, look = make_service(model_folder), Mock(return_value=[torch.zeros(3, 4)])
     with TestClient(make_app(service)) as client:
         post(client, text=GERMAN)  # which loads the model
         [served] = service.models.all
@@ -115,7 +111,7 @@ def test_a_model_of_many_directions_is_looked_through_once(model_folder: Path, m
         monkeypatch.setattr(service.models.translator(("de", "en")).model, "parameters", look)
         listed = client.get("/v1/models").json()["models"]
     assert [one["parameters"] for one in listed] == [12] * 1001
-    assert len(looks) == 1
+    look.assert_called_once()
 
 
 def test_settings_of_a_search_are_those_of_the_request(client: TestClient, translator: Translator) -> None:

@@ -129,7 +129,9 @@ async def test_a_body_in_chunks_has_few_extensions_and_no_tiny_chunks(model_fold
             assert await asyncio.wait_for(status(await send(port, head + chunks)), 20) == expected
 
 
-async def test_a_body_that_comes_no_more_when_the_service_ends_is_answered(model_folder: Path, slow: Slow) -> None:
+async def test_a_body_that_comes_no_more_is_answered_also_when_the_service_ends(model_folder: Path, slow: Slow) -> None:
+    async with serving(model_folder, slow, body_seconds=0.05) as (_, port):
+        assert await status(await send(port, ASK[:-1])) == 408
     async with serving(model_folder, slow, drain_seconds=1, body_seconds=20) as (server, port):
         waiting = await send(port, ASK[:-1])
         await asyncio.sleep(0.1)
@@ -213,11 +215,6 @@ async def test_what_offers_another_protocol_is_bounded_too(model_folder: Path, s
             assert b"HTTP/1.1 400 " in await answers(port, [request])
         many = HEALTH.replace(b"\r\n", b"\r\n" + offer, 1) * 100
         assert b"HTTP/1.1 400 " in await answers(port, [many])
-
-
-async def test_a_slow_body_is_given_up(model_folder: Path, slow: Slow) -> None:
-    async with serving(model_folder, slow, body_seconds=0.05) as (_, port):
-        assert await status(await send(port, ASK[:-1])) == 408
 
 
 @pytest.mark.parametrize("ask", [ASK[:-20], HEALTH[:-2] + b"Content-Length: 99\r\n\r\n", HEALTH])
