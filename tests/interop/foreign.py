@@ -80,14 +80,9 @@ def marian(
         (folder / name).write_bytes(proto)
     pad = len(names[-1]) - 1
     values = {"activation_function": "swish", "pad_token_id": pad, "decoder_start_token_id": pad, **SIZES, **changes}
-    config = transformers.MarianConfig(
-        vocab_size=len(names[0]),
-        decoder_vocab_size=len(names[-1]),
-        eos_token_id=0,
-        forced_eos_token_id=0,
-        share_encoder_decoder_embeddings=not separate,
-        **values,
-    )
+    sizes = {"vocab_size": len(names[0]), "decoder_vocab_size": len(names[-1])}
+    values |= {"eos_token_id": 0, "forced_eos_token_id": 0, "share_encoder_decoder_embeddings": not separate}
+    config = transformers.MarianConfig(**sizes, **values)
     model = noise(transformers.MarianMTModel(config), spread)
     model.generation_config.update(num_beams=4, bad_words_ids=[[pad]])
     with torch.no_grad():

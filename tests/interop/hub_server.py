@@ -42,20 +42,14 @@ class Hub(BaseHTTPRequestHandler):
         path = unquote(self.path.split("?")[0])
         self.asked.append(f"{self.command} {path} {self.headers.get('Range', '')}".strip())
         files = sorted(p.name for p in self.folder.iterdir())
+        stored, name = f"/{self.name.removeprefix('models/')}/resolve/{COMMIT}/", path.rpartition("/")[2]
         if re.fullmatch(rf"/api/{self.name}(/revision/(?!missing)[\w.-]+)?", path):
-            about = {
-                "id": self.name.partition("/")[2],
-                "sha": COMMIT,
-                "siblings": [{"rfilename": name} for name in files],
-            }
+            siblings = [{"rfilename": name} for name in files]
+            about = {"id": self.name.partition("/")[2], "sha": COMMIT, "siblings": siblings}
             self.send(json.dumps(about).encode(), with_body, type="application/json")
         elif path.startswith(f"/api/{self.name}/tree/"):
             self.send(json.dumps([*map(self.entry, files)]).encode(), with_body, type="application/json")
-        elif (
-            path.startswith(f"/{self.name.removeprefix('models/')}/resolve/{COMMIT}/")
-            and path.rpartition("/")[2] in files
-        ):
-            name = path.rpartition("/")[2]
+        elif path.startswith(stored) and name in files:
             is_cut = with_body and name in self.cut
             self.send((self.folder / name).read_bytes(), with_body, is_cut=is_cut)
             if is_cut:
@@ -69,9 +63,7 @@ class Hub(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-    def send(
-        self, body: bytes, with_body: bool, type: str = "application/octet-stream", *, is_cut: bool = False
-    ) -> None:
+    def send(self, body: bytes, with_body: bool, type: str = "application/octet-stream", is_cut: bool = False) -> None:
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         start = int(asked[1]) if asked else 0
         self.send_response(206 if asked else 200)

@@ -18,10 +18,10 @@ from torch import Tensor
 from nmt import convert as command
 from nmt.interop.bart import in_halves
 from nmt.interop.convert import convert
-from nmt.model.positions import sinusoids
 from nmt.translation.model_folder import load_model
 from tests.interop.foreign import pieces_of, sentencepiece, sides
 from tests.interop.parity import load_translator
+from tests.tiny import Stderr
 
 M, INNER = 16, 24
 PIECES = pieces_of(sentencepiece(2))
@@ -197,13 +197,6 @@ def test_a_file_of_endless_settings_is_refused_at_once(folder: Path, write: Call
             convert(folder, folder.with_name("bad"), "a test", ("de", "en"))
 
 
-def test_states_with_sines_first_are_those_of_alternating_columns() -> None:
-    table = sinusoids(7, M)
-    rates = torch.exp(torch.arange(0, M, 2) * (-torch.log(torch.tensor(10_000.0)) / M))
-    theirs = torch.stack([(torch.arange(7)[:, None] * rates).sin(), (torch.arange(7)[:, None] * rates).cos()], -1)
-    torch.testing.assert_close(theirs.flatten(1)[:, [*range(0, M, 2), *range(1, M, 2)]], table)
-
-
 @pytest.mark.parametrize(
     ("write", "changes", "reasons"),
     [
@@ -226,20 +219,20 @@ def test_what_does_not_fit_is_refused_with_all_reasons(
     assert not folder.with_name("ours").exists()
 
 
-def test_the_sentencepiece_model_must_be_there_and_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sentencepiece_model_must_be_there_and_fit(folder: Path, stderr_of: Stderr) -> None:
     opennmt(folder)
     (folder / "joint.model").rename(folder.parent / "joint.model")
     words = [str(folder / "model_step_1.pt"), str(folder.with_name("ours")), "--source", "de", "--target", "en"]
-    assert command.main(words) == 2
-    assert "needs the SentencePiece model that it was trained with, and 0 were found" in capsys.readouterr().err
-    assert command.main([*words, "--tokenizer", str(folder.parent / "joint.model")]) == 0
+    told = "needs the SentencePiece model that it was trained with, and 0 were found"
+    assert told in stderr_of(command.main, words)
+    words += ["--tokenizer", str(folder.parent / "joint.model")]
+    assert command.main(words) == 0
     state = torch.load(folder / "model_step_1.pt", weights_only=False)
     state["vocab"]["tgt"] = [re.sub("^▁?(.*)$", r"\1@@", piece) if n > 3 else piece for n, piece in enumerate(ONMT)]
     torch.save(state, folder / "model_step_1.pt")
-    capsys.readouterr()
     words[1] += "-2"
-    assert command.main([*words, "--tokenizer", str(folder.parent / "joint.model")]) == 2
-    assert "Vocabularies of subword-nmt, or of pyonmttok with joiners, can't be converted" in capsys.readouterr().err
+    told = "Vocabularies of subword-nmt, or of pyonmttok with joiners, can't be converted"
+    assert told in stderr_of(command.main, words)
 
 
 class Evil:
@@ -249,27 +242,27 @@ class Evil:
         return eval, ("1 + 1",)
 
 
+def check_refused(folder: Path, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        convert(folder, folder.with_name("ours"), "a test")
+
+
 def test_code_in_a_checkpoint_is_not_run(folder: Path) -> None:
     opennmt(folder, seed=Evil())
-    with pytest.raises(ValueError, match="holds more than tensors"):
-        convert(folder, folder.with_name("ours"), "a test")
+    check_refused(folder, "holds more than tensors")
     torch.save({"model_state": {}}, folder / "model_step_1.pt")
-    with pytest.raises(ValueError, match="is no checkpoint of OpenNMT-py 3"):
-        convert(folder, folder.with_name("ours"), "a test")
+    check_refused(folder, "is no checkpoint of OpenNMT-py 3")
     torch.save({}, folder / "model_step_2.pt")
-    with pytest.raises(ValueError, match=r"has 2 files \*\.pt: name the file of the checkpoint"):
-        convert(folder, folder.with_name("ours"), "a test")
+    check_refused(folder, r"has 2 files \*\.pt: name the file of the checkpoint")
 
 
 def test_a_damaged_checkpoint_is_told_in_a_sentence(folder: Path) -> None:
     sockeye(folder)
     (folder / "config").write_text("!ModelConfig\nconfig_encoder: [")
-    with pytest.raises(ValueError, match="the file config of a test can't be read"):
-        convert(folder, folder.with_name("ours"), "a test")
+    check_refused(folder, "the file config of a test can't be read")
     joeynmt(folder)
     (folder / "best.ckpt").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="can't be read: it is damaged"):
-        convert(folder, folder.with_name("ours"), "a test")
+    check_refused(folder, "can't be read: it is damaged")
 
 
 def test_rotary_neighbours_become_halves_of_each_head() -> None:

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,6 +15,7 @@ from nmt.interop.foreign import licence_in
 from nmt.translation.model_folder import load_model, read_info
 from nmt.translation.translator import Translator
 from tests.interop.foreign import m2m, marian
+from tests.tiny import Stderr
 
 transformers = pytest.importorskip("transformers")
 
@@ -65,40 +67,32 @@ def test_the_commands_take_languages(folder: Path, capsys: pytest.CaptureFixture
     assert run("--model", "french")[1] == french[1]
 
 
-def test_what_exists_is_not_touched(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_exists_is_not_touched(folder: Path, stderr_of: Stderr) -> None:
     """A folder that has hashes needn't be nmt's."""
     marian(folder / "marian")
     (folder / "images").mkdir()
     for name in ("SHA256SUMS", "image"):
         (folder / "images" / name).write_text("mine")
-    assert convert.main(["marian", "images"]) == 2
-    assert "images exists already" in capsys.readouterr().err
+    assert "images exists already" in stderr_of(convert.main, ["marian", "images"])
     assert {path.read_text() for path in (folder / "images").iterdir()} == {"mine"}
 
 
-def interrupted(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
 def test_a_converted_model_gets_a_shortlist_from_pairs(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr
 ) -> None:
     marian(folder / "marian")
     assert convert.main(["marian", "plain", "--source", "deu", "--target", "eng"]) == 0
     info, _ = read_info(folder / "plain" / "config.json")
     assert (info.source, info.target, info.origin) == ("deu", "eng", "marian")
     assert "SHA-256" in (folder / "plain" / "README.md").read_text()
-    languages = ["--source", "de", "--target", "en"]
-    assert convert.main(["marian", "ours", "--shortlist", "corpus"]) == 2
-    assert "--source and --target" in capsys.readouterr().err
-    assert convert.main(["marian", "ours", *languages, "--shortlist", "nothing"]) == 2
-    assert "nothing" in capsys.readouterr().err
+    command = ["marian", "ours", "--source", "de", "--target", "en", "--shortlist"]
+    assert "--source and --target" in stderr_of(convert.main, ["marian", "ours", "--shortlist", "corpus"])
+    assert "nothing" in stderr_of(convert.main, [*command, "nothing"])
     with monkeypatch.context() as patch:
-        patch.setattr("nmt.interop.convert.learn_shortlist", interrupted)
-        assert convert.main(["marian", "ours", *languages, "--shortlist", "corpus"]) == 130
+        patch.setattr("nmt.interop.convert.learn_shortlist", Mock(side_effect=KeyboardInterrupt))
+        assert convert.main([*command, "corpus"]) == 130
     assert not (folder / "ours").exists()
-    assert convert.main(["marian", "ours", *languages, "--shortlist", "corpus"]) == 0
-    assert "learned from 200 pairs" in capsys.readouterr().err
+    assert "learned from 200 pairs" in stderr_of(convert.main, [*command, "corpus"], status=0)
     plain, ours = Translator.load("plain", "cpu"), Translator.load("ours", "cpu")
     assert plain.engine.shortlist is None
     assert ours.engine.shortlist is not None
@@ -110,21 +104,18 @@ def test_a_converted_model_gets_a_shortlist_from_pairs(
         Translator.load("ours", "cpu")
 
 
-def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, stderr_of: Stderr) -> None:
     marian(folder / "marian")
-    assert translate.main(["--model", "marian", "corpus/test.de"]) == 2
-    assert f"convert this model of transformers first: {typed('convert')} marian OUT" in capsys.readouterr().err
-    assert translate.main(["--model", "Helsinki-NLP/opus-mt-de-en", "corpus/test.de"]) == 2
-    assert f"{typed('convert')} Helsinki-NLP/opus-mt-de-en OUT" in capsys.readouterr().err
-    assert convert.main(["corpus", "ours"]) == 2
-    assert "corpus has no config.json: it is no model of transformers" in capsys.readouterr().err
+    first = f"convert this model of transformers first: {typed('convert')} marian OUT"
+    assert first in stderr_of(translate.main, ["--model", "marian", "corpus/test.de"])
+    told = stderr_of(translate.main, ["--model", "Helsinki-NLP/opus-mt-de-en", "corpus/test.de"])
+    assert f"{typed('convert')} Helsinki-NLP/opus-mt-de-en OUT" in told
+    assert "corpus has no config.json: it is no model" in stderr_of(convert.main, ["corpus", "ours"])
     assert convert.main(["marian", "made"]) == 0
-    capsys.readouterr()
-    assert convert.main(["made", "ours"]) == 2
-    assert "made is a model folder of nmt already: use it as it is" in capsys.readouterr().err
+    assert "made is a model folder of nmt already: use it" in stderr_of(convert.main, ["made", "ours"])
     (folder / "corpus" / "config.json").write_text('{"model_type": "t5"}')
-    assert convert.main(["corpus", "ours"]) == 2
-    assert "type 't5', which can't be converted: possible are marian, pegasus, m2m_100, m" in capsys.readouterr().err
+    possible = "type 't5', which can't be converted: possible are marian, pegasus, m2m_100, m"
+    assert possible in stderr_of(convert.main, ["corpus", "ours"])
 
 
 @pytest.mark.parametrize(
@@ -151,35 +142,32 @@ def test_the_licence_is_that_of_the_card(tmp_path: Path, card: str, licence: str
 
 
 @pytest.mark.parametrize(
-    ("file", "name", "value"),
+    ("file", "name", "values"),
     [
-        ("config.json", "model_type", ["m2m_100"]),
-        ("config.json", "dropout", None),
-        ("config.json", "bad_words_ids", [5]),
-        ("config.json", "num_beams", "four"),
-        ("config.json", "num_beams", 4.5),
-        ("config.json", "vocab_size", 10**15),
-        ("config.json", "d_model", 64),
-        ("config.json", "d_model", 10**12),
-        ("config.json", "d_model", 10**30),
-        ("tokenizer_config.json", "added_tokens_decoder", [1]),
-        ("tokenizer_config.json", "additional_special_tokens", [{}]),
-        ("vocab.json", "Hund", "one"),
-        ("model.safetensors.index.json", "weight_map", {"shared": 3}),
+        ("config.json", "model_type", [["m2m_100"]]),
+        ("config.json", "dropout", [None]),
+        ("config.json", "bad_words_ids", [[5]]),
+        ("config.json", "num_beams", ["four", 4.5]),
+        ("config.json", "vocab_size", [10**15]),
+        ("config.json", "d_model", [64, 10**12, 10**30]),
+        ("tokenizer_config.json", "added_tokens_decoder", [[1]]),
+        ("tokenizer_config.json", "additional_special_tokens", [[{}]]),
+        ("vocab.json", "Hund", ["one"]),
+        ("model.safetensors.index.json", "weight_map", [{"shared": 3}]),
     ],
 )
 def test_settings_that_no_model_has_are_told_in_a_sentence(
-    folder: Path, capsys: pytest.CaptureFixture[str], file: str, name: str, value: Any
+    folder: Path, stderr_of: Stderr, file: str, name: str, values: list[Any]
 ) -> None:
     m2m(folder / "m2m")
     path = folder / "m2m" / file
     if "index" in file:
         (folder / "m2m" / "model.safetensors").unlink()
         path.write_text("{}")
-    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
-    assert convert.main(["m2m", "ours", "--source", "de", "--target", "en"]) == 2
-    assert "nmt.convert: " in capsys.readouterr().err
-    assert not Path("ours").exists()
+    for value in values:
+        path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+        assert "nmt.convert: " in stderr_of(convert.main, ["m2m", "ours", "--source", "de", "--target", "en"])
+        assert not Path("ours").exists()
 
 
 def test_a_converted_model_that_is_told_languages_scores_pairs(folder: Path) -> None:

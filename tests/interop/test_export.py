@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from zipfile import ZipFile
 
 import pytest
@@ -27,7 +28,7 @@ from nmt.translation.model_folder import EXPORTED, Facts, ModelInfo, read_info, 
 from nmt.translation.translator import Translator
 from nmt.vocabulary import BOS, EOS, UNK
 from tests.interop.foreign import marian, nllb
-from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
+from tests.tiny import PAIRS, SHORT, TINY, Stderr, make_model, save_tiny
 
 LINES = [source for source, _ in PAIRS]
 INFO = ModelInfo("fi", "sv", "three pairs", TINY, SHORT, Facts())
@@ -75,11 +76,7 @@ def test_an_export_that_ends_early_leaves_nothing(
     model_folder: Path, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     pytest.importorskip("ctranslate2")
-
-    def interrupted(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(form, "check", interrupted)
+    monkeypatch.setattr(form, "check", Mock(side_effect=error))
     with pytest.raises(error):
         export(model_folder, tmp_path / "out", "ctranslate2", check=lines)
     assert [*tmp_path.iterdir()] == [lines]
@@ -100,8 +97,10 @@ def test_an_export_that_differs_too_much_is_refused(
 def test_all_obstacles_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
     config = replace(TINY, activation="relu2", qk_norm=True)
     folder = save_tiny(tmp_path / "model", make_model(tokenizer, config=config), tokenizer)
-    with pytest.raises(ValueError, match=r"qk_norm True; model\.activation relu2"):
-        export(folder, tmp_path / "out", "ctranslate2")
+    for name, obstacles in (("ctranslate2", r"qk_norm True; model\.activation relu2"), ("hf", "express this.*qk_norm")):
+        with pytest.raises(ValueError, match=obstacles):
+            export(folder, tmp_path / "out", name)
+        assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("name", ["ctranslate2", "onnx", "html", "zip"])
@@ -123,10 +122,9 @@ def test_what_is_no_translator_is_none_elsewhere(tokenizer: Tokenizer, lines: Pa
     ],
 )
 def test_wrong_options(
-    model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    model_folder: Path, tmp_path: Path, stderr_of: Stderr, arguments: list[str], message: str
 ) -> None:
-    assert main([str(model_folder), str(tmp_path / "out"), *arguments]) == 2
-    assert message in capsys.readouterr().err
+    assert message in stderr_of(main, [str(model_folder), str(tmp_path / "out"), *arguments])
     assert not any(tmp_path.iterdir())
 
 
@@ -208,17 +206,16 @@ def test_the_card_of_an_export_has_no_commands_for_the_model_folder(tokenizer: T
 
 
 def test_a_file_that_can_t_be_written_is_refused_before_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: Any) -> Any:
-        pytest.fail("the model was exported")
-
-    with pytest.raises(ValueError, match="is not the name of a zip file"):
-        packed(tmp_path / "..zip", "zip", never, never)
     (tmp_path / "file").touch()
-    with pytest.raises(ValueError, match="file is no folder"):
-        packed(tmp_path / "file" / "new" / "mine.zip", "zip", never, never)
     monkeypatch.setattr(os, "access", lambda place, mode: place != tmp_path)
-    with pytest.raises(ValueError, match="can't be written to"):
-        packed(tmp_path / "new" / "mine.zip", "zip", never, never)
+    never = Mock(side_effect=AssertionError("the model was exported"))
+    for name, problem in (
+        ("..zip", "is not the name of a zip file"),
+        ("file/new/mine.zip", "file is no folder"),
+        ("new/mine.zip", "can't be written to"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            packed(tmp_path / name, "zip", never, never)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

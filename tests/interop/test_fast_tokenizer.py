@@ -26,15 +26,17 @@ KINDS = {
     "bpe with symbols": TokenizerConfig(vocab_size=600, kind="bpe", user_defined_symbols=SYMBOLS),
 }
 SCRIPTS = (
-    "abcdefghijklmnopqrstuvwxyzäöüß ABC",
-    "0123456789.,%€$ ",
-    "   \t",
+    *(
+        "abcdefghijklmnopqrstuvwxyzäöüß ABC",
+        "0123456789.,%€$ ",
+        "   \t",
+        "<>/&;{}[]|\\\"'#@",
+        "😀👍🇩❤",
+        "e\u0301\u0308",
+    ),
     "\x00\x07\x1b\x7f\x85\xad\u200b\u2060\ufeff\u00a0\u2028\u3000\u202f",
     "中文日本語한국어ไทยहिन्दीعربيעבריתΕλληνικάКириллицаქართული",
     "“”„‘’«»–—…´`éèêëçñøåœæıłđ①½²³™ﬁＡ１",
-    "<>/&;{}[]|\\\"'#@",
-    "😀👍🇩❤",
-    "e\u0301\u0308",
 )
 WORDS = (
     "<s>", "</s>", "<unk>", "<pad>", "<0x41>", "<0xFF>", ">>de<<", "</", "naïve", "Hund", "\ufdd0", "\U0010ffff",
@@ -50,9 +52,10 @@ def odd_lines(n: int) -> list[str]:
             return generator.choice(WORDS)
         return "".join(generator.choices(generator.choice(SCRIPTS), k=generator.randint(1, 6)))
 
-    return [
-        "".join(part() + generator.choice(("", " ", "  ")) for _ in range(generator.randint(1, 10))) for _ in range(n)
-    ]
+    def line() -> str:
+        return "".join(part() + generator.choice(("", " ", "  ")) for _ in range(generator.randint(1, 10)))
+
+    return [line() for _ in range(n)]
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -25,11 +25,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Twins:
     return Twins.convert(folder, model, "M2M100Tokenizer", "de", "en")
 
 
-def test_m2m_100_has_the_same_probabilities(tmp_path: Path) -> None:
-    pair = Twins.convert(tmp_path / "m2m", m2m(tmp_path / "m2m"), "M2M100Tokenizer", "de", "zu")
-    assert pair.difference(LINES[:20], TARGETS[:20]) < 1e-4
-
-
 def test_mbart_50_has_the_same_probabilities_and_greedy_translations(tmp_path: Path) -> None:
     pair = Twins.convert(tmp_path / "mbart", mbart(tmp_path / "mbart"), "MBart50Tokenizer", "de_DE", "en_XX")
     assert pair.difference(LINES[:20], TARGETS[:20]) < 1e-4

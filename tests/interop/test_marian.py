@@ -31,15 +31,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Twins:
     return Twins.convert(folder, model, "MarianTokenizer")
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"separate": True},
-        {"separate": True, "tie_word_embeddings": False},
-        {"activation_function": "relu", "scale_embedding": False, "decoder_layers": 1},
-    ],
-)
+OTHERS = {"activation_function": "relu", "scale_embedding": False, "decoder_layers": 1}
+
+
+@pytest.mark.parametrize("changes", [{}, {"separate": True}, {"separate": True, "tie_word_embeddings": False}, OTHERS])
 def test_probabilities_are_those_of_transformers(tmp_path: Path, changes: dict[str, Any]) -> None:
     pair = Twins.convert(tmp_path / "marian", marian(tmp_path / "marian", **changes), "MarianTokenizer")
     assert pair.difference(LINES[:20], TARGETS[:20]) < 1e-4
@@ -51,16 +46,6 @@ def test_greedy_search_writes_the_same_and_beam_search_nearly_always(trained: Tw
     for length_penalty in (1.0, 0.6):
         options = {"num_beams": 4, "early_stopping": False, "length_penalty": length_penalty}
         assert trained.equal(LINES, **options) >= 0.95
-
-
-def test_scores_of_given_translations_are_equal(trained: Twins) -> None:
-    scored = trained.ours.scorer().score(list(zip(LINES[:30], TARGETS[:30], strict=True)))
-    for source, target, ours in zip(LINES, TARGETS, scored, strict=False):
-        batch = trained.tokenizer([source], text_target=[target], return_tensors="pt")
-        with torch.inference_mode():
-            loss = float(trained.theirs(**batch).loss)
-        assert ours
-        assert ours.log_prob == pytest.approx(-loss * batch["labels"].size(1), abs=1e-4)
 
 
 def test_text_has_the_same_pieces_and_comes_back_the_same(trained: Twins) -> None:

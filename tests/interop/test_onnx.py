@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
@@ -10,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 
-from nmt.config import ModelConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.data.tokenizer.languages import Languages
 from nmt.data.tokenizer.mapped import mapped_models
@@ -23,27 +23,16 @@ from nmt.model.contract import GenerativeModel
 from nmt.translation.model_folder import ModelInfo
 from nmt.vocabulary import BOS, FIRST_PIECE
 from tests.interop.foreign import noise
-from tests.tiny import PAIRS, SHORT, make_model, save_tiny
+from tests.tiny import PAIRS, SHORT, TINY, make_model, save_tiny
 
 for name in ("onnx", "onnxruntime", "onnxscript"):
     pytest.importorskip(name)
 
 CPU = torch.device("cpu")
 # Writing the graphs takes seconds, so one model has many of the settings that differ in them.
-CONFIG = ModelConfig(
-    d_model=16,
-    n_heads=4,
-    n_kv_heads=2,
-    encoder_layers=1,
-    decoder_layers=2,
-    d_ff=24,
-    norm="rms",
-    norm_position="pre",
-    positions="rotary",
-    activation="swiglu",
-    bias=False,
-    qk_norm=True,
-    tied_embeddings="decoder",
+SIZES = replace(TINY, n_heads=4, n_kv_heads=2, d_ff=24, tied_embeddings="decoder")
+CONFIG = replace(
+    SIZES, norm="rms", norm_position="pre", positions="rotary", activation="swiglu", bias=False, qk_norm=True
 )
 INFO = ModelInfo("de", "en", "three pairs", CONFIG, SHORT)
 IDS = [([5, 9, 110, 7, 6, 20], [4, 9, 9, 120]), ([8], []), ([*range(100, 240)], [*range(200, 215)])]

@@ -35,18 +35,11 @@ def joeynmt(folder: Path, pieces: list[str], norm: str = "pre", joint: bool = Tr
     (folder / "config.yaml").write_text(yaml.safe_dump({"name": "tiny", "data": data, "model": settings}))
     for name in ("src", "trg"):
         vocabulary.to_file(folder / f"{name}_vocab.txt")
-    manager = SimpleNamespace(
-        rank=0,
-        model_dir=folder,
-        model=model,
-        stats=TrainManager.TrainStatistics(),
-        optimizer=torch.optim.Adam(model.parameters()),
-        scaler=None,
-        scheduler=None,
-        train_iter=SimpleNamespace(batch_sampler=SimpleNamespace(get_state=torch.Generator().get_state)),
-        ckpt_queue=[],
-        args=Namespace(keep_best_ckpts=0),
-    )
+    optimizer, sampler = torch.optim.Adam(model.parameters()), SimpleNamespace(get_state=torch.Generator().get_state)
+    none = dict.fromkeys(("scaler", "scheduler"))
+    state = {"rank": 0, "model_dir": folder, "model": model, "optimizer": optimizer, "ckpt_queue": [], **none}
+    state |= {"stats": TrainManager.TrainStatistics(), "train_iter": SimpleNamespace(batch_sampler=sampler)}
+    manager = SimpleNamespace(**state, args=Namespace(keep_best_ckpts=0))
     TrainManager._save_checkpoint(manager, True, 1.0)
 
     def logits(source: list[int], target: list[int]) -> Tensor:
@@ -70,15 +63,11 @@ def sockeye(folder: Path, pieces: list[str], **changes: Any) -> tuple[Logits, li
     options: dict[str, Any] = {**sizes, **kinds, **steps, **dropout, **longest, **changes}
     embedding = encoder.EmbeddingConfig(vocab_size=len(names), num_embed=M, dropout=0.0)
     data = data_io.DataConfig(data_statistics=None, num_source_factors=1, num_target_factors=1, **longest)
-    config = model.ModelConfig(
-        config_data=data,
-        vocab_source_size=len(names),
-        vocab_target_size=len(names),
-        config_embed_source=embedding,
-        config_embed_target=embedding,
-        config_encoder=transformer.TransformerConfig(**options),
-        config_decoder=transformer.TransformerConfig(**options, depth_key_value=M),
-    )
+    sides = {f"vocab_{side}_size": len(names) for side in ("source", "target")}
+    sides |= {f"config_embed_{side}": embedding for side in ("source", "target")}
+    encoder_config = transformer.TransformerConfig(**options)
+    decoder_config = transformer.TransformerConfig(**options, depth_key_value=M)
+    config = model.ModelConfig(config_data=data, config_encoder=encoder_config, config_decoder=decoder_config, **sides)
     theirs = model.SockeyeModel(config)
     fixed = {name: tensor.clone() for name, tensor in theirs.named_parameters() if "pos_embedding" in name}
     fill(theirs)
