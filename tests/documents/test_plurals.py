@@ -143,6 +143,8 @@ def test_forms_of_a_list_of_names_are_not_added() -> None:
     assert texts(read_document(b"other: Am %date% von %name\n", "yaml", TO_POLISH)) == ["Am %date% von %name"]
     added = texts(read_document("other: 有%d个\n".encode(), "yaml", TO_POLISH))
     assert added == ["有%d个", "有1个", "有2个", "有5个"]
+    counted = texts(read_document(b'{"a_other": "{{ count }} da"}', "json", TO_POLISH))
+    assert counted == ["{{ count }} da", "1 da", "2 da", "5 da"]
 
 
 def qt(*changes: tuple[str, str], target: str = "en", every: bool = False) -> Document:
