@@ -48,6 +48,16 @@ def test_greedy_search_writes_the_same_and_beam_search_nearly_always(trained: Tw
         assert trained.equal(LINES, **options) >= 0.95
 
 
+def test_scores_of_given_translations_are_equal(trained: Twins) -> None:
+    scored = trained.ours.scorer().score(list(zip(LINES[:30], TARGETS[:30], strict=True)))
+    for source, target, ours in zip(LINES, TARGETS, scored, strict=False):
+        batch = trained.tokenizer([source], text_target=[target], return_tensors="pt")
+        with torch.inference_mode():
+            loss = float(trained.theirs(**batch).loss)
+        assert ours
+        assert ours.log_prob == pytest.approx(-loss * batch["labels"].size(1), abs=1e-4)
+
+
 def test_text_has_the_same_pieces_and_comes_back_the_same(trained: Twins) -> None:
     tokenizer, ours = trained.tokenizer, trained.ours.tokenizer
     for text in [*NASTY, *LINES[:20]]:
