@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from random import Random
 from types import ModuleType
 from xml.etree import ElementTree
 
@@ -33,7 +32,7 @@ from benchmarks import (
     students,
     train_speed,
 )
-from benchmarks.rows import RESULTS, Row, run_script
+from benchmarks.rows import RESULTS, Row
 from benchmarks.text_kinds import Sentence
 from nmt.documents.base import Answer, Unit
 from nmt.model import layers
@@ -135,22 +134,6 @@ def test_speeds_of_several_rounds_are_compared_within_each() -> None:
     assert (first["ratios"], second["ratios"]["bf16"]["rounds"]) == ({}, [5, 2])
 
 
-@pytest.mark.parametrize(
-    ("module", "option", "told"),
-    [
-        (train_speed, "--corpus", "there is no such folder or file"),
-        (decode_speed, "--model", "there is no such folder"),
-    ],
-)
-def test_a_mistake_is_told(
-    module: ModuleType, option: str, told: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", [str(module.__file__), option, "/nowhere"])
-    with pytest.raises(SystemExit) as stop:
-        run_script(module.main)
-    assert told in f"{stop.value}{capfd.readouterr().err}"
-
-
 def test_ways_to_adapt_a_model_are_set_beside_it(
     model_folder: Path, corpus: Path, tmp_path: Path, run_benchmark: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,28 +174,6 @@ def test_decode_speed_sets_nmt_beside_a_peer(
     assert set(fp32["ratios"]) == {"fp32:pytorch"}
 
 
-@pytest.mark.parametrize(
-    ("peer", "module", "options"),
-    [
-        ("transformers", train_speed, f"{FEW_STEPS} --corpus CORPUS --peer transformers"),
-        ("eole", train_speed, f"{FEW_STEPS} --corpus CORPUS --peer eole"),
-        (
-            "transformers",
-            decode_speed,
-            "--dtype fp32 --setting 1x4 --threads 1 --repeats 1 --peer all --model MODEL --corpus CORPUS",
-        ),
-        ("sockeye", prepare_speed, "CORPUS/train --pairs 1000 --workers 1 --sockeye"),
-    ],
-)
-def test_peers_that_are_installed_are_measured(
-    peer: str, module: ModuleType, options: str, model_folder: Path, corpus: Path, run_benchmark: Run
-) -> None:
-    if not setup.python_of(peer).exists():
-        pytest.skip(f"{peer} is not installed: make benchmark-setup")
-    *_, row = run_benchmark(module, options.replace("CORPUS", str(corpus)).replace("MODEL", str(model_folder)))
-    assert row.get("system") == peer or row[peer]["seconds"] > 0
-
-
 def test_marian_learns_a_small_corpus(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers")
     options = ["--minutes", "0.01", "--threads", "1", "--seed", "1", "--out", str(tmp_path / "out")]
@@ -251,15 +212,6 @@ def test_a_pair_scorer_is_set_beside_a_translator_and_lengths(corpus: Path, tmp_
     for row in false:
         assert row["dropped"].keys() == {"scorer", "translator", "lengths", "half"}
         assert all(0 <= share <= 1 for share in row["dropped"].values())
-
-
-@pytest.mark.parametrize("way", pair_scorer.WAYS)
-def test_false_pairs_differ_from_the_pair_that_they_are_made_of(way: str) -> None:
-    pair = "Tom kaufte 3 Bücher in Boston.", "In Boston, Tom bought 3 books."
-    material = pair_scorer.Material(["Ja."], ["No."], ["Boston", "Mary", "Paris", "Tom"], {pair[0]: "Buy."}, Random(1))
-    source, target = pair_scorer.WAYS[way](pair, material)
-    assert (source, target) != pair
-    assert (source != pair[0]) == ("source cut" in way)
 
 
 def test_pages_have_the_tables_of_the_kept_rows() -> None:
