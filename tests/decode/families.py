@@ -8,6 +8,7 @@ from torch import Tensor
 
 from nmt.config import ModelConfig
 from nmt.decode.pytorch import pad
+from nmt.decode.stop import Late, Stop
 from nmt.model.contract import GenerativeModel
 from nmt.vocabulary import EOS
 from tests.tiny import build_generative_model
@@ -15,6 +16,19 @@ from tests.tiny import build_generative_model
 FAMILIES = ("encoder-decoder", "decoder-only")
 current: dict[str, Any] = {}
 TINY = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, tied_embeddings="none")
+
+
+class Looks(Stop):
+    """Ends a search that has looked at it so many times: its time is up, or (`error`) it is stopped."""
+
+    def __init__(self, looks: int, error: type[Exception] = Late) -> None:
+        super().__init__(10**6)
+        self.looks, self.error = looks, error
+
+    def check(self) -> None:
+        self.looks -= 1
+        if self.looks < 0:
+            raise self.error
 
 
 def of_family(config: ModelConfig) -> ModelConfig:

@@ -24,7 +24,7 @@ from nmt.decode.stop import Stop
 from nmt.model.contract import Decoder
 from nmt.model.encoder_decoder import EncoderDecoder
 from nmt.vocabulary import EOS, PAD
-from tests.decode.families import TINY, random_model
+from tests.decode.families import TINY, Looks, random_model
 from tests.replayed import Replayed
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -185,27 +185,15 @@ def test_steps_that_cannot_be_recorded_are_computed(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err.count("not recorded") == 1
 
 
-class LateAfter(Stop):
-    """Its time is up after so many looks."""
-
-    def __init__(self, looks: int) -> None:
-        super().__init__()
-        self.looks = looks
-
-    def is_late(self) -> bool:
-        self.looks -= 1
-        return self.looks < 0
-
-
 @torch.inference_mode()
 def test_at_its_deadline_a_recorded_search_ends_as_a_plain_one_does() -> None:
     model, options = a_model(1), SearchConfig(beam_size=3, min_length=6, max_length=20)
     recorded, sources = RecordedModel(model), batch(torch.Generator().manual_seed(1), 5, 9)
     whole = search(model, *sources, options)
     for looks in range(1, 7):
-        expected = finished(Beams(model, *sources, options, ()), LateAfter(looks))
+        expected = finished(Beams(model, *sources, options, ()), Looks(looks))
         assert [best[0].ids for best in expected] != [best[0].ids for best in whole]
-        assert_same(finished(RecordedBeams(recorded, *sources, options, ()), LateAfter(looks)), expected)
+        assert_same(finished(RecordedBeams(recorded, *sources, options, ()), Looks(looks)), expected)
         assert max(len(best[0].ids) for best in expected) == looks
 
 

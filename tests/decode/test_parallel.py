@@ -62,6 +62,8 @@ def test_one_thread_or_a_gpu_runs_them_one_after_the_other() -> None:
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
 def test_a_batch_is_halved_until_it_fits_in_memory(error: Exception) -> None:
     def work(batch: list[int]) -> list[int]:
+        if sum(batch) > 99:
+            raise RuntimeError("shapes differ")
         if sum(batch) > 8:
             raise error
         return [n * n for n in batch]
@@ -70,15 +72,5 @@ def test_a_batch_is_halved_until_it_fits_in_memory(error: Exception) -> None:
     assert halve_if_too_large(work, []) == []
     with pytest.raises(ValueError, match="memory ran out over a single sentence"):
         halve_if_too_large(work, [1, 9])
-
-
-def test_other_errors_do_not_halve_a_batch() -> None:
-    batches = []
-
-    def work(batch: list[int]) -> list[int]:
-        batches.append(batch)
-        raise RuntimeError("shapes differ")
-
     with pytest.raises(RuntimeError, match="shapes differ"):
-        halve_if_too_large(work, [1, 2])
-    assert batches == [[1, 2]]
+        halve_if_too_large(work, [1, 99])

@@ -20,7 +20,7 @@ from nmt.decode.hypothesis import UNSEARCHED
 from nmt.decode.pytorch import TorchEngine, pad
 from nmt.decode.stop import Late, Stop, Stopped
 from nmt.model.encoder_decoder import EncoderDecoder
-from tests.decode.families import TINY, random_model
+from tests.decode.families import TINY, Looks, random_model
 
 SOURCES = [[5, 6, 7], [8, 9]]
 LONG = SearchConfig(beam_size=2, max_length=1000, min_length=1000, guard=False)
@@ -55,30 +55,11 @@ def test_a_search_ends_in_the_step_after_it_was_stopped(options: SearchConfig, m
     assert taken[-1] == 7
 
 
-@pytest.mark.parametrize("options", SETTINGS.values(), ids=SETTINGS)
-def test_a_search_ends_when_its_time_is_up(options: SearchConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = list[int]()
-
-    def before_step(number: int) -> None:
-        steps.append(number)
-        time.sleep(0.01)
-
-    found = slow(monkeypatch, before_step).search(SOURCES, options, stop=Stop(0.1))
-    assert len(steps) <= 11, "all steps would be 1,000"
-    for hypotheses in found:
-        assert len(hypotheses) == options.n_best
-        assert all(len(h.ids) == len(steps) - 1 and not h.finished for h in hypotheses), "min_length forbids an end"
-
-
-def test_nothing_begins_after_the_end() -> None:
-    engine, late, ended = TorchEngine.make([random_model(1, config=TINY)]), Stop(0.0), Stop()
-    ended.set()
-    assert engine.search(SOURCES, SearchConfig(), stop=late) == [[UNSEARCHED], [UNSEARCHED]]
+def test_nothing_begins_when_the_time_is_up() -> None:
+    engine, stop = TorchEngine.make([random_model(1, config=TINY)]), Stop(0.0)
+    assert engine.search(SOURCES, SearchConfig(), stop=stop) == [[UNSEARCHED]] * 2
     with pytest.raises(Late):
-        engine.score([(SOURCES[0], SOURCES[1])], late)
-    for call in (partial(engine.search, SOURCES, SearchConfig()), partial(engine.score, [(SOURCES[0], SOURCES[1])])):
-        with pytest.raises(Stopped):
-            call(stop=ended)
+        engine.score([(SOURCES[0], SOURCES[1])], stop)
 
 
 @torch.inference_mode()
@@ -91,23 +72,9 @@ def test_a_search_that_was_stopped_changes_none_that_follows() -> None:
     expected = engine.search(SOURCES, options)
     for steps in range(1, 5):
         with pytest.raises(Stopped):
-            engine.search(SOURCES[:1], options, stop=Countdown(steps))
+            engine.search(SOURCES[:1], options, stop=Looks(steps, Stopped))
         assert isinstance(engine.recorded[0].start(*pad(SOURCES, engine.device), 9, 3), RecordedCache), "free buffers"
         assert engine.search(SOURCES, options, stop=Stop(1000)) == expected
-
-
-class Countdown(Stop):
-    """Ends a search that has looked at it so many times."""
-
-    def __init__(self, looks: int) -> None:
-        super().__init__()
-        self.looks = looks
-
-    def check(self) -> None:
-        self.looks -= 1
-        if self.looks < 0:
-            self.set()
-        super().check()
 
 
 class Library:
@@ -201,13 +168,7 @@ def test_calls_of_ctranslate2_that_may_stop_take_half_a_second(seconds: float, m
     assert library.sizes == [64], "a search that can't be stopped stays whole"
 
 
-@pytest.mark.parametrize("seconds", [0, 0.1])
-def test_looks_at_a_call_of_ctranslate2_are_few(seconds: float) -> None:
-    engine, stop = CTranslate2Engine(None, (), (), {}, None), Countdown(looks=10)
-
-    def call() -> list[str]:
-        time.sleep(seconds)
-        return ["found"]
-
-    assert engine.run(call, stop) == ["found"]
-    assert 10 - stop.looks <= 1 + seconds / POLL
+def test_looks_at_a_call_of_ctranslate2_are_few() -> None:
+    engine, stop = CTranslate2Engine(None, (), (), {}, None), Looks(10)
+    assert engine.run(lambda: [Event().wait(0.1)], stop) == [False]
+    assert 10 - stop.looks <= 1 + 0.1 / POLL

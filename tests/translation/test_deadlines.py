@@ -12,10 +12,11 @@ import torch
 from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import LEAST
-from nmt.decode.stop import Late, Stop, Stopped
+from nmt.decode.stop import Stop
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
 from nmt.vocabulary import EOS
+from tests.decode.families import Looks
 from tests.tiny import PAIRS, make_model, save_tiny
 
 GREEDY = SearchConfig(beam_size=1, max_length=14, batch_size=4, guard=False)
@@ -38,19 +39,6 @@ SETTINGS: dict[str, tuple[SearchConfig, Sequence[str | Request]]] = {
 BACKENDS: Sequence[Backend] = ("pytorch", "auto", "ctranslate2")
 ONLY_PYTORCH = ("terms", "n-best with terms", "forbidden", "samples")
 CASES = [(b, name) for b in BACKENDS for name in SETTINGS if b != "ctranslate2" or name not in ONLY_PYTORCH]
-
-
-class Looks(Stop):
-    """Time that is up after so many looks at the clock."""
-
-    def __init__(self, looks: int) -> None:
-        super().__init__(10**6)
-        self.looks = looks
-
-    def check(self) -> None:
-        self.looks -= 1
-        if self.looks < 0:
-            raise Late
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +103,7 @@ def test_what_is_not_scored_in_time_has_no_score(backend: Backend, translators: 
         assert [scored and scored.score for scored in found] == pytest.approx(
             [scored.score if scored and i < n else None for i, scored in enumerate(whole)], abs=1e-4
         )
+    assert scorer.score(pairs[:1] * 40, Looks(1))[-1] is None, "what is known has no score then, either"
     assert {0, len(pairs)} <= numbers
     assert len(numbers) > 2 or backend == "ctranslate2", "the library looks at the clock as often as it is slow"
 
@@ -127,12 +116,3 @@ def test_a_call_of_many_lines_ends_in_time(backend: Backend, translators: dict[B
     assert len(found) == len(lines)
     assert found[-1][0].text == ""
     assert all(best.finished != ("unfinished" in best.flags) for best, *_ in found)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_pairs_are_not_even_read_when_the_time_is_up(backend: Backend, translators: dict[Backend, Translator]) -> None:
-    scorer, stop = translators[backend].scorer(GREEDY), Stop()
-    assert scorer.score([PAIRS[0]] * 40, Looks(1))[-1] is None
-    stop.set()
-    with pytest.raises(Stopped):
-        scorer.score([("", "")], stop)
