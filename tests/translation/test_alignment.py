@@ -1,13 +1,12 @@
 """Words are linked by the attention of their pieces."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
+from unittest.mock import patch
 
-import pytest
 import torch
 
-from nmt.decode.engine import Engine, IdPair
+from nmt.decode.pytorch import TorchEngine
 from nmt.decode.shortlist import Shortlist
 from nmt.reading.request import Part, Translation
 from nmt.text.tokens import is_word, tokenize
@@ -57,8 +56,7 @@ def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
     ((best,),) = translator.translate_n_best(["Der Hund läuft."])
     source, target = best.parts[0].source, best.parts[0].hypothesis.ids
     candidates_UC = torch.zeros(translator.tokenizer.src_vocab_size, 1, dtype=torch.int32)
-    known = dict(zip(source, target, strict=False))
-    for piece, translation in known.items():
+    for piece, translation in zip(source, target, strict=False):
         candidates_UC[piece, 0] = translation
     shortlist = Shortlist(candidates_UC)
     aligner = Aligner(replace(translator.engine, shortlist=shortlist), translator.tokenizer)  # type: ignore[type-var]
@@ -95,23 +93,16 @@ def test_tokens_that_were_put_back_are_linked_too() -> None:
     assert set(Aligner(None, None).links(translation, tokens, tokens)) == {(0, 0), (1, 1)}  # type: ignore[arg-type]
 
 
-def test_lines_with_tags_are_aligned_together(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, attention = [], translator.engine.attention
-
-    def counted(engine: Engine, pairs: Sequence[IdPair]) -> list[torch.Tensor]:
-        calls.append(len(pairs))
-        return attention(pairs)
-
-    monkeypatch.setattr(type(translator.engine), "attention", counted)
+def test_lines_with_tags_are_aligned_together(translator: Translator) -> None:
     words = ["Der", "Hund", "läuft", "auf", "dem", "Gras"]
     lines = [f"{first} <b>{second}</b> {third}." for first, second, third in permutations(words, 3)][:100]
-    found = translator.translate(lines)
-    assert sum(calls) <= len(lines)
-    assert len(calls) < len(lines) / 10
+    with patch.object(TorchEngine, "attention", autospec=True, side_effect=TorchEngine.attention) as attention:
+        found = translator.translate(lines)
+        sizes = [len(call.args[1]) for call in attention.call_args_list]
+        translator.translate(["<p>Der Hund läuft.</p>"])  # nothing stands in it
+        assert attention.call_count == len(sizes) < len(lines) / 10
+    assert sum(sizes) <= len(lines)
     assert found == [translator.translate([line])[0] for line in lines]
-    calls.clear()
-    translator.translate(["<p>Der Hund läuft.</p>"])  # nothing stands in it
-    assert calls == []
 
 
 def test_words_are_linked_in_batches_as_alone(translator: Translator) -> None:

@@ -1,6 +1,5 @@
 """Constraints are met where they can be, concern their own line only, and never cost a line its translation."""
 
-import re
 from dataclasses import replace
 from typing import Any
 from unicodedata import normalize
@@ -9,40 +8,9 @@ import pytest
 
 from nmt.config import SearchConfig
 from nmt.decode.pytorch import TorchEngine
-from nmt.reading.lines import cut_sentences
-from nmt.reading.loop import Limits, Reading
 from nmt.reading.request import Constraints, Request, Term
 from nmt.translation.translator import Translator
-from tests.reading.pretended import context_of
-from tests.tiny import PAIRS, SHORT
-
-
-def test_a_term_is_for_the_span_that_has_its_source_as_a_word(translator: Translator) -> None:
-    term = Term(("dog",), "HUND")
-    line = "Die Hundehütte und der Tisch sind grün. Der HUND trinkt Kaffee und sitzt."
-    request = Request(line, Constraints(must=(term,)))
-    spans = cut_sentences(Reading.of(request), context_of(translator.tokenizer, limits=Limits(200, 10)))
-    assert [span.constraints.must for span in spans.readings] == [(), (term,)]
-    (text,) = translator.translate([request], replace(SHORT, split_above=10))
-    assert re.search(r"(?<![a-z])dog(?![a-z])", text)
-
-
-def test_forbidden_phrases_go_with_a_prefix(translator: Translator) -> None:
-    request = Request("Hund", Constraints("The", must_not=("dog",)))
-    (found,) = translator.translate_n_best([request], replace(SHORT, beam_size=4, n_best=4))
-    assert all(best.text.startswith("The") and not re.search(r"\bdog\b", best.text) for best in found)
-    with pytest.raises(ValueError, match="the prefix contains a phrase of must_not"):
-        translator.translate([replace(request, constraints=Constraints("The dog", must_not=("dog",)))])
-
-
-def test_the_constraints_of_one_line_change_nothing_for_another(translator: Translator) -> None:
-    lines = [
-        Request(PAIRS[0][0], Constraints(must=(Term(("men",)),))),
-        Request(PAIRS[1][0], Constraints(must=(Term(("tall green meadow",)),))),
-        Request("Hund", Constraints(must_not=("dog",))),
-        Request("Wiese"),
-    ]
-    assert translator.translate(lines) == [translator.translate([line])[0] for line in lines]
+from tests.tiny import SHORT
 
 
 def test_the_widest_beams_and_the_most_samples_go_with_phrases_and_the_guard(translator: Translator) -> None:
@@ -52,18 +20,14 @@ def test_the_widest_beams_and_the_most_samples_go_with_phrases_and_the_guard(tra
     assert 1 <= len(translator.translate_n_best(["Hund"], many)[0]) <= 201
 
 
-def test_a_long_line_meets_its_constraints_too(translator: Translator) -> None:
-    (text,) = translator.translate([Request("Hund. " * 100, Constraints("The", (Term(("dog",)),)))])
-    assert text.startswith("The")
-    assert re.search(r"(?<![a-z])dog(?![a-z])", text)
-
-
 def test_a_whole_translation_meets_its_constraints_or_not(translator: Translator) -> None:
-    constraints = Constraints("A", (Term(("dog",)),), ("cat",))
+    constraints = Constraints("A", (Term(("dog", "dogs")),), ("cat",))
     assert translator.compiler.are_met(constraints, "A dog.")
     assert translator.compiler.are_met(Constraints("A\u00a0 dog"), "A\u00a0dog runs"), "whatever their blanks"
     for text in ("The dog.", "A hound.", "A dog and a cat", "A dogged one", ""):
         assert not translator.compiler.are_met(constraints, text)
+    automaton = translator.automata.find(constraints)  # made once for the same phrases
+    assert automaton is translator.between().automata.find(replace(constraints, prefix="The"))
 
 
 @pytest.mark.parametrize("guard", [False, True])
@@ -119,14 +83,6 @@ def test_after_a_blank_that_ends_a_prefix_another_word_begins_or_the_translation
     for prefix, found in zip(prefixes, lists, strict=True):
         assert all(best.text == prefix.strip() or best.text.startswith(prefix) for best in found)
     assert any(not best.text.startswith("A ") for best in lists[1]), "without a blank the word may go on"
-
-
-def test_an_automaton_is_made_once_for_equal_phrases_of_a_vocabulary(translator: Translator) -> None:
-    fresh = Translator(translator.model, translator.tokenizer, SHORT)
-    wanted = Constraints(must=(Term(("dog",)),), must_not=("men",))
-    first = fresh.automata.find(wanted)
-    assert all("dog" in line for line in fresh.translate([Request("Hund", wanted), Request("Wiese", wanted)]))
-    assert first is fresh.automata.find(replace(wanted, prefix="The")) is fresh.between().automata.find(wanted)
 
 
 def test_a_string_is_no_list_of_phrases_but_a_list_is_as_good_as_a_tuple(translator: Translator) -> None:

@@ -7,9 +7,8 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import pytest
 import torch
@@ -17,6 +16,7 @@ import torch
 from nmt import evaluate, translate
 from nmt.config import Backend, SearchConfig
 from nmt.data.tokenizer import Tokenizer
+from nmt.decode.ctranslate2 import CTranslate2Engine
 from nmt.decode.hypothesis import CompiledConstraints
 from nmt.decode.pytorch import TorchEngine
 from nmt.decode.stop import Stop
@@ -130,20 +130,19 @@ def test_commands_use_it(exported: Path, lines: Path, tmp_path: Path, capsys: py
 
 
 def test_folders_that_the_backend_cannot_take(exported: Path, model_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"write one with \S*(python -m nmt\.| )?export MODEL OUT --to ctranslate2"):
-        Translator.load(model_folder, "cpu", backend="ctranslate2")
-    with pytest.raises(ValueError, match=r"nmt\.evaluate and nmt\.serve take it with --backend ctranslate2"):
-        Translator.load(exported, "cpu")
-    with pytest.raises(ValueError, match="runs no ensembles"):
-        Translator.load([exported, exported], "cpu", backend="ctranslate2")
-    with pytest.raises(ValueError, match="there is no such folder"):
-        Translator.load(tmp_path / "missing", "cpu", backend="ctranslate2")
-    with pytest.raises(ValueError, match=r"CTranslate2 can't run .* on cuda:7"):
-        Translator.load(exported, "cuda:7", backend="ctranslate2")
     damaged = Path(shutil.copytree(exported, tmp_path / "damaged"))
     (damaged / "model.bin").write_bytes(b"other")
-    with pytest.raises(ValueError, match=r"model\.bin is damaged or was altered"):
-        Translator.load(damaged, "cpu", backend="ctranslate2")
+    wrong: list[tuple[Any, str, Backend, str]] = [
+        (model_folder, "cpu", "ctranslate2", r"write one with .*export MODEL OUT --to ctranslate2"),
+        (exported, "cpu", "auto", r"nmt\.evaluate and nmt\.serve take it with --backend ctranslate2"),
+        ([exported, exported], "cpu", "ctranslate2", "runs no ensembles"),
+        (tmp_path / "missing", "cpu", "ctranslate2", "there is no such folder"),
+        (exported, "cuda:7", "ctranslate2", r"CTranslate2 can't run .* on cuda:7"),
+        (damaged, "cpu", "ctranslate2", r"model\.bin is damaged or was altered"),
+    ]
+    for folder, device, backend, told in wrong:
+        with pytest.raises(ValueError, match=told):
+            Translator.load(folder, device, backend=backend)
 
 
 def test_a_model_that_is_told_languages_writes_the_same(tmp_path: Path) -> None:
@@ -172,24 +171,11 @@ def test_a_model_that_is_told_languages_writes_the_same(tmp_path: Path) -> None:
 
 
 def searches(translator: Translator, requests: list[Request], search: SearchConfig) -> str:
-    """Who does the searches of a call: the engine of PyTorch, CTranslate2's, or both."""
-    assert isinstance(translator.engine, TorchEngine)
-    assert translator.engine.plain
-    found: list[str] = []
-    plain = replace(translator.engine.plain, translator=Counting(translator.engine.plain.translator, found))
-    other = copy.copy(translator)
-    other.use(replace(translator.engine, plain=plain), translator.tokenizer)
-    assert other.translate(requests, search) == translator.translate(requests, search)
-    return "CTranslate2" if found else "PyTorch"
-
-
-class Counting:
-    def __init__(self, library: Any, found: list[str]) -> None:
-        self.library, self.found = library, found
-
-    def __getattr__(self, name: str) -> Any:
-        self.found.append(name)
-        return getattr(self.library, name)
+    """What does the searches of a call."""
+    library = patch.object(CTranslate2Engine, "search", autospec=True, side_effect=CTranslate2Engine.search)
+    with library as called:
+        translator.translate(requests, search)
+    return "CTranslate2" if called.called else "PyTorch"
 
 
 def test_by_default_ctranslate2_does_plain_searches_and_pytorch_all_else(model_folder: Path) -> None:
@@ -320,12 +306,6 @@ def test_the_library_searches_as_long_as_needed_and_leaves_threads_and_adapters_
     assert isinstance(translator.engine, TorchEngine)
     assert translator.engine.plain
     assert translator.engine.with_models(translator.engine.models).plain is None, "its weights are others"
-    asked: list[dict[str, Any]] = []
-
-    def translate_batch(*arguments: Any, **options: Any) -> list[Any]:
-        asked.append(options)
-        return []
-
-    library = SimpleNamespace(translate_batch=translate_batch)
+    library = Mock(translate_batch=Mock(return_value=[]))
     replace(translator.engine.plain, translator=library).find([[5]], SearchConfig(), [], 9, None)
-    assert asked[0]["patience"] >= 1.5
+    assert library.translate_batch.call_args.kwargs["patience"] >= 1.5

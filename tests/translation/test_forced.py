@@ -57,12 +57,6 @@ def test_a_pair_of_blank_sides_is_not_scored_and_a_lost_translation_is(translato
     assert (answer["text"], answer["translation"], answer["score"], answer["tokens"]) == ("", "", 0, [])
 
 
-@pytest.mark.parametrize("pair", [("Hund", None), (None, "dog")])
-def test_what_is_no_string_is_a_type_error(translator: Translator, pair: Any) -> None:
-    with pytest.raises(TypeError, match="a text must be a string"):
-        translator.scorer().score([pair])
-
-
 def test_lines_of_a_json_text_are_scored_one_by_one(translator: Translator) -> None:
     first, second, whole = scored(translator, [("Hund", "dog"), ("Wiese", "meadow"), ("Hund Wiese", "meadow")])
     pairs = [("Hund\n\nWiese", "dog\n\nmeadow"), ("Hund\nWiese", "meadow")]

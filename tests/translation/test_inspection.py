@@ -19,13 +19,6 @@ from tests.tiny import SHORT, TINY
 FAMILIES = {"encoder-decoder": "translation", "decoder-only": "lm", "encoder-only": "mlm"}
 
 
-def settings(family: str, **changes: object) -> str:
-    """A small model of a family, with the family's objective, as YAML."""
-    model = {"family": family, "d_model": 16, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 2, "d_ff": 32}
-    pairs = ", ".join(f"{name}: {value}" for name, value in (model | changes).items())
-    return f"model: {{{pairs}}}\ntraining: {{objective: {FAMILIES[family]}}}\n"
-
-
 def models() -> Iterator[Model]:
     yield from (make(config, 1) for config in some_combinations(30))
     for tied in ("three-way", "none"):
@@ -34,9 +27,13 @@ def models() -> Iterator[Model]:
 
 @pytest.fixture(params=FAMILIES)
 def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    file = tmp_path / "recipe.yaml"
-    file.write_text(settings(request.param) + "tokenizer: {vocab_size: 300}\n")
-    return file
+    """A small model of a family, with the family's objective."""
+    sizes = "d_model: 16, n_heads: 2, encoder_layers: 1, decoder_layers: 2, d_ff: 32"
+    objective = f"training: {{objective: {FAMILIES[request.param]}}}\n"
+    (tmp_path / "recipe.yaml").write_text(
+        f"model: {{family: {request.param}, {sizes}}}\n{objective}tokenizer: {{vocab_size: 300}}\n"
+    )
+    return tmp_path / "recipe.yaml"
 
 
 @pytest.mark.parametrize("model", [*models()])

@@ -9,7 +9,7 @@ import pytest
 
 from nmt.config import SearchConfig
 from nmt.data.tokenizer import Tokenizer
-from nmt.reading.request import Constraints, Request, Term
+from nmt.reading.request import Constraints, Term
 from nmt.text.markup import Mode
 from nmt.text.user_items import UserItems
 from nmt.translate import main
@@ -18,7 +18,7 @@ from nmt.translation.glossary import Entry, Glossary
 from nmt.translation.jobs import Scoring, Translating
 from nmt.translation.pair_scorer import PairScorer
 from nmt.translation.translator import Translator
-from tests.tiny import PAIRS, SHORT, save_scorer
+from tests.tiny import PAIRS, SHORT, Stderr, save_scorer
 
 
 def answer(job: Translating, line: str) -> str:
@@ -134,12 +134,9 @@ def test_pairs_too_long_to_be_scored_are_named(translator: Translator, capsys: p
     assert None not in scored
 
 
-def test_samples_and_constraints_are_not_combined(translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
-    search = SearchConfig(samples=2, guard=False)
-    job = Translating(translator, search, Text(translator), Constraints(prefix="The"))
+def test_samples_are_taken_without_constraints(translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
+    job = Translating(translator, SearchConfig(samples=2, guard=False), Text(translator), Constraints(prefix="The"))
     assert job.answer([b"Hund"]).count(b"\n") == 1
-    with pytest.raises(ValueError, match="they don't go with"):
-        translator.translate([Request("Hund", Constraints("The"))], search)
     assert "they don't go with search.samples" in capsys.readouterr().err
 
 
@@ -179,15 +176,6 @@ def test_translations_have_their_quality_in_every_format(
     assert all("quality" not in json.loads(row) for row in plain)
 
 
-def test_of_returns_at_the_end_of_a_row_only_the_last_belongs_to_its_end(
-    model_folder: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    (tmp_path / "in").write_bytes(b"Hund\tx\r\r\nHund\r\n\r\r\r\n")
-    assert main(["--model", str(model_folder), "--format", "tsv", str(tmp_path / "in")]) == 0
-    rows = capfdbinary.readouterr().out.split(b"\n")
-    assert [row.rsplit(b"\t", 3)[0] for row in rows[:-1]] == [b"Hund\tx\r", b"Hund", b"\r\r"]
-
-
 def test_given_pairs_get_their_quality_with_a_translator_and_without_one(
     model_folder: Path, scorer_folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,32 +205,19 @@ def test_given_pairs_get_their_quality_with_a_translator_and_without_one(
     assert {"score", "quality"} < json.loads(shown[0]).keys()
 
 
-@pytest.fixture
-def scorers(model_folder: Path, scorer_folder: Path, tokenizer: Tokenizer, tmp_path: Path) -> dict[str, str]:
-    """Folders of a translator, its scorer and a scorer of the other direction."""
-    other = save_scorer(tmp_path / "other", tokenizer, ("en", "de"))
-    return {"MODEL": str(model_folder), "SCORER": str(scorer_folder), "OTHER": str(other)}
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ("--scorer MODEL --scores", "no pair scorer: it was trained with training.objective translation"),
-        ("--scorer SCORER", "--scorer with --format text needs --scores or --n-best"),
-        ("--scorer nowhere --force-decode", "nowhere: there is no such folder"),
-        ("--scorer OTHER --scores", "knows en as source and de as target, not de and en"),
-        ("--scorer SCORER --force-decode --must dog", "--must is for lines to translate"),
-    ],
-)
 def test_a_scorer_that_can_t_be_used_is_told(
-    options: str, told: str, scorers: dict[str, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    model_folder: Path, scorer_folder: Path, tokenizer: Tokenizer, here: Path, stderr_of: Stderr
 ) -> None:
-    (tmp_path / "in").write_text("Hund\n")
-    words = [scorers.get(word, word) for word in options.split()]
-    assert main([str(tmp_path / "in"), "--model", scorers["MODEL"], *words]) == 2
-    output = capfd.readouterr()
-    assert (output.out, output.err.count("\n")) == ("", 1)
-    assert told in output.err
+    Path("in").write_text("Hund\n")
+    other = save_scorer(here / "other", tokenizer, ("en", "de"))
+    for scorer, options, told in (
+        (model_folder, "--scores", "no pair scorer: it was trained with training.objective translation"),
+        (scorer_folder, "", "--scorer with --format text needs --scores or --n-best"),
+        (other, "--scores", "knows en as source and de as target, not de and en"),
+        (scorer_folder, "--force-decode --must dog", "--must is for lines to translate"),
+    ):
+        words = ["in", "--model", str(model_folder), "--scorer", str(scorer), *options.split()]
+        assert told in stderr_of(main, words)
 
 
 def test_constraints_that_are_not_met_in_the_end_are_flagged(translator: Translator) -> None:

