@@ -3,12 +3,10 @@
 import io
 import math
 import re
-import subprocess
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from threading import Timer
 
 import pytest
 import torch
@@ -18,7 +16,6 @@ from nmt.data.tokenizer import Tokenizer
 from nmt.generate import main
 from nmt.translation.language_model import LanguageModel
 from nmt.vocabulary import EOS
-from tests import forks
 from tests.tiny import SHORT, TINY, Stderr, make_model, save_tiny
 
 PROMPTS = ["The little dog", "", "Two men", "Kaffee €"]
@@ -88,25 +85,19 @@ def test_a_stop_string_ends_a_continuation(folder: Path, lm: LanguageModel, capf
     assert capfd.readouterr().out == one_line(whole.text.partition(stop)[0]) + "\n"
 
 
-def test_a_byte_order_mark_is_no_part_of_a_prompt_and_invalid_utf8_is_told(
-    folder: Path, lm: LanguageModel, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+def test_invalid_utf8_is_told_and_the_output_can_be_a_file(
+    folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "in").write_bytes(b"\xef\xbb\xbfThe\nStra\xdfe\n")
-    assert run(folder, str(tmp_path / "in"), "--greedy") == 0
-    captured = capfd.readouterr()
-    [[expected]] = lm.generate(["The"], replace(lm.search, samples=0))
-    assert lines_of(captured.out)[0] == one_line(expected.text)
-    assert captured.err.startswith("line 2: not valid UTF-8")
+    (tmp_path / "in").write_bytes(b"The\nStra\xdfe\n")
+    options = [str(tmp_path / "in"), "--greedy"]
+    assert run(folder, *options) == 0
+    printed = capfd.readouterr()
+    assert printed.err.startswith("line 2: not valid UTF-8")
+    assert run(folder, *options, "--output", str(tmp_path / "out"), "--verbose") == 0
+    assert (tmp_path / "out").read_text("utf-8") == printed.out
+    assert capfd.readouterr().err.startswith(f"{folder}: fp32 on cpu, 1 thread\n")
     assert run(folder, str(tmp_path / "in"), str(tmp_path / "in"), "--score") == 0
     assert f"{tmp_path / 'in'}, line 2: not valid UTF-8" in capfd.readouterr().err
-
-
-def test_the_output_can_be_a_file(folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(folder, "--prompt", "The") == 0
-    assert run(folder, "--prompt", "The", "--output", str(tmp_path / "out"), "--verbose") == 0
-    captured = capfd.readouterr()
-    assert (tmp_path / "out").read_text("utf-8") == captured.out
-    assert captured.err == f"{folder}: fp32 on cpu, 1 thread\n"
 
 
 def test_scores_are_lines_of_figures_and_a_summary(
@@ -141,10 +132,8 @@ def test_scores_are_lines_of_figures_and_a_summary(
         (["--prompt", "a", "--samples", "0"], "--samples is 0: it must be at least 1"),
         (["--prompt", "a", "--samples", "2", "--greedy"], "--samples is 2: --greedy gives only one"),
         (["--prompt", "a", "--top-p", "0"], "--top-p is 0"),
-        (["--prompt", "a", "--greedy", "--batch-size", "0"], "--batch-size is 0: it must be at least 1"),
         (["--prompt", "a", "--greedy", "--top-p", "0.9", "--seed", "3"], "--top-p, --seed: used only where"),
         (["--score", "--prompt", "a"], "--prompt is for continuations: it doesn't go with --score"),
-        (["--score", "--max-length", "3"], "--max-length is for continuations"),
         (["no-such-file"], "no-such-file: there is no such file"),
     ],
 )
@@ -175,21 +164,3 @@ def test_a_prompt_alone_is_answered_in_parts_which_are_flushed(
     assert [seen.decode() for seen in pipe.seen] == [*accumulate(parts), "".join(parts) + "\n"]
     assert run(folder, prompts) == 0
     assert len(pipe.seen) == len(parts) + 1 + len(PROMPTS)
-
-
-def test_text_is_written_as_it_is_sampled_also_to_pipes(folder: Path, lm: LanguageModel) -> None:
-    """A prompt on standard input is answered while the pipe stays open, in several writes."""
-    arguments = ["--device", "cpu", "--precision", "fp32", "--model", str(folder)]
-    with forks.start(main, arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
-        watchdog = Timer(60, process.kill)
-        watchdog.start()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b"Two men\n")
-        answer = b""
-        while not answer.endswith(b"\n"):
-            answer += process.stdout.read(1 << 16)
-        process.stdin.close()
-        assert process.wait() == 0
-        watchdog.cancel()
-    assert answer.decode() == one_line(lm.generate(["Two men"])[0][0].text) + "\n"

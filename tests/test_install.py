@@ -149,25 +149,20 @@ def test_recipes_are_found_by_name_in_every_folder(here: Path) -> None:
     assert load_config(find_recipe("modern.yaml")).training.seed == 7, "a file of the user comes first"
 
 
-def test_make_leaves_an_environment_that_it_did_not_make(tmp_path: Path) -> None:
-    (tmp_path / "env").mkdir()
-    (tmp_path / "env" / "theirs").touch()
-    made = ["make", f"VENV={tmp_path}/env", f"{tmp_path}/env/.core-installed"]
-    done = subprocess.run(made, cwd=ROOT, capture_output=True, text=True)
+def test_make_leaves_an_environment_that_it_did_not_make_and_cleans_its_own(tmp_path: Path) -> None:
+    for name in ("env", "runs"):
+        (tmp_path / name).mkdir()
+    installed = ["make", f"VENV={tmp_path}/env", f"{tmp_path}/env/.core-installed"]
+    done = subprocess.run(installed, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
     assert f"{tmp_path}/env is there, and make did not make it" in done.stderr
-    assert [path.name for path in (tmp_path / "env").iterdir()] == ["theirs"]
-
-
-def test_clean_removes_an_environment_that_make_made_and_no_other(tmp_path: Path) -> None:
-    (tmp_path / "env").mkdir()
     clean = ["make", f"--makefile={ROOT}/Makefile", "VENV=env", "clean"]
     done = subprocess.run(clean, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "env stays: make did not make it" in done.stdout
-    assert (tmp_path / "env").is_dir()
+    assert [*(tmp_path / "env").iterdir()] == []
     (tmp_path / "env" / ".by-make").touch()
     subprocess.run(clean, cwd=tmp_path, capture_output=True, check=True)
-    assert not (tmp_path / "env").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
 
 def test_the_container_has_what_the_service_needs() -> None:

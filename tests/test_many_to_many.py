@@ -153,13 +153,10 @@ def test_a_zip_file_names_the_direction_that_was_chosen(folder: Path, tmp_path: 
         assert (about["source"], about["target"]) == (source, code)
 
 
-def test_all_languages_are_shown(folder: Path, tmp_path: Path) -> None:
+def test_all_languages_are_shown_and_served(folder: Path, tmp_path: Path) -> None:
     codes = ", ".join(f"l{n}" for n in range(20))
     (tmp_path / "many.yaml").write_text(SETTINGS.replace("de, en, fr", codes))
     assert inspect(tmp_path / "many.yaml").target == codes
     for shown in (inspect(folder), inspect(folder / "config.yaml")):
         assert (shown.source, shown.target) == ("de, en, fr", "de, en, fr")
-
-
-def test_the_service_offers_all_directions(folder: Path) -> None:
     assert len(set(read_folder(folder).directions)) == 6

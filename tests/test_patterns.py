@@ -144,9 +144,7 @@ def test_patterns_take_linear_time() -> None:
     ("pattern", "method"),
     [
         (r"[ \t]*(?:a|b)?[ \t]*(?:\n|\Z)", "match"),
-        (r"<html\b[^>]*>", "search"),
         (r"(\]\(.*[ \t\n])(?:\"(.*)\"|'(.*)')([ \t\n]*\))", "fullmatch"),
-        (r"(?:a+)+b", "match"),
         (r"\s*x", "sub"),
     ],
 )

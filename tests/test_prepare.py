@@ -64,8 +64,5 @@ def test_rows_that_reading_dropped_are_shown_with_lines(faulty: list[str], capsy
     assert causes["invalid UTF-8"] == "  mine train:34: funf\ufffd\tfive\n"
     assert causes["no text in one or both languages"] == '  web.jsonl train:31: {"de": "nein", "eng": "no"}\n'
     assert causes["not JSON"].startswith('  web.jsonl train:32: {"de":')
-
-
-def test_as_many_are_shown_as_were_asked_for(faulty: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*faulty, "1"]) == 0
     assert capsys.readouterr().out.count("train:") == 5

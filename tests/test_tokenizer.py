@@ -91,7 +91,6 @@ def test_several_files_are_read_in_turn_and_the_output_is_written_whole(stderr_o
     ("line", "ids", "message"),
     [
         (b"5 340 6", True, "has '340', which is not an id of the tokenizer, from 0 to 339"),
-        (b"5 six", True, "has 'six', which"),
         (b"9" * 5000, True, "9', which is not an id"),
         (b"5\xff", True, "has '5\\udcff', which"),
         (b"5\t6", True, "has '5\\t6', which"),
@@ -125,7 +124,7 @@ def test_training_again_keeps_a_tokenizer_with_the_same_settings(stderr_of: Stde
     assert model.stat().st_mtime_ns == before
 
 
-def test_edited_text_is_noticed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_edited_text_is_noticed(stderr_of: Stderr, tmp_path: Path) -> None:
     lines = [f"satz nummer {n} mit text" for n in range(40)]
     for language in ("de", "en"):
         (tmp_path / f"mine.{language}").write_text("\n".join(lines))
@@ -133,21 +132,17 @@ def test_edited_text_is_noticed(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert main(argv) == 0
     assert main(argv) == 0
     (tmp_path / "mine.en").write_text("\n".join([*lines, "one more"]))
-    capsys.readouterr()
-    assert main(argv) == 2
     change = f"text has changed since tokenizers/one was made: {tmp_path / 'mine.en'} was changed. Choose another"
-    assert change in capsys.readouterr().err
+    assert change in stderr_of(main, argv)
     (tmp_path / "mine.en").unlink()
     assert main(argv) == 0, "the text is not needed"
 
 
-def test_text_in_one_language_makes_a_tokenizer_and_older_ones_are_of_pairs(
-    capsys: pytest.CaptureFixture[str], stderr_of: Stderr
-) -> None:
+def test_text_in_one_language_makes_a_tokenizer_and_older_ones_are_of_pairs(stderr_of: Stderr) -> None:
     argv = ["train", "english", "--data.corpus", "text.de", "--data.target", "de", "--data.text", "target", *SMALL]
     assert "texts of text" in stderr_of(main, argv, status=0)
-    assert main([*argv, "--tokenizer.joint", "false"]) == 2
-    assert "data.text is target, which needs tokenizer.joint true" in capsys.readouterr().err
+    said = stderr_of(main, [*argv, "--tokenizer.joint", "false"])
+    assert "data.text is target, which needs tokenizer.joint true" in said
     argv = ["train", "older", "--data.corpus", "corpus", *SMALL]
     assert main(argv) == 0
     record = Path("tokenizers/older/settings.json")
@@ -169,13 +164,13 @@ def test_an_altered_tokenizer_is_not_taken_for_trained(stderr_of: Stderr) -> Non
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"settings": 3}', '{"model": {"type": "BPE"}}'])
-def test_a_folder_of_others_is_left_alone(content: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_others_is_left_alone(content: str, stderr_of: Stderr) -> None:
     folder = Path("tokenizers/theirs")
     folder.mkdir(exist_ok=True)
     (folder / "settings.json").write_text(content)
     (folder / "SHA256SUMS").write_text("")
-    assert main(["train", "theirs", *TEXT, *SMALL]) == 2
-    assert "tokenizers/theirs is in the way, and nmt.tokenizer did not make it" in capsys.readouterr().err
+    said = stderr_of(main, ["train", "theirs", *TEXT, *SMALL])
+    assert "tokenizers/theirs is in the way, and nmt.tokenizer did not make it" in said
     assert (folder / "settings.json").read_text() == content
     assert sorted(path.name for path in folder.iterdir()) == ["SHA256SUMS", "settings.json"]
 
@@ -187,7 +182,6 @@ def test_a_folder_of_others_is_left_alone(content: str, capsys: pytest.CaptureFi
         (["encode"], "write the name of a tokenizer after encode"),
         (["train", ".."], "write the name of a tokenizer after train"),
         (["encode", "nowhere"], "tokenizers/nowhere holds no tokenizer"),
-        (["encode", "mine", "--idz"], "did you mean ids?"),
         (["encode", "mine", "no-file"], "no-file: there is no such file"),
         (["train", "new", "--data.corpus", "no-file"], "there is no such folder or file"),
         (["train", "new", "text.de"], "unexpected words on the command line: text.de"),

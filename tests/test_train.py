@@ -334,7 +334,6 @@ def test_kill_9_at_any_moment_changes_nothing(corpus: Path) -> None:
         (["--training.max_stepz", "3"], "did you mean training.max_steps?"),
         (["--training.device", "cuda:99", "--data.corpus", "CORPUS"], "cuda:99"),
         (["--training.device", "gpu", "--data.corpus", "CORPUS"], "'gpu' is not a device"),
-        (["--training.threads", "100000"], "at most 1024"),
         (["--model.d_ff", "100000000000", "--data.corpus", "CORPUS"], "memory ran out"),
         (["--data.text", "target", "--data.corpus", "CORPUS"], "can't learn from data.text target: take pairs"),
         (["--training.objective", "denoise", "--data.text", "pairs", "--data.corpus", "CORPUS"], "data.text pairs"),
@@ -370,32 +369,9 @@ def test_help_imports_no_torch_and_little_else(code: str, most: int) -> None:
     assert len(modules) < most
 
 
-def make(*words: str) -> str:
-    """What a call of make prints."""
-    return subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-
-@pytest.mark.slow
-def test_the_makefile_passes_pair_corpus_and_settings_on() -> None:
-    made = make("-n", "train-en-de", "CORPUS=some/folder", "ARGS=--training.max_steps 5")
-    assert "--data.source 'en' --data.target 'de'" in made
-    assert "--data.corpus 'some/folder' --training.max_steps 5" in made
-    assert "make train-SOURCE-TARGET" in make("help")
-    removed = make("-n", "clean")
-    assert "rm -rf" in removed
-    assert " runs" not in removed
-
-
 @pytest.mark.parametrize(
     ("pair", "languages"),
-    [
-        ("de-en", "de en"),
-        ("en-pt-BR", "en pt-BR"),
-        ("zh-Hant-TW-sr_Latn", "zh-Hant-TW sr_Latn"),
-        ("pt-br-en", None),
-        ("de", None),
-        ("de-en-fr", None),
-    ],
+    [("en-pt-BR", "en pt-BR"), ("zh-Hant-TW-sr_Latn", "zh-Hant-TW sr_Latn"), ("pt-br-en", None), ("de-en-fr", None)],
 )
 def test_make_tells_languages_from_regions(tmp_path: Path, pair: str, languages: str | None) -> None:
     """With a command in the place of Python that prints its arguments, and an installation that seems to be done."""
@@ -404,13 +380,15 @@ def test_make_tells_languages_from_regions(tmp_path: Path, pair: str, languages:
     for name in (".made", ".core-installed"):
         (tmp_path / name).touch()
     command = ["make", f"train-{pair}", f"VENV={tmp_path}", "-o", f"{tmp_path}/.core-installed"]
+    command += ["CORPUS=some/folder", "ARGS=--training.max_steps 5"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if languages is None:
         assert done.returncode == 2
         assert f"train-{pair}: write make train-SOURCE-TARGET" in done.stderr
     else:
         source, target = languages.split()
-        assert done.stdout.strip() == f"-m nmt.train --resume --data.source {source} --data.target {target}"
+        given = f"--data.source {source} --data.target {target} --data.corpus some/folder --training.max_steps 5"
+        assert done.stdout.strip() == f"-m nmt.train --resume {given}"
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,13 @@ PAIRS = [
 ]
 
 
+def write(path: Path, lines: list[str]) -> str:
+    """Write a file, in a new folder or not; its name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return str(path)
+
+
 def make_tokenizer(folder: Path, pairs: list[tuple[str, str]] = PAIRS, vocab_size: int = 360) -> Tokenizer:
     return train_tokenizer(pairs * 5, TokenizerConfig(vocab_size=vocab_size), folder, "de", "en")
 
