@@ -52,6 +52,7 @@ def test_models_read_placeholders_users_items(copier: Tokenizer, line: str, read
         assert model.asked[0].upper() in asked_of(line, text, STEPS, context)
         words = [text[j:].split()[0].lower() == line[i:].split()[0].lower() for i, j in best.links]
         assert all(words)
+        assert FIRST not in read or (line.rindex("{"), text.rindex("{")) in best.links
 
 
 def test_a_line_that_loses_a_placeholder_has_no_translation_so_far_nor_any_sample(copier: Tokenizer) -> None:

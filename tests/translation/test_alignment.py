@@ -12,6 +12,7 @@ from nmt.reading.request import Part, Translation
 from nmt.text.tokens import is_word, tokenize
 from nmt.translation.alignment import LEAST, Aligner, numbers, owner_links
 from nmt.translation.translator import Translator
+from tests.tiny import PAIRS
 
 
 def test_words_are_linked_by_the_attention_of_their_pieces() -> None:
@@ -68,12 +69,13 @@ def test_the_shortlist_corrects_the_attention(translator: Translator) -> None:
 
 
 def test_a_blank_at_the_end_of_an_unfinished_translation_is_no_word(translator: Translator) -> None:
-    ((best,),) = translator.translate_n_best(["Der Hund läuft."])
-    (part,) = best.parts
     pieces = translator.tokenizer.target_pieces(range(translator.tokenizer.tgt_vocab_size))
-    ids = [*part.hypothesis.ids, pieces.index("▁")]
-    longer = replace(best, parts=(replace(part, hypothesis=replace(part.hypothesis, ids=ids)),))
-    assert translator.align("Der Hund läuft.", longer) == translator.align("Der Hund läuft.", best)
+    for line in ("Der Hund läuft.", *(source for source, _ in PAIRS[:2])):
+        ((best,),) = translator.translate_n_best([line])
+        (part,) = best.parts
+        ids = [*part.hypothesis.ids, *[pieces.index("▁")] * 9]
+        longer = replace(best, parts=(replace(part, hypothesis=replace(part.hypothesis, ids=ids)),))
+        assert translator.align(line, longer) == translator.align(line, best)
 
 
 def test_tokens_of_a_translation_are_linked(translator: Translator) -> None:
