@@ -262,10 +262,14 @@ def with_origins(headings: str, lines: Sequence[Sequence[str]], rows: Sequence[R
 
 def origins(rows: Sequence[Row]) -> str:
     """The machines, versions and dates of rows."""
-    machines = dict.fromkeys(machine(row) for row in rows)
+    machines = dict[str, dict[str, None]]()  # the processors of those that have the same cores and instructions
+    for row in rows:
+        processor, _, has = machine(row).partition(", ")
+        machines.setdefault(has, {})[processor] = None
+    places = (f"{' and '.join(processors)}, {has}" for has, processors in machines.items())
     parts = dict.fromkeys(part for row in rows for part in versions(row).split(", "))
     dates = sorted({row["date"][:10] for row in rows})
-    return f"{'; '.join(machines)}; {', '.join(parts)}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}."
+    return f"{'; '.join(places)}; {', '.join(parts)}; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}."
 
 
 def widths(results: Path) -> str:
