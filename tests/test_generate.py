@@ -3,6 +3,7 @@
 import io
 import math
 import re
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import accumulate
@@ -143,9 +144,14 @@ def test_a_mistake_is_one_line(folder: Path, arguments: list[str], message: str,
     assert said.count("\n") == 1
 
 
-def test_a_prompt_alone_is_answered_in_parts_which_are_flushed(
+def test_a_prompt_alone_is_answered_in_parts_and_prompts_before_more_are_read(
     folder: Path, lm: LanguageModel, prompts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def chunks(*_: object) -> Iterator[list[bytes]]:
+        for n in range(3):
+            yield [b"Two men", b"A dog"]
+            assert pipe.seen[-1].count(b"\n") == 1 + 2 * (n + 1), "they are answered now"
+
     class Pipe(io.BytesIO):
         """What has reached the reader."""
 
@@ -162,5 +168,6 @@ def test_a_prompt_alone_is_answered_in_parts_which_are_flushed(
     parts = [one_line(part) for part in lm.stream("Two men")]
     assert len(parts) > 1
     assert [seen.decode() for seen in pipe.seen] == [*accumulate(parts), "".join(parts) + "\n"]
+    monkeypatch.setattr("nmt.generate.read_chunks", chunks)
     assert run(folder, prompts) == 0
-    assert len(pipe.seen) == len(parts) + 1 + len(PROMPTS)
+    assert len(pipe.seen) == len(parts) + 1 + 6

@@ -31,6 +31,7 @@ def test_a_folder_is_shown_as_tables_and_as_json(model_folder: Path, capsys: pyt
         ("no-such", "no-such: there is no such model folder or recipe"),
         ("..", "is not a model folder: it has no config.json"),
         ("wrong.yaml", "did you mean model.d_model?"),
+        ("empty.yaml", "empty.yaml has no settings: it is no recipe"),
         ("large.yaml", "large.yaml has a model that this machine can't hold"),
         ("adapter", "adapter is an adapter: nmt.translate, nmt.evaluate and nmt.serve take it with"),
     ],
@@ -38,6 +39,7 @@ def test_a_folder_is_shown_as_tables_and_as_json(model_folder: Path, capsys: pyt
 def test_a_mistake_is_one_line(given: str, message: str, here: Path, stderr_of: Stderr) -> None:
     (here / "wrong.yaml").write_text("model: {d_modl: 3}\n")
     (here / "large.yaml").write_text(f"model: {{d_model: {1 << 40}}}\n")
+    (here / "empty.yaml").touch()
     (here / "adapter").mkdir()
     (here / "adapter" / "adapter_config.json").write_text("{}")
     said = stderr_of(main, [given])

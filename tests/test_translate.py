@@ -172,6 +172,7 @@ def test_a_failure_leaves_the_old_file_and_tells_where_the_translated_part_is(
     lines: int,
 ) -> None:
     def answer(self: Translating, chunk: list[bytes]) -> bytes:
+        assert (tmp_path / "out.partial").read_bytes() == b"".join(written), "each answer is there at once"
         if len(written) == lines:
             raise error
         written.append(b"answer\n")

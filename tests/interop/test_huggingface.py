@@ -82,6 +82,8 @@ def test_every_class_gives_the_same_and_loads_without_a_word(
     logger.removeHandler(caplog.handler)
     assert type(foreign).__name__ == name
     assert not caplog.records
+    has_two = config.family == "encoder-decoder" and config.tied_embeddings != "three-way"  # matrices of embeddings
+    assert (tmp_path / "out" / "target_vocab.json").exists() == has_two
     ids = tokenizer.encode_source([LINES[0]])[0]
     marks: dict[tuple[str, str], tuple[list[int], list[int]]] = {
         ("decoder-only", "translation"): ([BOS], [EOS, BOS]),
