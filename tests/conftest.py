@@ -29,13 +29,8 @@ NOT_QUICK = (
     *("data/store/test_prepared_accidents.py", "translation/test_exported.py", "model/test_cost.py"),
     *("data/store/test_engines.py", "translation/test_pair_scorer.py"),
     *("decode/test_beam.py", "decode/test_graphs.py", "decode/test_phrase_search.py"),
-    *(
-        "translation/test_jobs.py",
-        "training/test_checkpoint.py",
-        "training/test_lora.py",
-        "training/test_finetuning.py",
-    ),
-    *("model/test_combinations.py", "model/test_device.py", "training/test_counts.py"),
+    *("translation/test_jobs.py", "training/test_checkpoint.py", "training/test_finetuning.py"),
+    *("model/test_combinations.py", "model/test_device.py", "training/test_counts.py", "training/test_lora.py"),
     *("training/test_loop.py", "training/test_objectives.py", "test_augment.py", "test_docs.py", "test_inspect.py"),
     *("test_many_to_many.py", "test_saved.py", "test_tokenizer.py", "test_train.py", "test_translate.py"),
 )

@@ -28,21 +28,9 @@ from tests.tiny import SHORT, Stderr
 PLAIN = ["--device", "cpu", "--precision", "fp32"]
 # Ends of line for others, half a character, half a pair, a byte that is never UTF-8, and the separator of n-best lists.
 ODD_LINES = [
-    "a\u2028b\u2029c\u0085d".encode(),
-    b"a\rb\r",
-    b"a\x0bb\x0cc\x1cd",
-    b"\xe2\x82",
-    b"\xed\xa0\xbd",
-    b"\xff\xfe",
-    b"\x00",
-    b"\t",
-    b"",
-    b" ",
-    "👩‍👩‍👧".encode(),
-    b"a ||| b",
-    b"Hund " * 300,
-    "ﬁ\u0308\ufeff".encode(),
-]
+    "a\u2028b\u2029c\u0085d".encode(), b"a\rb\r", b"a\x0bb\x0cc\x1cd", b"\xe2\x82", b"\xed\xa0\xbd", b"\xff\xfe",
+    b"\x00", b"\t", b"", b" ", "👩‍👩‍👧".encode(), b"a ||| b", b"Hund " * 300, "ﬁ\u0308\ufeff".encode(),
+]  # fmt: skip
 
 
 def translate_bytes(

@@ -83,11 +83,8 @@ def test_excel() -> None:
     sheet["A2"] = CellRichText("Ein ", TextBlock(InlineFont(b=True), "Hund"), " & mehr")
     sheet["A1"].comment = Comment("Mit Kommentar", "Autor")
     opened = openpyxl.load_workbook(translated(saved(made), "xlsx"), rich_text=True).active
-    assert [opened[place].value for place in ("A1", "B1", "C1")] == [
-        "ZEILE EINS\nZEILE ZWEI",
-        12.5,
-        '=A1&"Der Bericht"',
-    ]
+    values = ["ZEILE EINS\nZEILE ZWEI", 12.5, '=A1&"Der Bericht"']
+    assert [opened[place].value for place in ("A1", "B1", "C1")] == values
     assert str(opened["A2"].value) == "EIN HUND & MEHR"
     assert [block.text for block in opened["A2"].value if isinstance(block, TextBlock) and block.font.b] == ["HUND"]
     assert opened["A1"].comment.text == "MIT KOMMENTAR"

@@ -122,18 +122,14 @@ def test_a_foreign_folder_or_id_is_told_to_be_converted_first(folder: Path, stde
     ("card", "licence"),
     [
         ("---\nlicense: cc-by-4.0\n---\n", "cc-by-4.0"),
-        ("# A model\n", ""),
-        ("---\nlicense: [\n---\n", ""),
-        ("---\n", ""),
         ("\ufeff---\r\ntags: [a---b]\r\nlicense: cc-by-nc-4.0\r\n--- \r\n", "cc-by-nc-4.0"),
         ("---\nlicense: [mit, apache-2.0]\n---\n", "mit, apache-2.0"),
-        ("---\na: &a [x, x]\nb: &b [*a, *a]\nlicense: [*b, *b]\n---\n", ""),
+        ("# A model\n", ""),
+        ("---\n", ""),
         (f"---\nlicense: mit\nm0: &m0 {{x: 1}}\n{MERGED}\n---\n", ""),
+        ("---\na: &a [x, x]\nb: &b [*a, *a]\nlicense: [*b, *b]\n---\n", ""),
         ("---\nreleased: 2024-13-45\nlicense: mit\n---\n", ""),
-        (f"---\n{'[' * 5000}\n---\n", ""),
-        ("---\nlicense: !!bool maybe\n---\n", ""),
-        ("---\nlicense: !!int ''\n---\n", ""),
-        ("---\nlicense: !!timestamp today\n---\n", ""),
+        *((f"---\nlicense: {wrong}\n---\n", "") for wrong in ("[" * 5000, "!!bool maybe", "!!int ''", "!!timestamp x")),
     ],
 )
 def test_the_licence_is_that_of_the_card(tmp_path: Path, card: str, licence: str) -> None:

@@ -26,18 +26,11 @@ KINDS = {
     "bpe with symbols": TokenizerConfig(vocab_size=600, kind="bpe", user_defined_symbols=SYMBOLS),
 }
 SCRIPTS = (
-    *(
-        "abcdefghijklmnopqrstuvwxyzäöüß ABC",
-        "0123456789.,%€$ ",
-        "   \t",
-        "<>/&;{}[]|\\\"'#@",
-        "😀👍🇩❤",
-        "e\u0301\u0308",
-    ),
+    "abcdefghijklmnopqrstuvwxyzäöüß ABC", "0123456789.,%€$ ", "   \t", "<>/&;{}[]|\\\"'#@", "😀👍🇩❤", "e\u0301\u0308",
     "\x00\x07\x1b\x7f\x85\xad\u200b\u2060\ufeff\u00a0\u2028\u3000\u202f",
     "中文日本語한국어ไทยहिन्दीعربيעבריתΕλληνικάКириллицаქართული",
     "“”„‘’«»–—…´`éèêëçñøåœæıłđ①½²³™ﬁＡ１",
-)
+)  # fmt: skip
 WORDS = (
     "<s>", "</s>", "<unk>", "<pad>", "<0x41>", "<0xFF>", ">>de<<", "</", "naïve", "Hund", "\ufdd0", "\U0010ffff",
     *SYMBOLS,

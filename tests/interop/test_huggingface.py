@@ -131,16 +131,13 @@ def test_languages_with_a_tokenizer_each_take_that_of_marian(tmp_path: Path) -> 
 def test_all_obstacles_are_named(tokenizer: Tokenizer) -> None:
     marian = " (MarianMTModel: "
     modern = ("source_attention bidirectional", "norm layer", "positions sinusoidal", "activation relu")
+    normed = replace(PRE, family="decoder-only", qk_norm=True)
     for config, objective, words in (
         (replace(TINY, positions="learned"), "translation", [f"model.positions learned{marian}sinusoidal)"]),
         (replace(TINY, n_kv_heads=1), "translation", [f"model.n_kv_heads 1{marian}2, as n_heads)"]),
         (TINY, "pair", [f"training.objective pair{marian}translation or denoise)"]),
         (replace(TINY, family="encoder-only"), "pair", [f"model.family encoder-only{marian}encoder-decoder)"]),
-        (
-            replace(PRE, family="decoder-only", qk_norm=True),
-            "translation",
-            [f"model.{setting} (" for setting in modern],
-        ),
+        (normed, "translation", [f"model.{setting} (" for setting in modern]),
     ):
         info = ModelInfo("de", "en", "three pairs", config, SearchConfig(), objective=objective)  # type: ignore[arg-type]
         found = huggingface.obstacles(info)

@@ -53,13 +53,8 @@ def test_items_stand_where_placeholders_do(line: str, with_placeholders: str, tr
 @pytest.mark.parametrize(
     "line",
     [
-        "Ein Hut",
-        "{a} {b}",
-        "12 Hüte",
-        "Ein <b>roter</b> {x}",
+        *("Ein Hut", "{a} {b}", "12 Hüte", "Ein <b>roter</b> {x}", "Ein \ue000 {x} Hut", "Ein \ue00d {x} Hut"),
         "".join(f"{{x{n}}} und " for n in range(len(ITEMS) + 1)),
-        "Ein \ue000 {x} Hut",
-        "Ein \ue00d {x} Hut",
     ],
 )
 def test_lines_that_placeholders_do_not_suit_have_none(line: str) -> None:

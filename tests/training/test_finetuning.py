@@ -205,22 +205,14 @@ def test_what_does_not_fit_is_refused_before_anything_is_prepared(
     data: TrainingData, teachers: list[str], here: Path
 ) -> None:
     make_tokenizer(here / "other")
-    own = TokenizerConfig(folder=teachers[0])
+    taught, own = with_teacher(teachers[0]), TokenizerConfig(folder=teachers[0])
+    back, other = DataConfig(source="en", target="de"), TokenizerConfig(folder="other")
     cases = [
-        (with_teacher(teachers[0]), "give its folder as tokenizer.folder too"),
+        (taught, "give its folder as tokenizer.folder too"),
         (replace(with_teacher("nowhere"), tokenizer=own), "no such folder"),
-        (
-            replace(with_teacher("[[a]]"), tokenizer=own),
-            r"\[\[a\]\]: there is no such folder",
-        ),  # text on a command line
-        (
-            replace(with_teacher(teachers[0]), tokenizer=TokenizerConfig(folder="other")),
-            "another tokenizer than this run",
-        ),
-        (
-            replace(with_teacher(teachers[0]), tokenizer=own, data=DataConfig(source="en", target="de")),
-            "not from en to de",
-        ),
+        (replace(with_teacher("[[a]]"), tokenizer=own), r"\[\[a\]\]: there is no such"),  # text on a command line
+        (replace(taught, tokenizer=other), "another tokenizer than this run"),
+        (replace(taught, tokenizer=own, data=back), "not from en to de"),
         (replace(with_teacher(teachers[0], objective="denoise", best_metric="nll"), tokenizer=own), "has learned"),
     ]
     for config, message in cases:

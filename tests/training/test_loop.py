@@ -64,17 +64,10 @@ def test_the_loss_curve_is_the_one_it_always_was(data: TrainingData, tmp_path: P
     assert curve == pytest.approx([3.0259, 2.1157, 1.9090, 1.7504], abs=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("stop_after", "more"),
-    [
-        (1, {}),
-        (4, {}),
-        (7, {}),
-        (7, {"ema": 0.9}),
-        (7, {"optimizer": "muon"}),
-        (7, {"model": replace(TINY, encoder_layers=3), "recompute": True}),
-    ],
-)
+MORE = ({}, {"ema": 0.9}, {"optimizer": "muon"}, {"model": replace(TINY, encoder_layers=3), "recompute": True})
+
+
+@pytest.mark.parametrize(("stop_after", "more"), [(1, {}), (4, {}), *((7, more) for more in MORE)])
 def test_a_stop_changes_no_bit(data: TrainingData, tmp_path: Path, stop_after: int, more: dict[str, Any]) -> None:
     require_same_end(lambda folder: new_trainer(data, folder, accumulate=2, **more), tmp_path, stop_after)
     validations = [[r for r in records(tmp_path / part) if "validation/nll" in r] for part in ("whole", "parts")]

@@ -6,7 +6,6 @@ corpus that was read and found correct: each word of it is in a hash.
 
 import hashlib
 import re
-import unicodedata
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -138,13 +137,3 @@ def test_sizes_that_cannot_be_given_are_errors_that_say_so() -> None:
         phrasebook(train_pairs=20, held_out_pairs=300)
     with pytest.raises(ValueError, match="negative"):
         phrasebook(train_pairs=-1)
-
-
-def test_sentences_are_one_clean_line_with_a_capital_and_a_final_mark(book: SimpleNamespace) -> None:
-    for sentence in [*book.train, *book.val, *book.test]:
-        for text in (sentence.german, sentence.english):
-            assert text == unicodedata.normalize("NFC", text)
-            assert re.fullmatch(r"[^\s](?:[^\s]| (?! ))*[.!?]", text), text
-            assert text[0].isupper(), text
-            assert not re.search(r" [,.?!]|,,|[{}|()]", text), text
-        assert sentence.german[-1] == sentence.english[-1]

@@ -128,14 +128,6 @@ def test_broken_byte_pieces_become_the_replacement_character(tokenizer: Tokenize
     assert "\ufffd" in tokenizer.decode_target([snowman[:-1]])[0]
 
 
-def test_texts_are_encoded_one_by_one(tokenizer: Tokenizer) -> None:
-    lines = ["Der Hund", "", "▁", "läuft ▁ 😀"] * 9
-    assert tokenizer.encode_source(lines) == [tokenizer.encode_source([line])[0] for line in lines]
-    assert tokenizer.encode_source([]) == []
-    assert tokenizer.decode_target([]) == []
-    assert tokenizer.decode_target([[]]) == [""]
-
-
 def test_special_ids_and_user_defined_symbols_have_their_places(tokenizer: Tokenizer) -> None:
     assert tokenizer.source_pieces(range(6)) == ["<unk>", "<s>", "</s>", "<pad>", "<br>", "{name}"]
     pieces = tokenizer.source_pieces(tokenizer.encode_source(["Hallo{name},<br>Hund"])[0])
