@@ -184,24 +184,17 @@ def test_an_interrupted_deletion_can_be_repeated(tmp_path: Path, monkeypatch: py
     assert not (tmp_path / "marked").exists()
 
 
-def test_folders_beside_a_new_one_are_left_alone(tmp_path: Path) -> None:
-    for name in ("model.old", "model.partial"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "thesis").write_text("mine")
+def test_folders_beside_a_new_one_are_left_alone_and_one_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
+    mine = {f"{name}/thesis" for name in ("model.old", "model.partial", "theirs")}
+    for name in mine:
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("mine")
     with files.whole_folder(tmp_path / "model"):
         pass
-    assert {name for name in tree(tmp_path) if "thesis" in name} == {"model.old/thesis", "model.partial/thesis"}
-
-
-def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "thesis").write_text("mine")
-    with (
-        pytest.raises(ValueError, match=r"model is in the way, .* move it elsewhere"),
-        files.whole_folder(tmp_path / "model"),
-    ):
+    way = pytest.raises(ValueError, match=r"theirs is in the way, .* move it elsewhere")
+    with way, files.whole_folder(tmp_path / "theirs"):
         pass
-    assert tree(tmp_path) == {"model/thesis": b"mine"}
+    assert {name for name in tree(tmp_path) if "thesis" in name} == mine
 
 
 def test_a_lock_changes_no_file_that_is_there(tmp_path: Path) -> None:

@@ -39,9 +39,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = [[" ".join(words[n] for n in row) + f" {split}" for words in WORDS.values()] for row in numbers]
         write_corpus(place / "corpus", *WORDS, **{split: rows})
     (place / "recipe.yaml").write_text(SETTINGS)
-    options = ["--config", f"{place / 'recipe.yaml'}", "--data.corpus", f"{place / 'corpus'}", "--runs", f"{place}"]
-    assert train.main([*options, "--name", "run"]) == 0
+    assert train_beside(place / "run", "run") == 0
     return place / "run"
+
+
+def train_beside(folder: Path, name: str, *more: str) -> int:
+    """Train on the corpus of a run folder, with its recipe, in another folder beside it."""
+    place = folder.parent
+    options = ["--config", f"{place / 'recipe.yaml'}", "--data.corpus", f"{place / 'corpus'}", "--runs", f"{place}"]
+    return train.main([*options, "--name", name, *more])
 
 
 def test_validation_has_the_figures_of_each_direction_and_their_means(folder: Path) -> None:
@@ -56,10 +62,8 @@ def test_validation_has_the_figures_of_each_direction_and_their_means(folder: Pa
 
 
 def test_it_teaches_a_student_of_any_of_its_directions(folder: Path) -> None:
-    given = ["--config", f"{folder.parent / 'recipe.yaml'}", "--data.corpus", f"{folder.parent / 'corpus'}"]
-    given += ["--runs", f"{folder.parent}", "--name", "student", "--training.teacher", str(folder)]
-    given += ["--tokenizer.folder", str(folder), "--data.source", "fr", "--data.target", "de"]
-    assert train.main(given) == 0
+    given = ["--training.teacher", str(folder), "--tokenizer.folder", str(folder)]
+    assert train_beside(folder, "student", *given, "--data.source", "fr", "--data.target", "de") == 0
 
 
 def test_a_corpus_is_augmented_in_the_direction_of_its_languages(folder: Path, tmp_path: Path) -> None:
@@ -84,12 +88,10 @@ def test_one_direction_is_trained_further(folder: Path, tmp_path: Path, stderr_o
 
 
 def test_it_is_compared_with_a_model_of_one_direction_in_that_alone(folder: Path, tmp_path: Path) -> None:
-    given = ["--config", f"{folder.parent / 'recipe.yaml'}", "--data.corpus", f"{folder.parent / 'corpus'}"]
-    given += ["--data.source", "fr", "--data.target", "de", "--runs", f"{tmp_path}", "--name", "one"]
-    assert train.main(given) == 0
+    assert train_beside(folder, "one", "--data.source", "fr", "--data.target", "de") == 0
     options = ["--model", str(folder), "--device", "cpu", "--json", f"{tmp_path / 'scores.json'}"]
-    for more, tests in ((["--against", f"{tmp_path / 'one'}"], 1), (["--against", str(folder)], 6)):
-        assert evaluate.main([*options, *more]) == 0
+    for other, tests in ((folder.with_name("one"), 1), (folder, 6)):
+        assert evaluate.main([*options, "--against", str(other)]) == 0
         compared = json.loads((tmp_path / "scores.json").read_text())["tests"]
         assert len(compared) == tests
         assert "test.fr-de" in compared

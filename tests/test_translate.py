@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -152,12 +153,7 @@ def test_pipes_and_devices_are_written_to_directly(model_folder: Path, translato
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
 @pytest.mark.parametrize("lines", [0, 2])
 def test_a_failure_leaves_the_old_file_and_tells_where_the_translated_part_is(
-    model_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    error: BaseException | type[BaseException],
-    lines: int,
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr, error: Any, lines: int
 ) -> None:
     def answer(self: Translating, chunk: list[bytes]) -> bytes:
         assert (tmp_path / "out.partial").read_bytes() == b"".join(written), "each answer is there at once"
@@ -171,10 +167,11 @@ def test_a_failure_leaves_the_old_file_and_tells_where_the_translated_part_is(
     monkeypatch.setattr("nmt.translate.read_chunks", lambda *_: iter([[b"Hund"]] * 9))
     (tmp_path / "in").write_text("Hund\n")
     (tmp_path / "out").write_text("old\n")
-    assert translate_file(model_folder, tmp_path / "in", tmp_path / "out") == (130 if error is KeyboardInterrupt else 2)
+    status = 130 if error is KeyboardInterrupt else 2
+    said = stderr_of(translate_file, model_folder, tmp_path / "in", tmp_path / "out", status=status)
     assert (tmp_path / "out").read_text() == "old\n"
-    said = f"{tmp_path / 'out'} is unchanged; the lines written so far are in {tmp_path / 'out.partial'}\n"
-    assert (said in capfd.readouterr().err) == (lines > 0)
+    told = f"{tmp_path / 'out'} is unchanged; the lines written so far are in {tmp_path / 'out.partial'}\n"
+    assert (told in said) == (lines > 0)
     if lines:
         assert (tmp_path / "out.partial").read_text() == "answer\n" * lines
     else:

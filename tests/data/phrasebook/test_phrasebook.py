@@ -68,11 +68,6 @@ def test_a_german_sentence_has_one_english_translation() -> None:
         assert translations.setdefault(sentence.german, sentence.english) == sentence.english, sentence.german
 
 
-def test_held_out_pairs_are_absent_from_training_and_present_in_every_held_out_sentence(book: SimpleNamespace) -> None:
-    assert all(book.held_out.isdisjoint(word_pairs(sentence)) for sentence in book.train)
-    assert all(book.held_out.intersection(word_pairs(sentence)) for sentence in book.val + book.test)
-
-
 def test_no_training_text_has_the_two_words_of_a_held_out_pair_in_any_form_or_order(book: SimpleNamespace) -> None:
     """The claim of the splits, checked on the text itself: with the word forms, not with the analysed sentences."""
     forms: dict[str, set[str]] = {}

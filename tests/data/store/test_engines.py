@@ -27,6 +27,7 @@ from nmt.data.texts import read_rows
 from nmt.prepare import main
 from tests import forks
 from tests.data.corpus_files import interrupt, pairs_of, tree, write_corpus
+from tests.tiny import Stderr
 
 ONE = Engine(workers=1)
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
@@ -112,17 +113,11 @@ def test_the_last_part_shows_what_all_do(tmp_path: Path, settings: Config, capsy
 @pytest.mark.parametrize("part", ["1/1", "1/2"])
 @pytest.mark.parametrize(("step", "told"), [("clean", "goes on with what is missing"), ("load_corpus", "starts again")])
 def test_ctrl_c_says_what_the_same_command_will_do(
-    settings: Config,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    part: str,
-    step: str,
-    told: str,
+    settings: Config, monkeypatch: pytest.MonkeyPatch, stderr_of: Stderr, part: str, step: str, told: str
 ) -> None:
-    where: object = preparing if step == "load_corpus" else Draft
-    monkeypatch.setattr(where, step, interrupt)
-    assert main([*argv_of(settings), "--part", part]) == 130
-    assert f"the same command {told}" in capsys.readouterr().err.splitlines()[-1]
+    monkeypatch.setattr(preparing if step == "load_corpus" else Draft, step, interrupt)
+    said = stderr_of(main, [*argv_of(settings), "--part", part], status=130)
+    assert f"the same command {told}" in said.splitlines()[-1]
 
 
 @pytest.mark.slow
