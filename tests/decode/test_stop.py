@@ -103,11 +103,8 @@ def test_a_call_of_ctranslate2_is_left_when_it_is_stopped(name: str, late: bool)
     pieces, stop = [str(n) for n in range(20)], Stop(1000)
     library = Library(stop, late)
     engine: Engine = CTranslate2Engine(library, pieces, pieces, {}, None)
-    call = (
-        partial(engine.search, SOURCES, SearchConfig())
-        if name == "search"
-        else partial(engine.score, [(SOURCES[0], SOURCES[1])])
-    )
+    pair = SOURCES[0], SOURCES[1]
+    call = partial(engine.search, SOURCES, SearchConfig()) if name == "search" else partial(engine.score, [pair])
     for _ in range(2):
         if late and name == "search":
             assert call(stop=stop) == [[UNSEARCHED]] * 2

@@ -92,9 +92,7 @@ def test_the_form_around_a_file_is_small(client: TestClient, name: str) -> None:
 
 
 OTHERS = [
-    {"origin": "https://evil.example"},
-    {"origin": "null"},
-    {"origin": "http://[::1"},
+    *({"origin": origin} for origin in ("https://evil.example", "null", "http://[::1")),
     {"host": "evil.example"},
     {"host": "evil.example:5000", "origin": "http://evil.example:5000"},
     {"sec-fetch-site": "cross-site"},
@@ -175,21 +173,15 @@ def test_who_has_used_its_characters_may_ask_for_all_but_translations(guarded: T
 
 
 def test_unknown_paths_are_told_as_each_api_does(client: TestClient) -> None:
-    for method, path, status_code, name in (
-        ("POST", "/v2/write/rephrase", 404, "message"),
-        ("GET", "/v3/style_rules", 404, "message"),
-        ("PUT", "/v2/translate", 404, "message"),
-        ("GET", "/detect", 405, "error"),
-        ("POST", "/languages", 405, "error"),
-        ("POST", "/nothing", 404, "error"),
-        ("GET", "/nothing", 404, "error"),
-        ("GET", "/v1/nothing", 404, "error"),
-        ("POST", "/v1/models", 404, "error"),
-        ("GET", "/v1/translate", 404, "error"),
+    for requests, status_code, name in (
+        ("POST /v2/write/rephrase, GET /v3/style_rules, PUT /v2/translate", 404, "message"),
+        ("GET /detect, POST /languages", 405, "error"),
+        ("POST /nothing, GET /nothing, GET /v1/nothing, POST /v1/models, GET /v1/translate", 404, "error"),
     ):
-        answer = client.request(method, path)
-        assert (answer.status_code, set(answer.json())) == (status_code, {name}), path
-        assert not path.startswith("/v1") or answer.json()["error"]["code"] == "no_such_path"
+        for method, path in map(str.split, requests.split(", ")):
+            answer = client.request(method, path)
+            assert (answer.status_code, set(answer.json())) == (status_code, {name}), path
+            assert not path.startswith("/v1") or answer.json()["error"]["code"] == "no_such_path"
 
 
 def test_an_owner_has_one_network() -> None:

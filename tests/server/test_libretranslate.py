@@ -145,13 +145,9 @@ def test_errors_are_sentences_in_libretranslates_form(fields: Sent, message: str
 @pytest.mark.parametrize(
     ("content", "headers", "status"),
     [
-        (b"{", JSON, 400),
-        (b"[1]", JSON, 400),
-        (b"null", JSON, 400),
-        (b"\xff", JSON, 400),
-        (b'{"q": 1e999, "source": "de", "target": "en"}', JSON, 400),
-        (b"[" * 100_000, JSON, 400),
+        *((broken, JSON, 400) for broken in (b"{", b"[1]", b"null", b"\xff", b"[" * 100_000)),
         (b'{"q": ' + b"9" * 5000 + b"}", JSON, 400),
+        (b'{"q": 1e999, "source": "de", "target": "en"}', JSON, 400),
         (b"q=a", {"content-type": "application/x-www-form-urlencoded; charset=romulan"}, 415),
         (b"q=a", {"content-type": "application/x-www-form-urlencoded; charset=punycode"}, 415),  # of a minute's time
         (b"q=%FF&source=de&target=en", FORM, 200),
