@@ -13,8 +13,6 @@ from nmt.server.store.document_files import File, Files
 from nmt.server.work.owners import Work
 
 pytestmark = pytest.mark.anyio
-
-
 ME, YOU = Work("", "me"), Work("", "you")
 
 
@@ -62,14 +60,10 @@ async def test_documents_of_killed_services_go_and_others_stay(tmp_path: Path, m
 
 
 async def test_the_oldest_result_makes_room_but_not_what_is_in_work() -> None:
-    files, gate = Files(ServeConfig(files=2)), asyncio.Event()
-
-    async def wait(_: File) -> None:
-        await gate.wait()
-
+    files = Files(ServeConfig(files=2))
     first, token = files.start(ME, "a", "text/plain", made)
     await first.task
-    waiting = [files.start(owner, "b", "text/plain", wait)[0] for owner in (ME, YOU)]
+    waiting = [files.start(owner, "b", "text/plain", lambda _: asyncio.sleep(60))[0] for owner in (ME, YOU)]
     with pytest.raises(Refused):
         files.get(first.id, token)
     with pytest.raises(Busy):

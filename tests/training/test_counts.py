@@ -176,14 +176,6 @@ def test_the_longest_usual_sequence_needs_no_new_table_of_positions() -> None:
     assert DataConfig().max_pieces + 1 <= LENGTH
 
 
-def test_the_validation_loss_is_read_once(data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nmt.training.validation.BATCH_TOKENS", 60)
-    trainer = new_trainer(data, tmp_path)
-    with Waits(trainer.model, monkeypatch) as waits:
-        trainer.validator.measure_loss()
-    assert len(waits.found) <= 4, "its sums"
-
-
 @pytest.mark.parametrize("family", ["encoder-decoder", "encoder-only"])
 def test_a_batch_without_padding_has_no_masks(
     family: Literal["encoder-decoder", "encoder-only"], monkeypatch: pytest.MonkeyPatch
