@@ -34,7 +34,7 @@ torch.manual_seed(1)
 
 # %% 1. Sentence pairs
 book = phrasebook(train_pairs=12_000, held_out_pairs=100)
-for german, english in book.train[:4]:
+for german, english in book.train[:3]:
     print(f"{german:42} {english}")
 print(f"{len(book.train):,} pairs to learn from, {len(book.val)} others to test with")
 
@@ -219,7 +219,8 @@ by_greedy, by_beam = search(model, texts, 1), search(model, texts, 4)
 others = [n for n in range(len(texts)) if by_greedy[n].ids != by_beam[n].ids]
 better = [n for n in others if by_beam[n].log_prob > by_greedy[n].log_prob]
 print(f"beam 4 finds another translation for {len(others)} of {len(texts)} sentences, more probable: {len(better)}")
-shown = min(better or others or [0], key=lambda n: len(by_beam[n].ids))
+right = [n for n in better if tokenizer.decode_target([by_beam[n].ids])[0] == book.val[n][1]]
+shown = min(right or better or others or [0], key=lambda n: len(by_beam[n].ids))
 print("\n" + texts[shown])
 for name, found in (("greedy", by_greedy[shown]), ("beam 4", by_beam[shown])):
     print(f"{name} {found.log_prob:8.2f}  {tokenizer.decode_target([found.ids])[0]}")
@@ -289,16 +290,15 @@ def hidden_loss(model, index):
 torch.manual_seed(3)
 encoder_only = build_model(replace(config, family="encoder-only"), model.vocab_size, model.vocab_size)
 train(encoder_only, hidden_loss, STEPS // 2)
-for n in range(2):
-    ids, real = held_out.target.padded(torch.tensor([n]), eos=True)
-    place = int(real.sum()) // 2
-    hidden = torch.zeros_like(real)
-    hidden[0, place] = True
-    with torch.inference_mode():
-        states = encoder_only.target_states(ids.masked_fill(hidden, UNK), real, ids, hidden)
-        probabilities, best = encoder_only.output(states)[0].softmax(dim=-1).topk(3)
-    shown = tokenizer.target_pieces(ids[0].tolist())
-    answer, shown[place] = shown[place], "____"
-    print(*shown[:-1])
-    guesses = zip(tokenizer.target_pieces(best.tolist()), probabilities.tolist(), strict=True)
-    print(f"    hidden: {answer}; guesses:", *(f"{name} {probability:.0%}" for name, probability in guesses))
+ids, real = held_out.target.padded(torch.tensor([1]), eos=True)
+place = int(real.sum()) // 2
+hidden = torch.zeros_like(real)
+hidden[0, place] = True
+with torch.inference_mode():
+    states = encoder_only.target_states(ids.masked_fill(hidden, UNK), real, ids, hidden)
+    probabilities, best = encoder_only.output(states)[0].softmax(dim=-1).topk(3)
+shown = tokenizer.target_pieces(ids[0].tolist())
+answer, shown[place] = shown[place], "____"
+print(*shown[:-1])
+guesses = zip(tokenizer.target_pieces(best.tolist()), probabilities.tolist(), strict=True)
+print(f"    hidden: {answer}; guesses:", *(f"{name} {probability:.0%}" for name, probability in guesses))
